@@ -1,0 +1,18 @@
+# What can be switched on. AUTO means: on where the dependency is found.
+set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
+set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
+set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices (ON, OFF, AUTO)")
+option(Mylos_ENABLE_APPS "Build the mylos command" ON)
+option(Mylos_ENABLE_TESTS "Build the tests" ON)
+option(Mylos_ENABLE_PERF "Build the benchmarks under perf/" ON)
+option(Mylos_ENABLE_SANITIZERS "Build with the address and undefined-behaviour sanitizers" OFF)
+option(Mylos_ENABLE_WERROR "Treat warnings in Mylos' own code as errors" OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+add_compile_definitions(OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)  # the C interface of MPI only

@@ -1,0 +1,1 @@
+message(STATUS "Mylos ${PROJECT_VERSION}")

@@ -1,0 +1,36 @@
+// Arena: one allocation of device memory from which tensors are cut at given byte offsets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "mylos/base/tensor.hpp"
+
+namespace mylos {
+
+/// Every tensor in an arena starts at a multiple of this many bytes (a cache line; NVIDIA's vector loads need 16).
+inline constexpr std::size_t arena_alignment = 64;
+
+/// `bytes` rounded up to the arena's alignment: what a tensor of that many bytes takes.
+[[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
+  return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+}
+
+class Arena {
+ public:
+  Arena() = default;
+  /// Allocates `bytes` bytes of zeros. `label` names the allocation in Kokkos' tools.
+  Arena(const std::string& label, std::size_t bytes);
+
+  [[nodiscard]] std::size_t bytes() const { return storage_.size(); }
+  [[nodiscard]] std::byte* data() const { return storage_.data(); }
+
+  /// The tensor that starts `offset` bytes into the arena. Throws Error if it does not fit.
+  [[nodiscard]] Tensor tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const;
+
+ private:
+  Kokkos::View<std::byte*, Device> storage_;
+};
+
+}  // namespace mylos

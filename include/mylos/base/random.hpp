@@ -1,0 +1,71 @@
+// Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11).
+//
+// A number is a pure function of (seed, purpose, layer name, step, sample, element): it depends neither on ranks,
+// threads nor recomputation, and there is no state to save beyond the step.
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <string_view>
+
+#include "mylos/base/hash.hpp"
+
+namespace mylos {
+
+enum class RandomPurpose : std::uint64_t { initial_weights = 1, dropout = 2, shuffle = 3, calibration = 4, sampling = 5 };
+
+/// Four independent 32-bit random words.
+struct RandomBlock {
+  std::uint32_t word[4];
+};
+
+/// Names a stream of random numbers; made on the host, copied into kernels.
+class RandomStream {
+ public:
+  RandomStream() = default;
+  RandomStream(std::uint64_t seed, RandomPurpose purpose, std::string_view name)
+      : key_(mix(mix(seed) ^ mix(static_cast<std::uint64_t>(purpose) ^ hash_bytes(name)))) {}
+
+  /// The block numbered `block` (four elements) of sample `sample` (its index in the global batch) at `step`.
+  /// sample < 2^48; step < 2^48; block < 2^32.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION RandomBlock block(std::uint64_t step, std::uint64_t sample,
+                                                         std::uint32_t block) const {
+    using Generator = r123::Philox4x32;
+    typename Generator::ctr_type counter;
+    counter[0] = block;
+    counter[1] = static_cast<std::uint32_t>(sample);
+    counter[2] = static_cast<std::uint32_t>(step);
+    counter[3] = static_cast<std::uint32_t>((step >> 32) << 16 | (sample >> 32));
+    typename Generator::key_type key;
+    key[0] = static_cast<std::uint32_t>(key_);
+    key[1] = static_cast<std::uint32_t>(key_ >> 32);
+    const auto random = Generator()(counter, key);
+    return {{random[0], random[1], random[2], random[3]}};
+  }
+
+  /// One word of the stream: element `element` of `sample` at `step`.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t word(std::uint64_t step, std::uint64_t sample,
+                                                          std::uint64_t element) const {
+    return block(step, sample, static_cast<std::uint32_t>(element / 4)).word[element % 4];
+  }
+
+ private:
+  // SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads the seed over all 64 bits of the key.
+  [[nodiscard]] static constexpr std::uint64_t mix(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15ull;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+    return value ^ (value >> 31);
+  }
+
+  std::uint64_t key_ = 0;
+};
+
+/// A random word as a float in [0, 1), with 24 random bits.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION float uniform_from(std::uint32_t word) {
+  return static_cast<float>(word >> 8) * 5.9604644775390625e-08f;
+}
+
+}  // namespace mylos

@@ -1,0 +1,26 @@
+// Region: names a stretch of the step for Kokkos Tools profilers, for as long as it lives.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+namespace mylos {
+
+class Region {
+ public:
+  explicit Region(const char* name) {
+    if (Kokkos::Profiling::profileLibraryLoaded()) {
+      Kokkos::Profiling::pushRegion(name);
+      pushed_ = true;
+    }
+  }
+  ~Region() {
+    if (pushed_) Kokkos::Profiling::popRegion();
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+}  // namespace mylos
