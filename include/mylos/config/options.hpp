@@ -1,0 +1,27 @@
+// Options: everything a deck says, one struct per room.
+#pragma once
+
+#include "mylos/checkpoint/options.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/data/options.hpp"
+#include "mylos/kernels/options.hpp"
+#include "mylos/model/options.hpp"
+#include "mylos/optim/options.hpp"
+#include "mylos/precision/options.hpp"
+#include "mylos/train/options.hpp"
+
+namespace mylos {
+
+struct Options {
+  RunOptions run;
+  DataOptions data;
+  ModelOptions model;
+  PrecisionOptions precision;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  CommunicationOptions communication;
+  CheckpointOptions checkpoint;
+  KernelOptions kernels;
+};
+
+}  // namespace mylos

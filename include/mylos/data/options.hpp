@@ -1,0 +1,24 @@
+// [data]: where samples come from and how a batch is made of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mylos {
+
+enum class Normalize { none, standard, minmax };
+enum class Shuffle { samples, blocks };
+enum class LastBatch { drop, join };
+
+struct DataOptions {
+  std::string train;
+  std::string test;
+  double validation = 0;         // fraction of the training file held out, taken from its end
+  std::int64_t batch = 256;      // samples per step over all ranks
+  std::int64_t micro_batch = 0;  // most samples a rank holds at once; 0 = its whole share
+  Normalize normalize = Normalize::none;
+  Shuffle shuffle = Shuffle::samples;
+  LastBatch last_batch = LastBatch::drop;
+};
+
+}  // namespace mylos

@@ -1,0 +1,33 @@
+// [optimizer] and [schedule]: how weights move.
+#pragma once
+
+#include <cstdint>
+
+namespace mylos {
+
+enum class OptimizerType { sgd, adam, adamw };
+
+struct OptimizerOptions {
+  OptimizerType type = OptimizerType::adamw;
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;  // on matrices only; added to the gradient by sgd and adam, decoupled in adamw
+  double momentum = 0.9;       // sgd
+  double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
+};
+
+enum class ScheduleType { constant, step, linear, cosine };
+
+/// Counted in updates (steps that were not skipped).
+struct ScheduleOptions {
+  ScheduleType type = ScheduleType::constant;
+  std::int64_t warmup = 0;     // updates of linear warm-up from 0
+  std::int64_t steps = 0;      // updates until final_lr is reached; 0 = the run's length
+  double final_lr = 0;         // linear, cosine
+  std::int64_t step_size = 0;  // step: updates between reductions
+  double factor = 0.1;         // step: lr is multiplied by this
+};
+
+}  // namespace mylos

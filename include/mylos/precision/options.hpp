@@ -1,0 +1,45 @@
+// [precision] and [precision.scaler]: what is kept in which type, and the loss scaler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mylos/base/dtype.hpp"
+
+namespace mylos {
+
+enum class ScalerMode { automatic, dynamic, fixed, off };  // "auto", "dynamic", "static", "off"
+enum class HysteresisRefill { growth, good_step };
+
+/// The loss scaler's parameters (names as in the deck; defaults are the standard preset).
+struct ScalerOptions {
+  ScalerMode mode = ScalerMode::automatic;
+  double initial_scale = 65536;
+  double growth_factor = 2;
+  double backoff_factor = 0.5;
+  std::int64_t growth_interval = 2000;
+  std::int64_t hysteresis = 1;
+  HysteresisRefill hysteresis_refill = HysteresisRefill::growth;
+  double min_scale = 1;
+  double max_scale = 16777216;
+  std::int64_t max_consecutive_skips = 20;
+};
+
+/// The type of the gradient buffer. automatic: compute type for one micro-batch per step, else float.
+enum class GradientType { automatic, compute, fp32 };
+
+/// `pattern` is a layer's name, a pattern with '*', or a layer kind; exact beats pattern beats kind, later wins.
+struct PrecisionRule {
+  std::string pattern;
+  DType type = DType::fp32;
+};
+
+struct PrecisionOptions {
+  DType compute = DType::bf16;
+  GradientType gradient = GradientType::automatic;
+  std::vector<PrecisionRule> rules;  // in the deck's order
+  ScalerOptions scaler;
+};
+
+}  // namespace mylos

@@ -1,0 +1,20 @@
+// [run]: name, length and reporting of a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mylos {
+
+struct RunOptions {
+  std::string name = "run";
+  std::string folder;  // "runs/<name>" when the deck gives none
+  std::uint64_t seed = 1;
+  std::int64_t epochs = 0;  // exactly one of epochs and steps is > 0
+  std::int64_t steps = 0;
+  int threads = 0;                  // per rank; 0 = cores this rank may use / ranks that share them
+  std::int64_t evaluate_every = 0;  // steps; 0 = each epoch
+  std::int64_t log_every = 10;      // steps
+};
+
+}  // namespace mylos
