@@ -1,0 +1,43 @@
+// Files that appear whole or not at all: written as NAME.tmp, brought to the disk, then renamed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mylos {
+
+/// Where the file that will be `path` is written: path + ".tmp", in the same folder.
+[[nodiscard]] std::string temporary_path(const std::string& path);
+
+/// Reserves disk space for `bytes` bytes of an existing file, so that writing them cannot fail for lack of
+/// it. Throws Error (failed) that says how much is needed and how much is free.
+void reserve_space(const std::string& path, std::int64_t bytes);
+
+/// Waits until the file's contents are on the disk.
+void sync_file(const std::string& path);
+/// Waits until the names in the folder are on the disk.
+void sync_folder(const std::string& folder);
+
+/// Brings `temporary_path(path)` to the disk and gives it its name; an older file of that name is replaced at
+/// once.
+void publish(const std::string& path);
+
+/// Removes temporary_path(path) at the end of its life, unless publish() was called: what fails leaves
+/// nothing behind.
+class PendingFile {
+ public:
+  explicit PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {}
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  void publish();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  bool published_ = false;
+};
+
+}  // namespace mylos

@@ -1,0 +1,147 @@
+// HDF5 files: the one door of Mylos to the HDF5 library.
+//
+// Debian's parallel HDF5 is not thread-safe, so every call of the process goes through one lock that serves
+// in order of arrival; long transfers take it anew for every piece of 4 MiB, so that a background reader and
+// the foreground share it fairly. What comes from outside is checked when it is opened, before memory is
+// taken: plain links only (no external, no soft ones), no external or virtual storage, no filters but HDF5's
+// own, no plugins, and at least as many stored bytes as the dimensions claim. Throws Error: bad_input when
+// reading, failed when writing.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace mylos::hdf5 {
+
+/// The element types that Mylos reads and writes; `other` is anything else that a file may hold.
+enum class ElementType : std::uint8_t { uint8, int32, int64, uint64, float32, float64, text, other };
+
+[[nodiscard]] std::string_view name_of(ElementType type);
+
+template <class T>
+inline constexpr ElementType element_type_of = std::is_same_v<T, std::uint8_t>    ? ElementType::uint8
+                                               : std::is_same_v<T, std::int32_t>  ? ElementType::int32
+                                               : std::is_same_v<T, std::int64_t>  ? ElementType::int64
+                                               : std::is_same_v<T, std::uint64_t> ? ElementType::uint64
+                                               : std::is_same_v<T, float>         ? ElementType::float32
+                                               : std::is_same_v<T, double>        ? ElementType::float64
+                                                                                  : ElementType::other;
+
+/// collective: all ranks of the file's communicator call together (each with its own range, which may be
+/// empty).
+enum class Transfer { independent, collective };
+
+/// An open dataset. Copies share it; it is closed with the last copy or with its file.
+class Dataset {
+ public:
+  /// Absolute path in the file, "/model/hidden0/weight".
+  [[nodiscard]] const std::string& path() const;
+  [[nodiscard]] ElementType type() const;
+  /// Empty for a scalar.
+  [[nodiscard]] const std::vector<std::int64_t>& dims() const;
+  /// All elements.
+  [[nodiscard]] std::int64_t size() const;
+  /// The first dimension, and the elements below one of its indices (1 and size() for a scalar).
+  [[nodiscard]] std::int64_t rows() const;
+  [[nodiscard]] std::int64_t row_size() const;
+
+  /// Throws unless the dataset has one of these types and this many dimensions; `shape` says what they mean,
+  /// "[samples, features]".
+  void require(std::initializer_list<ElementType> types, std::size_t rank, std::string_view shape) const;
+
+  /// Elements [first, first + count) in row-major order, converted to T where the file holds another type.
+  template <class T>
+  void read(std::int64_t first, std::int64_t count, T* destination,
+            Transfer transfer = Transfer::independent) const {
+    static_assert(element_type_of<T> != ElementType::other);
+    move(first, count, element_type_of<T>, destination, false, transfer);
+  }
+  template <class T>
+  void write(std::int64_t first, std::int64_t count, const T* source,
+             Transfer transfer = Transfer::independent) {
+    static_assert(element_type_of<T> != ElementType::other);
+    move(first, count, element_type_of<T>, const_cast<T*>(source), true, transfer);
+  }
+
+  /// A scalar of type text.
+  [[nodiscard]] std::string read_text() const;
+  /// As long as it was created, or shorter.
+  void write_text(std::string_view text);
+
+ private:
+  friend class File;
+  struct State;
+  explicit Dataset(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  void move(std::int64_t first, std::int64_t count, ElementType memory_type, void* memory, bool write,
+            Transfer transfer) const;
+
+  std::shared_ptr<State> state_;
+};
+
+enum class ObjectKind { group, dataset, other };
+
+struct Child {
+  std::string name;
+  ObjectKind kind;
+};
+
+struct CreateOptions {
+  std::int64_t user_block = 0;            // bytes before the HDF5 data: 0 or a power of two >= 512
+  MPI_Comm communicator = MPI_COMM_NULL;  // MPI_COMM_NULL: this process alone (POSIX driver)
+};
+
+/// An open file. With a communicator, everything but Dataset's independent transfers is called by all its
+/// ranks together. Movable; closed at destruction (call close() to hear of errors).
+class File {
+ public:
+  /// Makes or replaces the file, in the format of HDF5 1.10 (checksummed metadata), without time stamps: the
+  /// same calls give the same bytes.
+  [[nodiscard]] static File create(const std::string& path, const CreateOptions& options = {});
+  /// Opens for reading only.
+  [[nodiscard]] static File open(const std::string& path, MPI_Comm communicator = MPI_COMM_NULL);
+
+  [[nodiscard]] const std::string& path() const;
+  /// Everything down to the operating system.
+  void flush();
+  /// Bytes of the file once it is flushed, user block included.
+  [[nodiscard]] std::int64_t bytes() const;
+  void close();
+
+  /// Groups on the way are made too.
+  void create_group(const std::string& path);
+  /// Contiguous, allocated at once, never filled: every element must be written. No dims: a scalar.
+  [[nodiscard]] Dataset create_dataset(const std::string& path, ElementType type,
+                                       const std::vector<std::int64_t>& dims);
+  /// A scalar of type text with room for `bytes` bytes (UTF-8, padded with zeros).
+  [[nodiscard]] Dataset create_text(const std::string& path, std::int64_t bytes);
+  [[nodiscard]] Dataset dataset(const std::string& path) const;
+
+  [[nodiscard]] bool exists(const std::string& path) const;
+  /// Sorted by name.
+  [[nodiscard]] std::vector<Child> children(const std::string& path) const;
+
+  /// Attributes of the group or dataset at `path`. Writing one that exists replaces its value.
+  void write_attribute(const std::string& path, const std::string& name, std::string_view value);
+  void write_attribute(const std::string& path, const std::string& name, const char* value);
+  void write_attribute(const std::string& path, const std::string& name, std::int64_t value);
+  void write_attribute(const std::string& path, const std::string& name, double value);
+  [[nodiscard]] bool has_attribute(const std::string& path, const std::string& name) const;
+  [[nodiscard]] std::string text_attribute(const std::string& path, const std::string& name) const;
+  [[nodiscard]] std::int64_t integer_attribute(const std::string& path, const std::string& name) const;
+  [[nodiscard]] double real_attribute(const std::string& path, const std::string& name) const;
+
+  struct State;
+
+ private:
+  explicit File(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace mylos::hdf5

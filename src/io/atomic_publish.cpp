@@ -1,0 +1,91 @@
+#include "mylos/io/atomic_publish.hpp"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/units.hpp"
+
+namespace mylos {
+namespace {
+
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
+  }
+  ~Descriptor() { ::close(descriptor_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+std::string folder_of(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+void sync(const Descriptor& descriptor, const std::string& path) {
+  if (::fsync(descriptor.get()) != 0) {
+    fail_run("{}: cannot be brought to the disk: {}", path, std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+std::string temporary_path(const std::string& path) {
+  return path + ".tmp";
+}
+
+void reserve_space(const std::string& path, std::int64_t bytes) {
+  const Descriptor file(path, O_RDWR);
+  const int status = ::posix_fallocate(file.get(), 0, bytes);
+  if (status == 0) return;
+  struct statvfs disk {};
+  const std::string folder = folder_of(path);
+  if (status == ENOSPC && ::statvfs(folder.c_str(), &disk) == 0) {
+    const auto free_bytes =
+        static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
+    fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
+             format_bytes(bytes), bytes, format_bytes(free_bytes), free_bytes, folder);
+  }
+  fail_run("{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes), bytes,
+           std::strerror(status));
+}
+
+void sync_file(const std::string& path) {
+  sync(Descriptor(path, O_RDONLY), path);
+}
+
+void sync_folder(const std::string& folder) {
+  sync(Descriptor(folder, O_RDONLY | O_DIRECTORY), folder);
+}
+
+void publish(const std::string& path) {
+  const std::string temporary = temporary_path(path);
+  sync_file(temporary);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    fail_run("{}: cannot be renamed to {}: {}", temporary, path, std::strerror(errno));
+  }
+  sync_folder(folder_of(path));
+}
+
+PendingFile::~PendingFile() {
+  if (!published_) std::remove(temporary_.c_str());
+}
+
+void PendingFile::publish() {
+  mylos::publish(path_);
+  published_ = true;
+}
+
+}  // namespace mylos

@@ -1,0 +1,125 @@
+#include "hdf5_library.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos::hdf5 {
+namespace {
+
+/// A file from elsewhere may claim any length; our own texts in attributes are names and digests.
+constexpr std::size_t max_text_bytes = std::size_t{1} << 20;
+
+void write(const File::State& file, const std::string& path, const std::string& name, hid_t file_type,
+           hid_t memory_type, const void* value) {
+  const Handle object = open_object(file, path);
+  if (H5Aexists(object.id(), name.c_str()) > 0) {
+    // The same type is overwritten in place, so that a value filled in later does not move anything in the
+    // file.
+    const Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
+    const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+    if (H5Tequal(type.id(), file_type) > 0) {
+      if (H5Awrite(attribute.id(), memory_type, value) >= 0) return;
+      fail_run("{}: attribute '{}' of {} cannot be written: {}", file.path, name, path, last_error());
+    }
+  }
+  if (H5Aexists(object.id(), name.c_str()) > 0) H5Adelete(object.id(), name.c_str());
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(
+      H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, value) < 0) {
+    fail_run("{}: attribute '{}' of {} cannot be written: {}", file.path, name, path, last_error());
+  }
+}
+
+/// Opens a scalar attribute of the class that `expected` describes.
+Handle open_attribute(const File::State& file, const std::string& path, const std::string& name,
+                      H5T_class_t type_class, std::string_view expected) {
+  const Handle object = open_object(file, path);
+  if (H5Aexists(object.id(), name.c_str()) <= 0) {
+    fail_input("{}: {} has no attribute '{}', expected {}", file.path, path, name, expected);
+  }
+  Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  if (!attribute.ok()) {
+    fail_input("{}: attribute '{}' of {} cannot be read: {}", file.path, name, path, last_error());
+  }
+  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+  if (H5Tget_class(type.id()) != type_class || H5Sget_simple_extent_npoints(space.id()) != 1) {
+    fail_input("{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
+  }
+  return attribute;
+}
+
+void read(const File::State& file, const std::string& path, const std::string& name, hid_t attribute,
+          hid_t type, void* value) {
+  if (H5Aread(attribute, type, value) < 0) {
+    fail_input("{}: attribute '{}' of {} cannot be read: {}", file.path, name, path, last_error());
+  }
+}
+
+}  // namespace
+
+void File::write_attribute(const std::string& path, const std::string& name, std::string_view value) {
+  const Turn turn;
+  const Handle type = text_type(value.size());
+  const std::string text(value);  // at least one byte, as the type has
+  write(*state_, path, name, type.id(), type.id(), text.c_str());
+}
+
+void File::write_attribute(const std::string& path, const std::string& name, const char* value) {
+  write_attribute(path, name, std::string_view(value));
+}
+
+void File::write_attribute(const std::string& path, const std::string& name, std::int64_t value) {
+  const Turn turn;
+  write(*state_, path, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void File::write_attribute(const std::string& path, const std::string& name, double value) {
+  const Turn turn;
+  write(*state_, path, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+bool File::has_attribute(const std::string& path, const std::string& name) const {
+  const Turn turn;
+  const Handle object = open_object(*state_, path);
+  return H5Aexists(object.id(), name.c_str()) > 0;
+}
+
+std::string File::text_attribute(const std::string& path, const std::string& name) const {
+  const Turn turn;
+  const Handle attribute = open_attribute(*state_, path, name, H5T_STRING, "a text");
+  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  if (H5Tis_variable_str(type.id()) > 0) {  // as h5py writes them
+    char* value = nullptr;
+    read(*state_, path, name, attribute.id(), type.id(), &value);
+    std::string text = value == nullptr ? "" : value;
+    H5free_memory(value);
+    return text;
+  }
+  const std::size_t bytes = H5Tget_size(type.id());
+  if (bytes > max_text_bytes) {
+    fail_input("{}: attribute '{}' of {} claims {} bytes, at most {} are read", this->path(), name, path,
+               bytes, max_text_bytes);
+  }
+  std::string text(bytes, '\0');
+  read(*state_, path, name, attribute.id(), type.id(), text.data());
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+std::int64_t File::integer_attribute(const std::string& path, const std::string& name) const {
+  const Turn turn;
+  const Handle attribute = open_attribute(*state_, path, name, H5T_INTEGER, "an integer");
+  std::int64_t value = 0;
+  read(*state_, path, name, attribute.id(), H5T_NATIVE_INT64, &value);
+  return value;
+}
+
+double File::real_attribute(const std::string& path, const std::string& name) const {
+  const Turn turn;
+  const Handle attribute = open_attribute(*state_, path, name, H5T_FLOAT, "a real number");
+  double value = 0;
+  read(*state_, path, name, attribute.id(), H5T_NATIVE_DOUBLE, &value);
+  return value;
+}
+
+}  // namespace mylos::hdf5

@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "hdf5_library.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/units.hpp"
+
+namespace mylos::hdf5 {
+namespace {
+
+constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
+constexpr std::size_t max_rank = 8;
+
+/// Deflate shrinks at most 1032 : 1 (zlib's technical notes), so a file that claims more is no honest one.
+constexpr std::int64_t max_compression = 1032;
+
+/// Selects the elements [first, first + count) of the row-major order: a few boxes of whole inner dimensions.
+bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64_t first,
+                  std::int64_t count) {
+  if (count == 0) return H5Sselect_none(space) >= 0;
+  if (dims.empty()) return H5Sselect_all(space) >= 0;
+  bool first_box = true;
+  while (count > 0) {
+    // The outermost dimension along which a box can grow from `first`.
+    std::int64_t inner = 1;
+    for (const auto extent : dims) inner *= extent;
+    std::size_t level = 0;
+    for (;; ++level) {
+      inner /= dims[level];
+      if (first % inner == 0 && count >= inner) break;
+    }
+    std::array<hsize_t, max_rank> start{};
+    std::array<hsize_t, max_rank> box{};
+    std::int64_t rest = first;
+    for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i]) {
+      start[i] = static_cast<hsize_t>(rest % dims[i]);
+      box[i] = i > level ? static_cast<hsize_t>(dims[i]) : 1;
+    }
+    const std::int64_t length =
+        std::min(count / inner, dims[level] - static_cast<std::int64_t>(start[level]));
+    box[level] = static_cast<hsize_t>(length);
+    const auto operation = first_box ? H5S_SELECT_SET : H5S_SELECT_OR;
+    if (H5Sselect_hyperslab(space, operation, start.data(), nullptr, box.data(), nullptr) < 0) return false;
+    first_box = false;
+    first += length * inner;
+    count -= length * inner;
+  }
+  return true;
+}
+
+/// Fails unless every HDF5 can undo the dataset's filters. Returns whether it is compressed.
+bool check_filters(const std::string& where, hid_t creation) {
+  bool compressed = false;
+  const int count = H5Pget_nfilters(creation);
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0;
+    unsigned settings = 0;
+    std::size_t values = 0;
+    std::array<char, 64> name{};
+    const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                       name.size() - 1, name.data(), &settings);
+    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
+      fail_input("{} needs the filter {} ({}), expected gzip or none", where, static_cast<int>(filter),
+                 name.data());
+    }
+    compressed = compressed || filter == H5Z_FILTER_DEFLATE;
+  }
+  return compressed;
+}
+
+}  // namespace
+
+Dataset::State::~State() {
+  if (id < 0 || file->id < 0) return;
+  const Turn turn;
+  H5Dclose(id);
+}
+
+void Dataset::State::describe() {
+  const std::string where = fmt::format("{}: dataset {}", file->path, path);
+  const Handle file_type(H5Dget_type(id), H5Tclose);
+  const Handle space(H5Dget_space(id), H5Sclose);
+  const Handle creation(H5Dget_create_plist(id), H5Pclose);
+  if (!file_type.ok() || !space.ok() || !creation.ok()) fail_input("{} is damaged: {}", where, last_error());
+
+  type = element_type(file_type.id());
+  type_text = hdf5::type_text(file_type.id());
+  element_bytes = H5Tget_size(file_type.id());
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank < 0 || static_cast<std::size_t>(rank) > max_rank) {
+    fail_input("{} has {} dimensions, at most {} are read", where, rank, max_rank);
+  }
+  std::array<hsize_t, max_rank> extent{};
+  H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
+  dims.assign(extent.begin(), extent.begin() + rank);
+  const bool empty = H5Sget_simple_extent_type(space.id()) == H5S_NULL ||
+                     std::find(dims.begin(), dims.end(), 0) != dims.end();
+  size = empty ? 0 : 1;
+  auto bytes = static_cast<std::int64_t>(element_bytes);
+  for (const auto length : dims) {
+    if (empty) break;
+    if (length < 0 || bytes > std::numeric_limits<std::int64_t>::max() / length) {
+      fail_input("{} claims more elements than 63 bits can count", where);
+    }
+    size *= length;
+    bytes *= length;
+  }
+  if (empty) return;
+
+  const auto layout = H5Pget_layout(creation.id());
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0) {
+    fail_input("{} keeps its data in another file, which is not followed", where);
+  }
+  const bool compressed = layout == H5D_CHUNKED && check_filters(where, creation.id());
+  const auto stored = static_cast<std::int64_t>(H5Dget_storage_size(id));
+  if (stored < (compressed ? bytes / max_compression : bytes)) {
+    fail_input("{} has {} stored, its dimensions need {}", where, format_bytes(stored), format_bytes(bytes));
+  }
+}
+
+const std::string& Dataset::path() const {
+  return state_->path;
+}
+ElementType Dataset::type() const {
+  return state_->type;
+}
+const std::vector<std::int64_t>& Dataset::dims() const {
+  return state_->dims;
+}
+std::int64_t Dataset::size() const {
+  return state_->size;
+}
+std::int64_t Dataset::rows() const {
+  return dims().empty() ? 1 : dims().front();
+}
+std::int64_t Dataset::row_size() const {
+  return rows() == 0 ? 0 : size() / rows();
+}
+
+void Dataset::require(std::initializer_list<ElementType> types, std::size_t rank,
+                      std::string_view shape) const {
+  const std::string where = fmt::format("{}: dataset {}", state_->file->path, path());
+  if (dims().size() != rank) {
+    fail_input("{} has {} dimension{}, expected {} {}", where, dims().size(), dims().size() == 1 ? "" : "s",
+               rank, shape);
+  }
+  if (std::find(types.begin(), types.end(), type()) != types.end()) return;
+  std::string expected;
+  for (const auto wanted : types) {
+    if (!expected.empty()) expected += " or ";
+    expected += name_of(wanted);
+  }
+  fail_input("{} holds {}, expected {}", where, state_->type_text, expected);
+}
+
+void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_type, void* memory, bool write,
+                   Transfer transfer) const {
+  const State& dataset = *state_;
+  const std::string& file = dataset.file->path;
+  if (first < 0 || count < 0 || first > size() - count) {
+    fail_run("{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(), size(), first,
+             first + count);
+  }
+  const auto memory_bytes = [&] {
+    const Turn turn;
+    return static_cast<std::int64_t>(H5Tget_size(memory_type_of(memory_type)));
+  }();
+  // Whole rows in a piece where they fit: each is then one box of the file.
+  std::int64_t piece = piece_bytes / std::max(memory_bytes, static_cast<std::int64_t>(dataset.element_bytes));
+  if (row_size() > 0 && row_size() < piece) piece -= piece % row_size();
+  std::int64_t pieces = (count + piece - 1) / piece;
+  const bool collective = transfer == Transfer::collective && dataset.file->communicator != MPI_COMM_NULL;
+  if (collective) {  // a rank with less to do takes part with nothing
+    MPI_Allreduce(MPI_IN_PLACE, &pieces, 1, MPI_INT64_T, MPI_MAX, dataset.file->communicator);
+  }
+  auto* position = static_cast<std::byte*>(memory);
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::int64_t length = std::min(piece, count);
+    const Turn turn;
+    const Handle properties(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
+    if (collective) H5Pset_dxpl_mpio(properties.id(), H5FD_MPIO_COLLECTIVE);
+    const Handle file_space(H5Dget_space(dataset.id), H5Sclose);
+    auto memory_length = static_cast<hsize_t>(std::max<std::int64_t>(length, 1));
+    const Handle memory_space(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
+    bool done = select_range(file_space.id(), dims(), first, length);
+    if (length == 0) H5Sselect_none(memory_space.id());
+    if (done && write) {
+      done = H5Dwrite(dataset.id, memory_type_of(memory_type), memory_space.id(), file_space.id(),
+                      properties.id(), position) >= 0;
+    } else if (done) {
+      done = H5Dread(dataset.id, memory_type_of(memory_type), memory_space.id(), file_space.id(),
+                     properties.id(), position) >= 0;
+    }
+    if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
+    if (!done) fail_input("{}: dataset {} cannot be read: {}", file, path(), last_error());
+    first += length;
+    count -= length;
+    position += length * memory_bytes;
+  }
+}
+
+std::string Dataset::read_text() const {
+  require({ElementType::text}, 0, "(a scalar)");
+  const Turn turn;
+  const Handle type(H5Dget_type(state_->id), H5Tclose);
+  if (H5Tis_variable_str(type.id()) > 0) {
+    fail_input("{}: dataset {} holds variable-length text, expected fixed-length", state_->file->path,
+               path());
+  }
+  std::string text(state_->element_bytes, '\0');
+  if (H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
+    fail_input("{}: dataset {} cannot be read: {}", state_->file->path, path(), last_error());
+  }
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+void Dataset::write_text(std::string_view text) {
+  if (type() != ElementType::text || text.size() > state_->element_bytes) {
+    fail_run("{}: dataset {} has no room for {} bytes of text", state_->file->path, path(), text.size());
+  }
+  std::string padded(text);
+  padded.resize(state_->element_bytes, '\0');
+  const Turn turn;
+  const Handle memory_type = text_type(padded.size());
+  if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
+    fail_run("{}: dataset {} cannot be written: {}", state_->file->path, path(), last_error());
+  }
+}
+
+}  // namespace mylos::hdf5

@@ -1,0 +1,220 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "hdf5_library.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos::hdf5 {
+namespace {
+
+Handle access_properties(MPI_Comm communicator) {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // Closing the file closes what is open in it; the default of the MPI driver is to refuse.
+  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+  // Whether locks work depends on the file system, and nobody writes a published file.
+  H5Pset_file_locking(access.id(), false, true);
+  if (communicator != MPI_COMM_NULL) H5Pset_fapl_mpio(access.id(), communicator, MPI_INFO_NULL);
+  return access;
+}
+
+Handle link_properties() {
+  Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links.id(), 1);
+  return links;
+}
+
+void require_regular_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail_input("{}: is not a file", path);
+  if (::access(path.c_str(), R_OK) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+}
+
+/// "" when every component of `path` is there and a hard link, else what is wrong with the first that is not.
+std::string problem_on_the_way(hid_t file, const std::string& path) {
+  std::size_t end = 0;
+  while (end < path.size() && end != std::string::npos) {
+    end = path.find('/', end + 1);
+    const std::string prefix = path.substr(0, end);
+    if (prefix == "/" || prefix.empty()) continue;
+    if (H5Lexists(file, prefix.c_str(), H5P_DEFAULT) <= 0) return "is missing";
+    H5L_info_t link{};
+    if (H5Lget_info(file, prefix.c_str(), &link, H5P_DEFAULT) < 0) return last_error();
+    if (link.type != H5L_TYPE_HARD)
+      return fmt::format("is reached by a link ({}), which is not followed", prefix);
+  }
+  return {};
+}
+
+}  // namespace
+
+File::State::~State() {
+  if (id < 0) return;
+  const Turn turn;
+  H5Fclose(id);
+}
+
+Handle open_object(const File::State& file, const std::string& path) {
+  const std::string problem = problem_on_the_way(file.id, path);
+  if (!problem.empty()) fail_input("{}: {} {}", file.path, path, problem);
+  Handle object(H5Oopen(file.id, path.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object.ok()) fail_input("{}: {} cannot be opened: {}", file.path, path, last_error());
+  return object;
+}
+
+File File::create(const std::string& path, const CreateOptions& options) {
+  const Turn turn;
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.id(), false);
+  if (options.user_block > 0) H5Pset_userblock(creation.id(), static_cast<hsize_t>(options.user_block));
+  const Handle access = access_properties(options.communicator);
+  H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110);
+  auto state = std::make_shared<State>();
+  state->path = path;
+  state->communicator = options.communicator;
+  state->writable = true;
+  state->id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id());
+  if (state->id < 0) fail_run("{}: cannot be created: {}", path, last_error());
+  return File(std::move(state));
+}
+
+File File::open(const std::string& path, MPI_Comm communicator) {
+  require_regular_file(path);
+  const Turn turn;
+  if (H5Fis_hdf5(path.c_str()) <= 0) {
+    H5Eclear2(H5E_DEFAULT);
+    fail_input("{}: is not an HDF5 file", path);
+  }
+  const Handle access = access_properties(communicator);
+  auto state = std::make_shared<State>();
+  state->path = path;
+  state->communicator = communicator;
+  state->id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
+  if (state->id < 0) fail_input("{}: cannot be read as HDF5: {}", path, last_error());
+  return File(std::move(state));
+}
+
+const std::string& File::path() const {
+  return state_->path;
+}
+
+void File::flush() {
+  const Turn turn;
+  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0) fail_run("{}: cannot be flushed: {}", path(), last_error());
+}
+
+std::int64_t File::bytes() const {
+  const Turn turn;
+  hsize_t bytes = 0;
+  if (H5Fget_filesize(state_->id, &bytes) < 0) fail_run("{}: size is unknown: {}", path(), last_error());
+  return static_cast<std::int64_t>(bytes);
+}
+
+void File::close() {
+  const Turn turn;
+  if (state_->id < 0) return;
+  const hid_t id = std::exchange(state_->id, -1);
+  if (H5Fclose(id) < 0) fail_run("{}: cannot be closed: {}", path(), last_error());
+}
+
+void File::create_group(const std::string& path) {
+  const Turn turn;
+  const Handle links = link_properties();
+  const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.id(), false);
+  const Handle group(H5Gcreate2(state_->id, path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
+  if (!group.ok()) fail_run("{}: group {} cannot be created: {}", this->path(), path, last_error());
+}
+
+namespace {
+
+/// `file_type` is closed by its owner. The dataset is left open.
+hid_t create(const File::State& file, const std::string& path, hid_t file_type,
+             const std::vector<std::int64_t>& dims) {
+  std::vector<hsize_t> extent(dims.begin(), dims.end());
+  const Handle space(dims.empty() ? H5Screate(H5S_SCALAR)
+                                  : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                     H5Sclose);
+  const Handle links = link_properties();
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.id(), false);
+  H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
+  const hid_t id =
+      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT);
+  if (id < 0) fail_run("{}: dataset {} cannot be created: {}", file.path, path, last_error());
+  return id;
+}
+
+}  // namespace
+
+Dataset File::create_dataset(const std::string& path, ElementType type,
+                             const std::vector<std::int64_t>& dims) {
+  const Turn turn;
+  auto state = std::make_shared<Dataset::State>();
+  state->file = state_;
+  state->path = path;
+  state->id = hdf5::create(*state_, path, file_type_of(type), dims);
+  state->describe();
+  return Dataset(std::move(state));
+}
+
+Dataset File::create_text(const std::string& path, std::int64_t bytes) {
+  const Turn turn;
+  const Handle type = text_type(static_cast<std::size_t>(bytes));
+  auto state = std::make_shared<Dataset::State>();
+  state->file = state_;
+  state->path = path;
+  state->id = hdf5::create(*state_, path, type.id(), {});
+  state->describe();
+  return Dataset(std::move(state));
+}
+
+Dataset File::dataset(const std::string& path) const {
+  const Turn turn;
+  const std::string problem = problem_on_the_way(state_->id, path);
+  if (!problem.empty()) fail_input("{}: dataset {} {}", this->path(), path, problem);
+  auto state = std::make_shared<Dataset::State>();
+  state->file = state_;
+  state->path = path;
+  state->id = H5Dopen2(state_->id, path.c_str(), H5P_DEFAULT);
+  if (state->id < 0) fail_input("{}: {} is not a readable dataset: {}", this->path(), path, last_error());
+  state->describe();
+  return Dataset(std::move(state));
+}
+
+bool File::exists(const std::string& path) const {
+  const Turn turn;
+  const bool found = problem_on_the_way(state_->id, path) != "is missing";
+  H5Eclear2(H5E_DEFAULT);
+  return found;
+}
+
+std::vector<Child> File::children(const std::string& path) const {
+  const Turn turn;
+  const Handle group = open_object(*state_, path);
+  if (H5Iget_type(group.id()) != H5I_GROUP) fail_input("{}: {} is not a group", this->path(), path);
+  std::vector<Child> result;
+  const auto add = [](hid_t parent, const char* name, const H5L_info_t* link, void* data) -> herr_t {
+    ObjectKind kind = ObjectKind::other;
+    if (link->type == H5L_TYPE_HARD) {
+      const Handle object(H5Oopen(parent, name, H5P_DEFAULT), H5Oclose);
+      const H5I_type_t type = object.ok() ? H5Iget_type(object.id()) : H5I_BADID;
+      if (type == H5I_GROUP) kind = ObjectKind::group;
+      if (type == H5I_DATASET) kind = ObjectKind::dataset;
+    }
+    static_cast<std::vector<Child>*>(data)->push_back({name, kind});
+    return 0;
+  };
+  hsize_t index = 0;
+  if (H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &result) < 0) {
+    fail_input("{}: group {} cannot be listed: {}", this->path(), path, last_error());
+  }
+  return result;
+}
+
+}  // namespace mylos::hdf5

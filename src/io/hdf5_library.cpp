@@ -1,0 +1,201 @@
+#include "hdf5_library.hpp"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos::hdf5 {
+namespace {
+
+/// A lock that serves threads in the order in which they came: with std::mutex a thread that reads piece
+/// after piece would take it back before a waiting one wakes up.
+class FairLock {
+ public:
+  void lock() {
+    std::unique_lock guard(mutex_);
+    if (depth_ > 0 && owner_ == std::this_thread::get_id()) {
+      ++depth_;
+      return;
+    }
+    const auto ticket = next_ticket_++;
+    turn_changed_.wait(guard, [&] { return now_serving_ == ticket; });
+    owner_ = std::this_thread::get_id();
+    depth_ = 1;
+  }
+  void unlock() {
+    const std::lock_guard guard(mutex_);
+    if (--depth_ > 0) return;
+    ++now_serving_;
+    turn_changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable turn_changed_;
+  std::uint64_t next_ticket_ = 0;
+  std::uint64_t now_serving_ = 0;
+  std::thread::id owner_;
+  int depth_ = 0;
+};
+
+FairLock& library_lock() {
+  static FairLock lock;
+  return lock;
+}
+
+}  // namespace
+
+Turn::Turn() {
+  library_lock().lock();
+  H5PLset_loading_state(0);  // a file must not make us load code
+  // The application that embeds Mylos may use HDF5 itself: its way of printing errors is put back afterwards.
+  H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Turn::~Turn() {
+  H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_);
+  library_lock().unlock();
+}
+
+std::string last_error() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned, const H5E_error2_t* error, void* data) -> herr_t {
+        if (error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
+        return 1;  // the first is the innermost: stop
+      },
+      &text);
+  H5Eclear2(H5E_DEFAULT);
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+std::string_view name_of(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
+      return "uint8";
+    case ElementType::int32:
+      return "int32";
+    case ElementType::int64:
+      return "int64";
+    case ElementType::uint64:
+      return "uint64";
+    case ElementType::float32:
+      return "float32";
+    case ElementType::float64:
+      return "float64";
+    case ElementType::text:
+      return "text";
+    case ElementType::other:
+      break;
+  }
+  return "other";
+}
+
+hid_t memory_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
+      return H5T_NATIVE_UINT8;
+    case ElementType::int32:
+      return H5T_NATIVE_INT32;
+    case ElementType::int64:
+      return H5T_NATIVE_INT64;
+    case ElementType::uint64:
+      return H5T_NATIVE_UINT64;
+    case ElementType::float32:
+      return H5T_NATIVE_FLOAT;
+    case ElementType::float64:
+      return H5T_NATIVE_DOUBLE;
+    case ElementType::text:
+    case ElementType::other:
+      break;
+  }
+  fail_run("HDF5: elements of type {} are not numbers", name_of(type));
+}
+
+hid_t file_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
+      return H5T_STD_U8LE;
+    case ElementType::int32:
+      return H5T_STD_I32LE;
+    case ElementType::int64:
+      return H5T_STD_I64LE;
+    case ElementType::uint64:
+      return H5T_STD_U64LE;
+    case ElementType::float32:
+      return H5T_IEEE_F32LE;
+    case ElementType::float64:
+      return H5T_IEEE_F64LE;
+    case ElementType::text:
+    case ElementType::other:
+      break;
+  }
+  fail_run("HDF5: elements of type {} are not numbers", name_of(type));
+}
+
+ElementType element_type(hid_t type) {
+  const auto bytes = H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER: {
+      const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+      if (H5Tget_precision(type) != 8 * bytes) return ElementType::other;
+      if (bytes == 1 && !is_signed) return ElementType::uint8;
+      if (bytes == 4 && is_signed) return ElementType::int32;
+      if (bytes == 8) return is_signed ? ElementType::int64 : ElementType::uint64;
+      return ElementType::other;
+    }
+    case H5T_FLOAT: {
+      if (H5Tget_precision(type) != 8 * bytes) return ElementType::other;
+      const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
+      if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0 && bytes == 4)
+        return ElementType::float32;
+      if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0 && bytes == 8)
+        return ElementType::float64;
+      return ElementType::other;
+    }
+    case H5T_STRING:
+      return ElementType::text;
+    default:
+      return ElementType::other;
+  }
+}
+
+std::string type_text(hid_t type) {
+  const auto bits = 8 * H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_2 ? "" : "u", bits);
+    case H5T_FLOAT:
+      return fmt::format("float{}", bits);
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "compound";
+    case H5T_ENUM:
+      return "enum";
+    case H5T_VLEN:
+      return "variable-length";
+    case H5T_ARRAY:
+      return "array";
+    case H5T_REFERENCE:
+      return "reference";
+    default:
+      return "opaque";
+  }
+}
+
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.id(), bytes > 0 ? bytes : 1);
+  H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
+  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  return type;
+}
+
+}  // namespace mylos::hdf5
