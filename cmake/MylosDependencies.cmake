@@ -1,19 +1,94 @@
-# Finds what Mylos stands on.
+# Finds what Mylos stands on: an installed package first, else what scripts/setup put into its cache folder.
+# mylos_optional(ONEDNN found...) turns Mylos_ENABLE_ONEDNN (ON, OFF, AUTO) into Mylos_HAVE_ONEDNN (ON, OFF).
+function(mylos_optional name)
+  set(have ON)
+  foreach(condition IN LISTS ARGN)
+    if(NOT condition)
+      set(have OFF)
+    endif()
+  endforeach()
+  if(Mylos_ENABLE_${name} STREQUAL "AUTO" OR NOT Mylos_ENABLE_${name})
+    if(NOT Mylos_ENABLE_${name})
+      set(have OFF)
+    endif()
+  elseif(NOT have)
+    message(FATAL_ERROR "Mylos_ENABLE_${name} is ON, but its library was not found. Give its folder in "
+                        "CMAKE_PREFIX_PATH, or leave the option at AUTO. docs/install.md says where each comes from.")
+  endif()
+  set(Mylos_HAVE_${name} ${have} PARENT_SCOPE)
+endfunction()
+
 find_package(MPI REQUIRED COMPONENTS C)
 set(HDF5_PREFER_PARALLEL TRUE)
 find_package(HDF5 REQUIRED COMPONENTS C)
-find_package(Kokkos 5.0 REQUIRED)
+if(NOT HDF5_IS_PARALLEL)
+  message(FATAL_ERROR "The HDF5 that was found (${HDF5_C_INCLUDE_DIRS}) was built without MPI. "
+                      "Debian: libhdf5-openmpi-dev; elsewhere set HDF5_ROOT to a parallel one.")
+endif()
 find_package(fmt REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
+find_path(Random123_INCLUDE_DIR Random123/philox.h REQUIRED)
+
+# Kokkos. scripts/kokkos-prefix names the folder for this compiler, backend and processor, here as in scripts/setup.
+set(mylos_kokkos_backend openmp)
+if(Mylos_ENABLE_CUDA STREQUAL "ON")
+  set(mylos_kokkos_backend cuda ${Mylos_CUDA_ARCH})
+endif()
+execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
+                OUTPUT_VARIABLE mylos_kokkos_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_package(Kokkos 5.0 QUIET PATHS "${mylos_kokkos_prefix}")
+if(NOT Kokkos_FOUND)
+  message(FATAL_ERROR "Kokkos 5 was not found, neither as a package nor at ${mylos_kokkos_prefix}.\n"
+                      "Run scripts/setup (scripts/setup --cuda for the preset cuda), or give its folder in CMAKE_PREFIX_PATH.")
+endif()
+if(Mylos_ENABLE_CUDA STREQUAL "AUTO")
+  set(Mylos_HAVE_CUDA ${Kokkos_ENABLE_CUDA})
+elseif(Mylos_ENABLE_CUDA AND NOT Kokkos_ENABLE_CUDA)
+  message(FATAL_ERROR "Mylos_ENABLE_CUDA is ON, but the Kokkos in ${Kokkos_DIR} was built without CUDA. "
+                      "Run scripts/setup --cuda, or point CMAKE_PREFIX_PATH at a Kokkos that has it.")
+elseif(NOT Mylos_ENABLE_CUDA AND Kokkos_ENABLE_CUDA)
+  message(FATAL_ERROR "Mylos_ENABLE_CUDA is OFF, but the Kokkos in ${Kokkos_DIR} was built for CUDA. "
+                      "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos for hosts.")
+else()
+  set(Mylos_HAVE_CUDA ${Mylos_ENABLE_CUDA})
+endif()
+set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host
+if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL)
+  set(Mylos_HAVE_DEVICE ON)
+endif()
+
+if(NOT Mylos_ENABLE_KOKKOSKERNELS STREQUAL "OFF")
+  find_package(MylosKokkosKernels QUIET)
+endif()
+mylos_optional(KOKKOSKERNELS "${MylosKokkosKernels_FOUND}")
+
+if(NOT Mylos_ENABLE_ONEDNN STREQUAL "OFF" AND (NOT Mylos_HAVE_DEVICE OR Mylos_ENABLE_ONEDNN STREQUAL "ON"))
+  find_package(dnnl QUIET)
+endif()
+mylos_optional(ONEDNN "${dnnl_FOUND}")
+
+if(Mylos_HAVE_CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  find_package(NCCL QUIET)
+endif()
+mylos_optional(NCCL "${Mylos_HAVE_CUDA}" "${NCCL_FOUND}")
+if(TARGET CUDA::cublasLt)
+  set(mylos_cublaslt_found ON)
+endif()
+mylos_optional(CUBLASLT "${Mylos_HAVE_CUDA}" "${mylos_cublaslt_found}")
+
 if(Mylos_ENABLE_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(Mylos_ENABLE_PERF)
   find_package(benchmark REQUIRED)
 endif()
-if(NOT Mylos_ENABLE_ONEDNN STREQUAL "OFF" AND NOT Kokkos_ENABLE_CUDA)
-  find_package(dnnl)
+
+# Found compilations are not repeated. With CUDA the launcher's place belongs to Kokkos' own, which picks nvcc.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT Mylos_HAVE_CUDA AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()

@@ -1,5 +1,8 @@
-# What can be switched on. AUTO means: on where the dependency is found.
+# What can be switched on. AUTO means: on where the dependency is found; ON means: an error where it is not.
+set(Mylos_ENABLE_CUDA AUTO CACHE STRING "Run on NVIDIA devices (ON, OFF, AUTO: as the Kokkos that is found)")
+set(Mylos_CUDA_ARCH HOPPER90 CACHE STRING "Kokkos' name of the NVIDIA architecture that scripts/setup built for")
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
+set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any backend (ON, OFF, AUTO)")
 set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
 set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices (ON, OFF, AUTO)")
 option(Mylos_ENABLE_APPS "Build the mylos command" ON)
@@ -16,3 +19,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 add_compile_definitions(OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)  # the C interface of MPI only
+
+if(Mylos_ENABLE_SANITIZERS)
+  set(mylos_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(${mylos_sanitizers} -O1)  # -O0 makes the kernels' tests ten times slower
+  add_link_options(${mylos_sanitizers})
+endif()

@@ -1,28 +1,55 @@
-# mylos_add_room(NAME SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
+# The shapes that every room's CMakeLists.txt takes: a library, its tests, its tests on several ranks, a benchmark.
+
+# mylos_add_room(NAME [WITHOUT_KOKKOS] SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
 # A room links only rooms below it, so an include that points up does not build.
+# WITHOUT_KOKKOS: no source of the room includes Kokkos, so a build for devices leaves it to the plain C++ compiler.
 function(mylos_add_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(room "WITHOUT_KOKKOS" "" "SOURCES;LINK" ${ARGN})
   add_library(mylos_${name} STATIC ${room_SOURCES})
   target_include_directories(mylos_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
-  target_link_libraries(mylos_${name} PUBLIC ${room_LINK})
+  foreach(dependency IN LISTS room_LINK)
+    if(room_WITHOUT_KOKKOS AND dependency MATCHES "^mylos_")
+      set_property(TARGET mylos_${name} APPEND PROPERTY INTERFACE_LINK_LIBRARIES "$<LINK_ONLY:${dependency}>")
+    else()
+      target_link_libraries(mylos_${name} PUBLIC ${dependency})
+    endif()
+  endforeach()
+  if(room_WITHOUT_KOKKOS)
+    target_link_libraries(mylos_${name} PUBLIC fmt::fmt)
+  endif()
   mylos_warnings(mylos_${name})
 endfunction()
 
+# nvcc sends its own generated code through the host compiler, which would be blamed on us: no -Wconversion, no -Werror there.
 function(mylos_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion)
-  if(Mylos_ENABLE_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(NOT Mylos_HAVE_CUDA)
+    target_compile_options(${target} PRIVATE -Wshadow -Wconversion $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)
   endif()
 endfunction()
 
-# mylos_add_tests(ROOM SOURCES ... [LINK ...]): the GoogleTest program test_ROOM, one ctest entry per test, label ROOM.
+set(mylos_test_environment
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false
+  "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0"
+  UBSAN_OPTIONS=print_stacktrace=1)
+
+# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...]): the GoogleTest program test_ROOM. One ctest entry,
+# ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than the tests.
 function(mylos_add_tests room)
-  cmake_parse_arguments(test "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(test "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(test_${room} ${test_SOURCES})
   target_link_libraries(test_${room} PRIVATE mylos_${room} mylos_test_support ${test_LINK})
   mylos_warnings(test_${room})
-  gtest_discover_tests(test_${room} DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${room}" ENVIRONMENT "OMP_NUM_THREADS=2")
+  foreach(source IN LISTS test_SOURCES)
+    get_filename_component(file "${source}" NAME)
+    if(file MATCHES "^test_(.*)\\.cpp$")
+      set(entry ${room}.${CMAKE_MATCH_1})
+      add_test(NAME ${entry} COMMAND test_${room} --file=${file})
+      set_tests_properties(${entry} PROPERTIES
+        LABELS "${room};unit;${test_LABELS}" PROCESSORS 2 TIMEOUT 300
+        ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=2")
+    endif()
+  endforeach()
 endfunction()
 
 # mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...]): the command under mpirun, one entry per rank count.
@@ -33,6 +60,14 @@ function(mylos_add_rank_test name)
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${test_COMMAND})
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
       LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT 300
-      ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=1")
   endforeach()
+endfunction()
+
+# mylos_add_benchmark(NAME SOURCES ... LINK ...): the Google Benchmark program bin/NAME.
+function(mylos_add_benchmark name)
+  cmake_parse_arguments(benchmark "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${benchmark_SOURCES} ${benchmark_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE benchmark::benchmark ${benchmark_LINK})
+  mylos_warnings(${name})
 endfunction()

@@ -1,12 +1,47 @@
-// main() of every test program: starts MPI and Kokkos, and keeps all ranks but the first quiet while tests pass.
+// main() of every test program: starts MPI and Kokkos, runs the tests of one source file (--file=test_x.cpp) or all,
+// and keeps all ranks but the first quiet while tests pass.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <Kokkos_Core.hpp>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace {
+
+// The names of all tests defined in FILE, as a GoogleTest filter; empty when there is none.
+std::string filter_of_file(std::string_view file) {
+  std::string filter;
+  const auto& unit = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < unit.total_test_suite_count(); ++s) {
+    const auto& suite = *unit.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const auto& test = *suite.GetTestInfo(t);
+      const std::string_view path = test.file();
+      if (path.substr(path.find_last_of('/') + 1) != file) continue;
+      filter += std::string(suite.name()) + "." + test.name() + ":";
+    }
+  }
+  return filter;
+}
+
+}  // namespace
 
 int main(int argument_count, char** arguments) {
   testing::InitGoogleTest(&argument_count, arguments);
-  if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // discovery needs neither MPI nor a device
+  for (int i = 1; i < argument_count; ++i) {
+    constexpr std::string_view option = "--file=";
+    const std::string_view argument = arguments[i];
+    if (!argument.starts_with(option)) continue;
+    const std::string filter = filter_of_file(argument.substr(option.size()));
+    if (filter.empty()) {
+      std::fprintf(stderr, "no test is defined in the file of %s\n", arguments[i]);
+      return 1;
+    }
+    testing::GTEST_FLAG(filter) = filter;
+  }
+  if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list needs neither MPI nor a device
   int provided = 0;
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
   int result = 0;

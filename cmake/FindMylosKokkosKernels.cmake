@@ -1,0 +1,23 @@
+# Mylos::kokkoskernels: an installed Kokkos Kernels, else the headers alone that scripts/setup put into its cache.
+# Header-only works because cmake/KokkosKernels_config.h enables no third-party library and no pre-built type.
+find_package(KokkosKernels 5.0 CONFIG QUIET)
+if(KokkosKernels_FOUND)
+  set(MylosKokkosKernels_LOCATION "${KokkosKernels_DIR}")
+else()
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --kernels
+                  OUTPUT_VARIABLE mylos_kernels_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(EXISTS "${mylos_kernels_prefix}/include/KokkosBlas3_gemm.hpp")
+    set(MylosKokkosKernels_LOCATION "${mylos_kernels_prefix}")
+  endif()
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(MylosKokkosKernels REQUIRED_VARS MylosKokkosKernels_LOCATION)
+if(MylosKokkosKernels_FOUND AND NOT TARGET Mylos::kokkoskernels)
+  add_library(Mylos::kokkoskernels INTERFACE IMPORTED)
+  if(KokkosKernels_FOUND)
+    target_link_libraries(Mylos::kokkoskernels INTERFACE Kokkos::kokkoskernels)
+  else()
+    target_include_directories(Mylos::kokkoskernels INTERFACE "${mylos_kernels_prefix}/include")
+    target_link_libraries(Mylos::kokkoskernels INTERFACE Kokkos::kokkos)
+  endif()
+endif()

@@ -1,0 +1,92 @@
+"""Checks that every include points down the floor plan, that each outside library is seen only where it is wrapped,
+and that no source file grew past what a reader holds in mind. Usage: check_layering.py REPOSITORY"""
+
+import pathlib
+import re
+import sys
+
+# A room may include itself and the rooms of lower floors. docs/ and the comment in src/CMakeLists.txt say the same.
+FLOORS = [
+    ["base"],
+    ["kernels", "comm", "io"],
+    ["precision"],
+    ["model"],
+    ["optim", "data", "planner"],
+    ["config", "checkpoint"],
+    ["train"],
+    ["apps"],
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+# These two read and write the options of every room, those above included; options.hpp files are plain structs.
+MAY_SEE_ALL_OPTIONS = {"config", "checkpoint"}
+
+# Outside header -> the files (paths without include/mylos/ or src/) that may include it.
+WRAPPED = {
+    r"hdf5(_hl)?\.h": r"io/.*hdf5.*",
+    r"nccl\.h": r"comm/.*nccl.*",
+    r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
+    r"cublasLt\.h": r"kernels/.*cublaslt.*",
+    r"cudnn.*\.h": r"kernels/.*cudnn.*",
+    r"mpi\.h": r"(comm|io|apps)/.*|train/trainer\.hpp|mylos\.hpp",
+}
+
+LONGEST = 350  # lines
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def room_and_place(path):
+    """(room, path inside the floor plan): include/mylos/io/x.hpp -> ("io", "io/x.hpp")."""
+    parts = list(path.parts)
+    if parts[0] == "include":
+        parts = parts[2:]
+    elif parts[0] == "src":
+        parts = parts[1:]
+    room = parts[0] if len(parts) > 1 else "train"  # include/mylos/mylos.hpp is the library's whole face
+    return room, "/".join(parts)
+
+
+def check_include(room, place, header):
+    match = re.fullmatch(r"mylos/(\w+)/(.+)", header)
+    if match:
+        target, file = match.groups()
+        if target not in FLOOR_OF:
+            return f"includes the unknown room {target}"
+        if target == room or FLOOR_OF[target] < FLOOR_OF[room]:
+            return None
+        if file == "options.hpp" and room in MAY_SEE_ALL_OPTIONS:
+            return None
+        return f"{room} may not include {header}: {target} is not below it"
+    for pattern, allowed in WRAPPED.items():
+        if re.fullmatch(pattern, header) and not re.fullmatch(allowed, place):
+            return f"{header} may be included only by {allowed}"
+    return None
+
+
+def main(repository):
+    problems, files = [], 0
+    for top in ("include", "src", "apps"):
+        for path in sorted((repository / top).rglob("*.[ch]pp")):
+            files += 1
+            relative = path.relative_to(repository)
+            room, place = room_and_place(relative)
+            if room not in FLOOR_OF:
+                problems.append(f"{relative}: the room {room} is not in the floor plan")
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), start=1):
+                include = INCLUDE.match(line)
+                problem = include and check_include(room, place, include.group(1))
+                if problem:
+                    problems.append(f"{relative}:{number}: {problem}")
+    for top in ("include", "src", "apps", "tests", "perf"):
+        for path in sorted((repository / top).rglob("*")):
+            if path.suffix in (".cpp", ".hpp", ".py", ".cmake") and len(path.read_text().splitlines()) > LONGEST:
+                problems.append(f"{path.relative_to(repository)}: longer than {LONGEST} lines")
+    if files == 0:
+        problems.append(f"no source file found under {repository}")
+    print("\n".join(problems) or f"{files} files: every include points down the floor plan")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))
