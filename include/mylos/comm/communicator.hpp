@@ -1,0 +1,123 @@
+// Communicator: collectives on buffers in device memory, over MPI or NCCL.
+//
+// An operation is started on an execution instance after whose work it runs, and is over for later work on
+// that instance once wait() returned. Several may be in flight; all ranks start the same ones in the same
+// order. No operation allocates: reserve() sizes the staging memory beforehand. With one rank nothing is
+// exchanged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "mylos/base/dtype.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/comm/agreement.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/comm/rank_group.hpp"
+
+namespace mylos {
+
+enum class ElementType : std::uint8_t { fp32, fp16, bf16, int32, float64, bytes };
+
+[[nodiscard]] constexpr ElementType element_type(DType type) {
+  return type == DType::fp32   ? ElementType::fp32
+         : type == DType::fp16 ? ElementType::fp16
+                               : ElementType::bf16;
+}
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return 8;
+    case ElementType::fp32:
+    case ElementType::int32:
+      return 4;
+    case ElementType::fp16:
+    case ElementType::bf16:
+      return 2;
+    case ElementType::bytes:
+      break;
+  }
+  return 1;
+}
+
+/// `count` elements in device memory.
+struct CommunicationBuffer {
+  void* data = nullptr;
+  std::size_t count = 0;
+  ElementType type = ElementType::fp32;
+  [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
+};
+
+enum class Reduction : std::uint8_t { sum, max };
+
+/// An operation that was started. wait() for it before its buffer is read.
+struct Request {
+  int slot = -1;  // -1: nothing is left to wait for
+};
+
+class Communicator {
+ public:
+  Communicator(MPI_Comm parent, double timeout_s) : ranks_(parent, timeout_s) {}
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] int rank() const { return ranks_.rank(); }
+  [[nodiscard]] int size() const { return ranks_.size(); }
+  /// The same ranks for exchanges of host memory. With NCCL: only after synchronize(), MPI and NCCL traffic
+  /// must not be in flight together.
+  [[nodiscard]] RankGroup& ranks() { return ranks_; }
+  /// "mpi" or "nccl".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// Makes room for reductions and gathers of `bytes` bytes in all that are in flight at one time (an
+  /// allreduce of floats counts size() times its bytes). Nothing may be in flight.
+  virtual void reserve(std::size_t bytes) = 0;
+  /// What reserve allocated beside the callers' buffers.
+  [[nodiscard]] virtual std::size_t staging_bytes() const = 0;
+
+  /// Every element becomes its sum or maximum over ranks, with the same bits everywhere. For small things:
+  /// gradients take reduce-scatter and all-gather. A maximum of floats drops NaN.
+  virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer,
+                                  Reduction reduction) = 0;
+  /// `buffer` is size() slices of equal length. This rank's slice becomes factor × its sum over ranks; over
+  /// MPI summed in float in rank order and rounded once to the buffer's type (NCCL rounds at each hop). The
+  /// other slices' contents are lost. Types fp32, fp16, bf16.
+  virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                                       float factor = 1) = 0;
+  /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
+  virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer) = 0;
+  virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) = 0;
+  /// Ends an operation. Throws Error when it failed or, naming operation and rank, did not end within the
+  /// timeout.
+  virtual void wait(const Execution& execution, Request& request) = 0;
+
+  /// The step's agreement (agreement.hpp). Where memory is the host's, throws on every rank if loss scales
+  /// differ.
+  virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
+
+  /// Waits for all work of `execution`, collectives included, and finds those that hang: call it instead of
+  /// fence().
+  virtual void synchronize(const Execution& execution) = 0;
+  /// synchronize, then a barrier of all ranks.
+  void barrier(const Execution& execution);
+
+  void allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction);
+  void reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor = 1);
+  void all_gather(const Execution& execution, CommunicationBuffer buffer);
+  void broadcast(const Execution& execution, CommunicationBuffer buffer, int root);
+
+ protected:
+  RankGroup ranks_;
+};
+
+/// The communicator that the deck asks for; automatic: NCCL where it is built, memory is a device's and there
+/// are several ranks, else MPI. All ranks of `parent` call this; `parent` is duplicated. Throws Error
+/// (bad_input) when the deck asks for a backend that this build has not.
+[[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
+                                                              const CommunicationOptions& options);
+
+}  // namespace mylos

@@ -1,0 +1,55 @@
+// RankGroup: the ranks of a run, as a duplicate of the caller's MPI communicator. Every MPI code is checked
+// and every wait ends: by completion, or by an Error when the other ranks do not come within the timeout.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace mylos {
+
+class RankGroup {
+ public:
+  /// Duplicates `parent` (all its ranks call this). `timeout_s`: seconds that a wait may last.
+  RankGroup(MPI_Comm parent, double timeout_s);
+  ~RankGroup();
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] MPI_Comm mpi() const { return communicator_; }
+  [[nodiscard]] double timeout_s() const { return timeout_s_; }
+
+  /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
+  /// allocate.
+  void broadcast(void* data, std::size_t bytes, int root);
+  /// Rank r's `bytes` bytes at `own` arrive at `all` + r · bytes on every rank.
+  void all_gather(const void* own, void* all, std::size_t bytes);
+  void barrier();
+
+  /// Waits for an operation on mpi(). After a timeout it throws an Error that names operation, rank and
+  /// seconds, and the group is unusable: the buffers of the unfinished operation must live as long as the
+  /// group.
+  void wait(MPI_Request& request, std::string_view operation);
+  /// Throws Error with MPI's own text unless `code` is MPI_SUCCESS.
+  void check(int code, std::string_view operation) const;
+  /// Throws Error if an earlier operation timed out.
+  void require_usable() const;
+  /// Gives up on an operation in flight. drain() may still see it end.
+  void abandon(MPI_Request& request);
+  /// Gives abandoned operations a last second to end. False: MPI may still write to their buffers.
+  bool drain();
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  double timeout_s_;
+  std::vector<MPI_Request> abandoned_;
+  std::vector<std::byte> exchange_;  // what MPI reads and writes in place of the caller's memory
+};
+
+}  // namespace mylos

@@ -1,0 +1,78 @@
+#include "mylos/comm/agreement.hpp"
+
+#include <bit>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/communicator.hpp"
+
+namespace mylos {
+
+AgreementBuffer::AgreementBuffer(int rank, int ranks)
+    : rank_(rank),
+      own_flags_("agreement: own flags"),
+      reduced_flags_("agreement: reduced flags"),
+      sums_("agreement: sums", static_cast<std::size_t>(ranks)),
+      scale_bits_("agreement: scales", static_cast<std::size_t>(ranks)),
+      result_("agreement: result") {}
+
+void AgreementBuffer::fold(const Execution& execution) const {
+  const auto flags = reduced_flags_;
+  const auto sums = sums_;
+  const auto result = result_;
+  Kokkos::parallel_for(
+      "mylos agreement", Kokkos::RangePolicy<Execution>(execution, 0, 1), KOKKOS_LAMBDA(int) {
+        AgreementResult agreed;
+        agreed.overflow = flags().overflow;
+        agreed.stop = flags().stop;
+        agreed.error = flags().error;
+        agreed.scales_differ = flags().scale_bits != ~flags().scale_complement ? 1 : 0;
+        agreed.skip = agreed.overflow != 0 || agreed.error != 0 || agreed.scales_differ != 0 ? 1 : 0;
+        for (std::size_t rank = 0; rank < sums.extent(0); ++rank) {
+          agreed.sums.squared_norm += sums(rank).squared_norm;
+          agreed.sums.samples += sums(rank).samples;
+          agreed.sums.loss += sums(rank).loss;
+        }
+        result() = agreed;
+      });
+}
+
+AgreementResult AgreementBuffer::read(const Execution& execution) const {
+  AgreementResult result;
+  if constexpr (memory_is_host) {
+    result = *result_.data();
+  } else {
+    const Kokkos::View<AgreementResult, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> host(
+        &result);
+    Kokkos::deep_copy(execution, host, result_);
+    execution.fence("mylos: agreement read by the host");
+  }
+  return result;
+}
+
+void check_scales(const Execution& execution, Communicator& communicator, const AgreementBuffer& buffer) {
+  if (buffer.read(execution).scales_differ == 0) return;
+  const auto* flags = buffer.own_flags();
+  auto* bits = buffer.scale_bits_of_ranks();
+  const auto rank = static_cast<std::size_t>(buffer.rank());
+  Kokkos::parallel_for(
+      "mylos scales", Kokkos::RangePolicy<Execution>(execution, 0, 1),
+      KOKKOS_LAMBDA(int) { bits[rank] = flags->scale_bits; });
+  const auto ranks = static_cast<std::size_t>(buffer.ranks());
+  communicator.all_gather(execution, {bits, ranks, ElementType::int32});
+  communicator.synchronize(execution);
+
+  std::vector<std::int32_t> all(ranks);
+  Kokkos::deep_copy(Kokkos::View<std::int32_t*, Kokkos::HostSpace>(all.data(), ranks),
+                    Kokkos::View<const std::int32_t*, Device>(bits, ranks));
+  for (std::size_t other = 1; other < ranks; ++other) {
+    if (all[other] != all[0]) {
+      fail_run("the loss scale is {} on rank 0 and {} on rank {}: the ranks' states have diverged",
+               std::bit_cast<float>(all[0]), std::bit_cast<float>(all[other]), other);
+    }
+  }
+  fail_run("the agreement found different loss scales, a second exchange found {} everywhere",
+           std::bit_cast<float>(all[0]));
+}
+
+}  // namespace mylos

@@ -1,0 +1,16 @@
+// The communicators that a build can have. Each is made in the file of its name; no_nccl.cpp stands in for
+// NCCL's.
+#pragma once
+
+#include <memory>
+
+#include "mylos/comm/communicator.hpp"
+
+namespace mylos {
+
+[[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(MPI_Comm parent, double timeout_s);
+
+[[nodiscard]] bool nccl_is_built();
+[[nodiscard]] std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm parent, double timeout_s);
+
+}  // namespace mylos

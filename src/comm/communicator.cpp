@@ -1,0 +1,42 @@
+#include "mylos/comm/communicator.hpp"
+
+#include "backends.hpp"
+
+namespace mylos {
+
+void Communicator::barrier(const Execution& execution) {
+  synchronize(execution);
+  ranks_.barrier();
+}
+
+void Communicator::allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction) {
+  Request request = start_allreduce(execution, buffer, reduction);
+  wait(execution, request);
+}
+
+void Communicator::reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor) {
+  Request request = start_reduce_scatter(execution, buffer, factor);
+  wait(execution, request);
+}
+
+void Communicator::all_gather(const Execution& execution, CommunicationBuffer buffer) {
+  Request request = start_all_gather(execution, buffer);
+  wait(execution, request);
+}
+
+void Communicator::broadcast(const Execution& execution, CommunicationBuffer buffer, int root) {
+  Request request = start_broadcast(execution, buffer, root);
+  wait(execution, request);
+}
+
+std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
+  int size = 1;
+  MPI_Comm_size(parent, &size);
+  const bool nccl_serves = nccl_is_built() && !memory_is_host && size > 1;
+  const bool nccl = options.backend == CommunicationBackend::nccl ||
+                    (options.backend == CommunicationBackend::automatic && nccl_serves);
+  return nccl ? make_nccl_communicator(parent, options.timeout_s)
+              : make_mpi_communicator(parent, options.timeout_s);
+}
+
+}  // namespace mylos

@@ -1,0 +1,249 @@
+// The NCCL backend: device memory of NVIDIA devices, on the stream of the execution instance, no host
+// synchronisation.
+//
+// NCCL is used in its non-blocking form, so that a rank that does not come, or a device error elsewhere, ends
+// in an Error on every rank instead of a hang: calls return ncclInProgress and are polled up to the deadline.
+// https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <chrono>
+#include <thread>
+
+#include "backends.hpp"
+#include "fold.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/float16.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+ncclDataType_t nccl_type(ElementType type) {
+  switch (type) {
+    case ElementType::fp32:
+      return ncclFloat32;
+    case ElementType::fp16:
+      return ncclFloat16;
+    case ElementType::bf16:
+      return ncclBfloat16;
+    case ElementType::int32:
+      return ncclInt32;
+    case ElementType::float64:
+      return ncclFloat64;
+    case ElementType::bytes:
+      break;
+  }
+  return ncclUint8;
+}
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(MPI_Comm parent, double timeout_s);
+  ~NcclCommunicator() override;
+
+  [[nodiscard]] std::string_view name() const override { return "nccl"; }
+  void reserve(std::size_t) override {}
+  [[nodiscard]] std::size_t staging_bytes() const override { return 0; }
+
+  Request start_allreduce(const Execution& execution, CommunicationBuffer buffer,
+                          Reduction reduction) override;
+  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor) override;
+  Request start_all_gather(const Execution& execution, CommunicationBuffer buffer) override;
+  Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) override;
+  void wait(const Execution& execution, Request& request) override;
+  void agree(const Execution& execution, AgreementBuffer& buffer) override;
+  void synchronize(const Execution& execution) override;
+
+ private:
+  void check(ncclResult_t result, const char* operation);
+  [[noreturn]] void end(const char* operation, std::string_view cause);
+  std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
+  ncclRedOp_t scaled_sum(ElementType type, float factor);
+
+  ncclComm_t nccl_ = nullptr;
+  // The last premultiplied sum, made anew only when type or factor change.
+  struct {
+    ncclRedOp_t operation = ncclSum;
+    ElementType type = ElementType::fp32;
+    float factor = 1;
+  } scaled_sum_;
+};
+
+NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communicator(parent, timeout_s) {
+  const int device = Execution().cuda_device();
+  if (const cudaError_t code = cudaSetDevice(device); code != cudaSuccess) {
+    fail_run("rank {}: CUDA device {}: {}", rank(), device, cudaGetErrorString(code));
+  }
+  ncclUniqueId id{};
+  if (rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  ranks_.broadcast(&id, sizeof id, 0);
+  ranks_.barrier();  // from here on only NCCL talks
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  check(ncclCommInitRankConfig(&nccl_, size(), id, rank(), &config), "ncclCommInitRankConfig");
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (nccl_ == nullptr) return;
+  if (scaled_sum_.operation != ncclSum) ncclRedOpDestroy(scaled_sum_.operation, nccl_);
+  ncclResult_t state = ncclCommFinalize(nccl_);
+  const auto start = Clock::now();
+  while (state == ncclInProgress && Clock::now() - start < std::chrono::seconds(1)) {
+    if (ncclCommGetAsyncError(nccl_, &state) != ncclSuccess) break;
+  }
+  if (state == ncclSuccess) {
+    ncclCommDestroy(nccl_);
+  } else {
+    ncclCommAbort(nccl_);
+  }
+}
+
+Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
+                                          Reduction reduction) {
+  const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
+  check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
+                      execution.cuda_stream()),
+        "allreduce");
+  return {};
+}
+
+Request NcclCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                                               float factor) {
+  const std::size_t slice = slice_count(buffer, "reduce-scatter");
+  if (size() == 1) {
+    if (factor != 1) {
+      fold_in_rank_order(execution, buffer.data, 1, slice, buffer.type, Reduction::sum, factor, buffer.data);
+    }
+    return {};
+  }
+  auto* own =
+      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
+  check(ncclReduceScatter(buffer.data, own, slice, nccl_type(buffer.type), scaled_sum(buffer.type, factor),
+                          nccl_, execution.cuda_stream()),
+        "reduce-scatter");
+  return {};
+}
+
+Request NcclCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer) {
+  const std::size_t slice = slice_count(buffer, "all-gather");
+  const auto* own = static_cast<const std::byte*>(buffer.data) +
+                    static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
+  check(ncclAllGather(own, buffer.data, slice, nccl_type(buffer.type), nccl_, execution.cuda_stream()),
+        "all-gather");
+  return {};
+}
+
+Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) {
+  check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_,
+                      execution.cuda_stream()),
+        "broadcast");
+  return {};
+}
+
+/// The operation is ordered by its stream; what is left is to notice that NCCL failed meanwhile.
+void NcclCommunicator::wait(const Execution&, Request&) {
+  ncclResult_t state = ncclSuccess;
+  if (const ncclResult_t code = ncclCommGetAsyncError(nccl_, &state); code != ncclSuccess) state = code;
+  check(state, "collective");
+}
+
+void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer) {
+  constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
+  constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
+  const cudaStream_t stream = execution.cuda_stream();
+  check(ncclGroupStart(), "agreement");
+  check(ncclAllReduce(buffer.own_flags(), buffer.reduced_flags(), flags, ncclInt32, ncclMax, nccl_, stream),
+        "agreement on flags");
+  check(ncclAllGather(buffer.own_sums(), buffer.all_sums(), sums, ncclFloat64, nccl_, stream),
+        "agreement on sums");
+  check(ncclGroupEnd(), "agreement");
+  buffer.fold(execution);
+}
+
+void NcclCommunicator::synchronize(const Execution& execution) {
+  const auto start = Clock::now();
+  for (;;) {
+    const cudaError_t code = cudaStreamQuery(execution.cuda_stream());
+    if (code == cudaSuccess) return;
+    if (code != cudaErrorNotReady) end("device", cudaGetErrorString(code));
+    ncclResult_t state = ncclSuccess;
+    if (const ncclResult_t failed = ncclCommGetAsyncError(nccl_, &state); failed != ncclSuccess)
+      state = failed;
+    if (state != ncclSuccess && state != ncclInProgress) end("collective", ncclGetErrorString(state));
+    if (Clock::now() - start > std::chrono::duration<double>(ranks_.timeout_s())) {
+      end("collective", fmt::format("not done after {:.4g} s (communication.timeout)", ranks_.timeout_s()));
+    }
+    std::this_thread::yield();
+  }
+}
+
+/// Polls a call that NCCL has not finished, up to the deadline.
+void NcclCommunicator::check(ncclResult_t result, const char* operation) {
+  const auto start = Clock::now();
+  while (result == ncclInProgress) {
+    if (Clock::now() - start > std::chrono::duration<double>(ranks_.timeout_s())) {
+      end(operation,
+          fmt::format("waited {:.4g} s for the other ranks (communication.timeout)", ranks_.timeout_s()));
+    }
+    std::this_thread::yield();
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t code = ncclCommGetAsyncError(nccl_, &state);
+    result = code == ncclSuccess ? state : code;
+  }
+  if (result != ncclSuccess) {
+    end(operation, fmt::format("{} ({})", ncclGetErrorString(result), ncclGetLastError(nccl_)));
+  }
+}
+
+/// Aborting makes hung kernels of this rank return; the other ranks meet their own deadline.
+void NcclCommunicator::end(const char* operation, std::string_view cause) {
+  if (nccl_ != nullptr) ncclCommAbort(nccl_);
+  nccl_ = nullptr;
+  fail_run("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause);
+}
+
+std::size_t NcclCommunicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
+  if (nccl_ == nullptr)
+    fail_run("NCCL {}: rank {}: an earlier collective failed, no other can start", operation, rank());
+  const auto ranks = static_cast<std::size_t>(size());
+  if (buffer.count % ranks != 0) {
+    fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
+  }
+  return buffer.count / ranks;
+}
+
+ncclRedOp_t NcclCommunicator::scaled_sum(ElementType type, float factor) {
+  if (factor == 1) return ncclSum;
+  if (scaled_sum_.operation != ncclSum && scaled_sum_.type == type && scaled_sum_.factor == factor) {
+    return scaled_sum_.operation;
+  }
+  if (scaled_sum_.operation != ncclSum) {
+    check(ncclRedOpDestroy(scaled_sum_.operation, nccl_), "ncclRedOpDestroy");
+    scaled_sum_.operation = ncclSum;
+  }
+  half as_half = from_float<half>(factor);
+  bfloat16 as_bfloat16 = from_float<bfloat16>(factor);
+  void* scalar = type == ElementType::fp16   ? static_cast<void*>(&as_half)
+                 : type == ElementType::bf16 ? static_cast<void*>(&as_bfloat16)
+                                             : static_cast<void*>(&factor);
+  check(ncclRedOpCreatePreMulSum(&scaled_sum_.operation, scalar, nccl_type(type), ncclScalarHostImmediate,
+                                 nccl_),
+        "ncclRedOpCreatePreMulSum");
+  scaled_sum_.type = type;
+  scaled_sum_.factor = factor;
+  return scaled_sum_.operation;
+}
+
+}  // namespace
+
+bool nccl_is_built() {
+  return true;
+}
+
+std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm parent, double timeout_s) {
+  return std::make_unique<NcclCommunicator>(parent, timeout_s);
+}
+
+}  // namespace mylos

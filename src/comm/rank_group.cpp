@@ -1,0 +1,128 @@
+#include "mylos/comm/rank_group.hpp"
+
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Ranks may share cores: a waiting rank offers its core now and then, and looks at the clock even less
+/// often.
+constexpr unsigned polls_per_yield = 16;
+
+int mpi_count(std::size_t bytes) {
+  if (bytes > INT_MAX) fail_run("MPI cannot exchange {} bytes in one piece", bytes);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) {
+  check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
+}
+
+RankGroup::~RankGroup() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  if (drain()) {
+    MPI_Comm_free(&communicator_);
+  } else {
+    // MPI may still write to the exchange buffer: it has to outlive us. The run is over anyway.
+    static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(exchange_)).release());
+  }
+}
+
+void RankGroup::broadcast(void* data, std::size_t bytes, int root) {
+  require_usable();
+  if (size_ == 1) return;
+  exchange_.resize(bytes);
+  if (rank_ == root && bytes > 0) std::memcpy(exchange_.data(), data, bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibcast(exchange_.data(), mpi_count(bytes), MPI_BYTE, root, communicator_, &request), "broadcast");
+  wait(request, "broadcast");
+  if (bytes > 0) std::memcpy(data, exchange_.data(), bytes);
+}
+
+void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
+  require_usable();
+  const std::size_t offset = static_cast<std::size_t>(rank_) * bytes;
+  exchange_.resize(static_cast<std::size_t>(size_) * bytes);
+  if (bytes > 0) std::memcpy(exchange_.data() + offset, own, bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, exchange_.data(), mpi_count(bytes), MPI_BYTE,
+                       communicator_, &request),
+        "all-gather");
+  wait(request, "all-gather");
+  if (bytes > 0) std::memcpy(all, exchange_.data(), exchange_.size());
+}
+
+void RankGroup::barrier() {
+  require_usable();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(communicator_, &request), "barrier");
+  wait(request, "barrier");
+}
+
+void RankGroup::wait(MPI_Request& request, std::string_view operation) {
+  const auto start = Clock::now();
+  for (unsigned polls = 1;; ++polls) {
+    int done = 0;
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
+    if (done != 0) return;
+    if (polls % polls_per_yield != 0) continue;
+    if (seconds_since(start) > timeout_s_) {
+      abandon(request);
+      fail_run("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
+               operation, rank_, size_, seconds_since(start), timeout_s_);
+    }
+    std::this_thread::yield();
+  }
+}
+
+void RankGroup::check(int code, std::string_view operation) const {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fail_run("{}: rank {} of {}: {}", operation, rank_, size_, text);
+}
+
+void RankGroup::require_usable() const {
+  if (!abandoned_.empty())
+    fail_run("rank {} of {}: an earlier exchange did not end, no other can start", rank_, size_);
+}
+
+void RankGroup::abandon(MPI_Request& request) {
+  if (request != MPI_REQUEST_NULL) abandoned_.push_back(request);
+  request = MPI_REQUEST_NULL;
+}
+
+bool RankGroup::drain() {
+  constexpr double grace_s = 1;
+  const auto start = Clock::now();
+  int done = abandoned_.empty() ? 1 : 0;
+  while (done == 0 && seconds_since(start) < grace_s) {
+    const int code =
+        MPI_Testall(static_cast<int>(abandoned_.size()), abandoned_.data(), &done, MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) return false;
+    std::this_thread::yield();
+  }
+  return done != 0;
+}
+
+}  // namespace mylos
