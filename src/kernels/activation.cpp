@@ -1,1 +1,168 @@
-namespace mylos {}
+#include "mylos/kernels/activation.hpp"
+
+#include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/store.hpp"
+
+namespace mylos {
+namespace {
+
+// What each activation does to one element. derivative() takes what forward kept: see keeps_output().
+struct None {
+  static constexpr bool needs_kept = false;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x; }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float, float d_out) { return d_out; }
+};
+struct Relu {
+  static constexpr bool needs_kept = true;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x < 0.0f ? 0.0f : x; }  // NaN stays NaN
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float y, float d_out) { return y <= 0.0f ? 0.0f : d_out; }
+};
+struct Gelu {
+  static constexpr bool needs_kept = true;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x * math::normal(x).cumulative; }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
+    const math::Normal normal = math::normal(x);
+    return d_out * (normal.cumulative + x * normal.density);
+  }
+};
+struct TanhOfInput {
+  static constexpr bool needs_kept = true;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return math::tanh(x); }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
+    const float y = math::tanh(x);
+    return d_out * (1.0f - y * y);
+  }
+};
+struct TanhOfOutput {
+  static constexpr bool needs_kept = true;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return math::tanh(x); }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float y, float d_out) { return d_out * (1.0f - y * y); }
+};
+struct Silu {
+  static constexpr bool needs_kept = true;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x * math::sigmoid(x); }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
+    const float s = math::sigmoid(x);
+    return d_out * (s + x * (s * (1.0f - s)));
+  }
+};
+
+/// Calls function(TypeTag<Function>{}) with the struct above that stands for the activation.
+template <class Function>
+void dispatch_activation(Activation activation, bool dropout, Function&& function) {
+  switch (activation) {
+    case Activation::none:
+      return function(TypeTag<None>{});
+    case Activation::relu:
+      return function(TypeTag<Relu>{});
+    case Activation::gelu:
+      return function(TypeTag<Gelu>{});
+    case Activation::silu:
+      return function(TypeTag<Silu>{});
+    case Activation::tanh:
+      return dropout ? function(TypeTag<TanhOfInput>{}) : function(TypeTag<TanhOfOutput>{});
+  }
+}
+
+template <class Function, class T>
+void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_tensor,
+             const Dropout& dropout) {
+  const T* in = in_tensor.as<T>();
+  T* out = out_tensor.as<T>();
+  const std::int64_t columns = in_tensor.columns();
+  const DropoutMask mask(dropout);
+  for_each_tile(
+      exec, "activation", in_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        const T* x = in + row * columns + first;
+        T* y = out + row * columns + first;
+        if (mask.active()) {
+          float factor[tile_width];
+          mask.factors(row, first, count, factor);
+          for_each_in_tile(count, [&](std::int64_t i) {
+            y[i] = from_float<T>(Function::value(to_float(x[i])) * factor[i]);
+          });
+        } else {
+          for_each_in_tile(count,
+                           [&](std::int64_t i) { y[i] = from_float<T>(Function::value(to_float(x[i]))); });
+        }
+      });
+}
+
+template <class Function, class T>
+void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_out_tensor,
+              const Tensor& d_in_tensor, const Tensor& bias_gradient, bool accumulate,
+              const Dropout& dropout) {
+  const T* kept = Function::needs_kept ? kept_tensor.as<T>() : d_out_tensor.as<T>();
+  const T* d_out = d_out_tensor.as<T>();
+  T* d_in = d_in_tensor.as<T>();
+  const std::int64_t columns = d_out_tensor.columns();
+  const DropoutMask mask(dropout);
+  // ReLU's output already says which elements were dropped.
+  const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
+  const float scale = mask.scale();
+  // The tile's d_in, rounded, both into memory and into value[].
+  const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
+    const T* k = kept + row * columns + first;
+    const T* dy = d_out + row * columns + first;
+    T* dx = d_in + row * columns + first;
+    if (draws) {
+      float factor[tile_width];
+      mask.factors(row, first, count, factor);
+      for_each_in_tile(count, [&](std::int64_t i) {
+        const T rounded = from_float<T>(Function::backward(to_float(k[i]), to_float(dy[i]) * factor[i]));
+        dx[i] = rounded;
+        value[i] = to_float(rounded);
+      });
+    } else {
+      for_each_in_tile(count, [&](std::int64_t i) {
+        const T rounded = from_float<T>(Function::backward(to_float(k[i]), to_float(dy[i]) * scale));
+        dx[i] = rounded;
+        value[i] = to_float(rounded);
+      });
+    }
+  };
+  if (bias_gradient.empty()) {
+    for_each_tile(
+        exec, "d_activation", d_out_tensor.rows(), columns,
+        KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+          float value[tile_width];
+          tile(row, first, count, value);
+        });
+    return;
+  }
+  const ResultVector gradient(bias_gradient);
+  sum_columns(
+      exec, "d_activation", d_out_tensor.rows(), columns, tile,
+      KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
+}
+
+}  // namespace
+
+bool keeps_output(Activation activation, bool dropout) {
+  return activation == Activation::relu || (activation == Activation::tanh && !dropout);
+}
+
+void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
+                        const Dropout& dropout) {
+  if (activation == Activation::none && !dropout.active() && in.data() == out.data()) return;
+  dispatch_activation(activation, dropout.active(), [&](auto function) {
+    dispatch(in.type(), [&](auto type) {
+      forward<typename decltype(function)::type, typename decltype(type)::type>(exec, in, out, dropout);
+    });
+  });
+}
+
+void activation_backward(const Execution& exec, Activation activation, const Tensor& kept,
+                         const Tensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
+                         bool accumulate, const Dropout& dropout) {
+  dispatch_activation(activation, dropout.active(), [&](auto function) {
+    dispatch(d_out.type(), [&](auto type) {
+      backward<typename decltype(function)::type, typename decltype(type)::type>(
+          exec, kept, d_out, d_in, bias_gradient, accumulate, dropout);
+    });
+  });
+}
+
+}  // namespace mylos

@@ -1,1 +1,143 @@
-namespace mylos {}
+#include "mylos/kernels/layernorm.hpp"
+
+#include <algorithm>
+
+#include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/store.hpp"
+
+namespace mylos {
+namespace {
+
+/// Rows whose sums for dgamma and dbeta one team makes: at most 256 partial sums per column, of 16 rows or
+/// more.
+std::int64_t rows_per_block(std::int64_t rows) {
+  return std::max<std::int64_t>(16, launch::ceiling_quotient(rows, 256));
+}
+std::int64_t row_blocks(std::int64_t rows) {
+  return launch::ceiling_quotient(rows, rows_per_block(rows));
+}
+
+template <class T, class W>
+void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_tensor,
+             const Tensor& beta_tensor, const Tensor& y_tensor, float* mean, float* rstd, float epsilon) {
+  const T* x = x_tensor.as<T>();
+  T* y = y_tensor.as<T>();
+  const W* gamma = gamma_tensor.as<W>();
+  const W* beta = beta_tensor.as<W>();
+  const std::int64_t columns = x_tensor.columns();
+  const float inverse_columns = 1.0f / static_cast<float>(columns);
+  for_each_row(
+      exec, "layernorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* in = x + index * columns;
+        T* out = y + index * columns;
+        const float m = inverse_columns * row.sum(columns, [=](std::int64_t c) { return to_float(in[c]); });
+        const float variance = inverse_columns * row.sum(columns, [=](std::int64_t c) {
+          const float deviation = to_float(in[c]) - m;
+          return deviation * deviation;
+        });
+        const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
+        row.for_each(columns, [=](std::int64_t c) {
+          out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]) + to_float(beta[c]));
+        });
+        row.once([=]() {
+          mean[index] = m;
+          rstd[index] = r;
+        });
+      });
+}
+
+/// Leaves in workspace, for each block of rows, its sums for dgamma and then those for dbeta.
+template <class T, class W>
+void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& dy_tensor,
+                   const Tensor& gamma_tensor, const float* mean, const float* rstd, const Tensor& dx_tensor,
+                   float* workspace) {
+  const T* x = x_tensor.as<T>();
+  const T* dy = dy_tensor.as<T>();
+  T* dx = dx_tensor.as<T>();
+  const W* gamma = gamma_tensor.as<W>();
+  const std::int64_t rows = x_tensor.rows();
+  const std::int64_t columns = x_tensor.columns();
+  const std::int64_t block = rows_per_block(rows);
+  const float inverse_columns = 1.0f / static_cast<float>(columns);
+  for_each_row(
+      exec, "d_layernorm", row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        float* gamma_sums = workspace + index * 2 * columns;
+        float* beta_sums = gamma_sums + columns;
+        row.for_each(columns, [=](std::int64_t c) {
+          gamma_sums[c] = 0.0f;
+          beta_sums[c] = 0.0f;
+        });
+        const std::int64_t end = launch::smaller((index + 1) * block, rows);
+        for (std::int64_t r = index * block; r < end; ++r) {
+          const T* in = x + r * columns;
+          const T* d_out = dy + r * columns;
+          T* d_in = dx + r * columns;
+          const float m = mean[r];
+          const float s = rstd[r];
+          const float mean_g = inverse_columns * row.sum(columns, [=](std::int64_t c) {
+            return to_float(d_out[c]) * to_float(gamma[c]);
+          });
+          const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
+            return to_float(d_out[c]) * to_float(gamma[c]) * ((to_float(in[c]) - m) * s);
+          });
+          row.for_each(columns, [=](std::int64_t c) {
+            const float d = to_float(d_out[c]);
+            const float n = (to_float(in[c]) - m) * s;
+            gamma_sums[c] += d * n;
+            beta_sums[c] += d;
+            d_in[c] = from_float<T>(s * (d * to_float(gamma[c]) - mean_g - n * mean_gn));
+          });
+        }
+      });
+}
+
+/// Adds up what backward_rows left.
+void add_blocks(const Execution& exec, std::int64_t rows, std::int64_t columns, const float* workspace,
+                const Tensor& dgamma, const Tensor& dbeta, bool accumulate) {
+  const ResultVector gamma_gradient(dgamma);
+  const ResultVector beta_gradient(dbeta);
+  sum_columns(
+      exec, "d_layernorm_sum", row_blocks(rows), 2 * columns,
+      KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
+        const float* sums = workspace + block * 2 * columns + first;
+        for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
+      },
+      KOKKOS_LAMBDA(std::int64_t column, float total) {
+        if (column < columns) {
+          gamma_gradient.store(column, total, accumulate);
+        } else {
+          beta_gradient.store(column - columns, total, accumulate);
+        }
+      });
+}
+
+}  // namespace
+
+void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                       const Tensor& y, float* mean, float* rstd, float epsilon) {
+  dispatch(x.type(), [&](auto type) {
+    dispatch(gamma.type(), [&](auto weight_type) {
+      forward<typename decltype(type)::type, typename decltype(weight_type)::type>(exec, x, gamma, beta, y,
+                                                                                   mean, rstd, epsilon);
+    });
+  });
+}
+
+std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>(row_blocks(rows) * 2 * columns) * sizeof(float);
+}
+
+void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,
+                        const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
+                        const Tensor& dbeta, bool accumulate, void* workspace) {
+  auto* sums = static_cast<float*>(workspace);
+  dispatch(x.type(), [&](auto type) {
+    dispatch(gamma.type(), [&](auto weight_type) {
+      backward_rows<typename decltype(type)::type, typename decltype(weight_type)::type>(
+          exec, x, dy, gamma, mean, rstd, dx, sums);
+    });
+  });
+  add_blocks(exec, x.rows(), x.columns(), sums, dgamma, dbeta, accumulate);
+}
+
+}  // namespace mylos

@@ -1,1 +1,85 @@
-namespace mylos {}
+#include "mylos/kernels/reduce.hpp"
+
+#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/math.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t block_elements = 32768;
+
+template <class T>
+void block_sums_of_squares(const Execution& exec, const T* elements, std::int64_t count,
+                           double* partial_sums) {
+  for_each_row(
+      exec, "sum_of_squares", launch::ceiling_quotient(count, block_elements),
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* block = elements + index * block_elements;
+        const std::int64_t length = launch::smaller(block_elements, count - index * block_elements);
+        const double sum = row.sum(length, [=](std::int64_t i) {
+          const double value = to_float(block[i]);
+          return value * value;
+        });
+        row.once([=]() { partial_sums[index] = sum; });
+      });
+}
+
+void add_partial_sums(const Execution& exec, const double* partial_sums, std::int64_t blocks,
+                      double* result) {
+  for_each_row(
+      exec, "add_blocks", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
+        const double total = row.sum(blocks, [=](std::int64_t i) { return partial_sums[i]; });
+        row.once([=]() { *result = total; });
+      });
+}
+
+template <class T>
+void find_max_abs(const Execution& exec, const T* elements, std::int64_t count, float* result) {
+  for_each_row(
+      exec, "max_abs", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
+        const float largest =
+            row.max(count, [=](std::int64_t i) { return math::absolute(to_float(elements[i])); });
+        row.once([=]() { *result = largest < 0.0f ? 0.0f : largest; });  // the maximum of nothing is below 0
+      });
+}
+
+template <class T>
+void find_first_nonfinite(const Execution& exec, const T* elements, std::int64_t count, std::int64_t* index) {
+  for_each_row(
+      exec, "first_nonfinite", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
+        // Counted from the end, so that the first one has the largest number.
+        const std::int64_t from_end = row.max(count, [=](std::int64_t i) {
+          const bool finite =
+              math::absolute(to_float(elements[i])) <= Kokkos::Experimental::finite_max_v<float>;
+          return finite ? std::int64_t{0} : count - i;
+        });
+        row.once([=]() { *index = from_end > 0 ? count - from_end : -1; });
+      });
+}
+
+}  // namespace
+
+std::size_t partial_sums_bytes(std::int64_t count) {
+  return static_cast<std::size_t>(launch::ceiling_quotient(count, block_elements)) * sizeof(double);
+}
+
+void sum_of_squares(const Execution& exec, const Tensor& tensor, double* partial_sums, double* result) {
+  dispatch(tensor.type(), [&](auto tag) {
+    block_sums_of_squares(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), partial_sums);
+  });
+  add_partial_sums(exec, partial_sums, launch::ceiling_quotient(tensor.size(), block_elements), result);
+}
+
+void max_abs(const Execution& exec, const Tensor& tensor, float* result) {
+  dispatch(tensor.type(), [&](auto tag) {
+    find_max_abs(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), result);
+  });
+}
+
+void first_nonfinite(const Execution& exec, const Tensor& tensor, std::int64_t* index) {
+  dispatch(tensor.type(), [&](auto tag) {
+    find_first_nonfinite(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), index);
+  });
+}
+
+}  // namespace mylos

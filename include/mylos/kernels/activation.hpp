@@ -1,0 +1,31 @@
+// Activation functions with dropout, forward and backward; backward also sums the bias gradient in the same
+// pass.
+//
+//   relu  max(x, 0)          gelu  x P(X <= x) with the exact normal distribution (Hendrycks and Gimpel 2016)
+//   tanh  tanh(x)            silu  x / (1 + e^-x)
+#pragma once
+
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/dropout.hpp"
+#include "mylos/model/options.hpp"
+
+namespace mylos {
+
+/// True where backward needs the activation's output; otherwise it needs its input. ReLU's output tells all,
+/// also under dropout (what is positive was positive and survived); tanh's only without dropout.
+[[nodiscard]] bool keeps_output(Activation activation, bool dropout);
+
+/// out = dropout(activation(in)), rounded to out's type. Same shapes and types; out may be in.
+void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
+                        const Dropout& dropout);
+
+/// d_in = d_out * dropout * activation', rounded to its type, and bias_gradient = the sum of the rounded d_in
+/// over the rows: added up in float in an order that depends on the shape alone, and added to what
+/// bias_gradient holds if `accumulate`. `kept` is the forward pass's out if keeps_output(), else its in (for
+/// Activation::none it may be empty). d_in may be d_out. bias_gradient ([1, columns], of any type) may be
+/// empty.
+void activation_backward(const Execution& exec, Activation activation, const Tensor& kept,
+                         const Tensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
+                         bool accumulate, const Dropout& dropout);
+
+}  // namespace mylos

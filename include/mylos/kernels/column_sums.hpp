@@ -1,0 +1,92 @@
+// Sums over the rows of a matrix, column by column, while another kernel computes its elements.
+#pragma once
+
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+namespace launch {
+
+/// Rows whose terms are added before they join the column's total: keeps the rounding error of long columns
+/// low.
+inline constexpr std::int64_t rows_per_partial_sum = 64;
+
+template <class Tile, class Store>
+void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                         const Tile& tile, const Store& store) {
+  const std::int64_t strips = ceiling_quotient(columns, tile_width);
+  Kokkos::parallel_for(name.string(), Range(exec, 0, strips), [=](std::int64_t strip) {
+    const std::int64_t first = strip * tile_width;
+    const std::int64_t count = smaller(tile_width, columns - first);
+    float total[tile_width] = {};
+    for (std::int64_t start = 0; start < rows; start += rows_per_partial_sum) {
+      float partial[tile_width] = {};
+      float value[tile_width];
+      const std::int64_t end = smaller(start + rows_per_partial_sum, rows);
+      for (std::int64_t row = start; row < end; ++row) {
+        tile(row, first, count, value);
+        simd_for(0, count, [&](std::int64_t i) { partial[i] += value[i]; });
+      }
+      simd_for(0, count, [&](std::int64_t i) { total[i] += partial[i]; });
+    }
+    for (std::int64_t i = 0; i < count; ++i) store(first + i, total[i]);
+  });
+}
+
+/// A team takes 32 columns, four per lane; its threads take every 32nd row, and their sums are added in
+/// order.
+template <class Tile, class Store>
+void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                           const Tile& tile, const Store& store) {
+  constexpr int threads = 32;
+  constexpr int lanes = 8;
+  constexpr std::int64_t strip_width = lanes * tile_width;
+  using Scratch = Kokkos::View<float[threads][strip_width], Execution::scratch_memory_space,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const auto strips = static_cast<int>(ceiling_quotient(columns, strip_width));
+  Kokkos::parallel_for(
+      name.string(),
+      Teams(exec, strips, threads, lanes)
+          .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Scratch::shmem_size()))),
+      KOKKOS_LAMBDA(const Teams::member_type& member) {
+        const Scratch sums(member.team_scratch(0));
+        const std::int64_t strip_start = member.league_rank() * strip_width;
+        const int thread = member.team_rank();
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int lane) {
+          const std::int64_t first = strip_start + lane * tile_width;
+          const std::int64_t count = smaller(tile_width, columns - first);
+          float total[tile_width] = {};
+          float value[tile_width] = {};
+          for (std::int64_t row = thread; row < rows && count > 0; row += threads) {
+            tile(row, first, count, value);
+            for_each_in_tile(count, [&](std::int64_t i) { total[i] += value[i]; });
+          }
+          for_each_in_tile(tile_width,
+                           [&](std::int64_t i) { sums(thread, lane * tile_width + i) = total[i]; });
+        });
+        member.team_barrier();
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, strip_width), [&](std::int64_t column) {
+          float total = 0;
+          for (int part = 0; part < threads; ++part) total += sums(part, column);
+          if (strip_start + column < columns) store(strip_start + column, total);
+        });
+      });
+}
+
+}  // namespace launch
+
+/// Calls tile(row, first_column, count, value) for every tile; it must put its `count` terms into value[].
+/// Then store(column, total) for every column, where total is the float sum of the column's terms over the
+/// rows. The order of the additions is fixed, whatever the number of threads; there are no atomics and no
+/// workspace.
+template <class Tile, class Store>
+void sum_columns(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                 const Tile& tile, const Store& store) {
+  if constexpr (runs_on_host) {
+    launch::sum_columns_on_host(exec, name, rows, columns, tile, store);
+  } else {
+    launch::sum_columns_on_device(exec, name, rows, columns, tile, store);
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,68 @@
+// Dropout: which elements of a matrix survive, as a pure function of (stream, step, sample, column).
+//
+// Nothing is stored: backward and recomputation draw the same random words again, and any split of the
+// samples over ranks or micro-batches drops the same elements (Srivastava et al. 2014, scaled at training
+// time).
+#pragma once
+
+#include <cstdint>
+
+#include "mylos/base/random.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+/// Element (row, column) survives, and is then scaled by 1/(1 - probability), if the stream's word at
+/// (*step, first_sample + row, column) lies below (1 - probability) 2^32.
+struct Dropout {
+  RandomStream stream;
+  float probability = 0;  // of dropping an element, in [0, 1)
+  const std::uint64_t* step =
+      nullptr;  // device memory: read in the kernel, so that a captured step can be replayed
+  std::uint64_t first_sample = 0;  // index in the global batch of the sample in row 0
+
+  [[nodiscard]] bool active() const { return probability > 0; }
+};
+
+/// Dropout as kernels use it.
+class DropoutMask {
+ public:
+  explicit DropoutMask(const Dropout& dropout)
+      : stream_(dropout.stream),
+        step_(dropout.step),
+        first_sample_(dropout.first_sample),
+        threshold_(
+            static_cast<std::uint32_t>((1.0 - static_cast<double>(dropout.probability)) * 4294967295.0)),
+        scale_(1.0f / (1.0f - dropout.probability)),
+        active_(dropout.active()) {}
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool active() const { return active_; }
+  /// What survivors are multiplied with; 1 without dropout.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale() const { return scale_; }
+
+  /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; room for tile_width is
+  /// needed.
+  KOKKOS_FORCEINLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
+                                           float* factor) const {
+    const std::uint64_t step = *step_;
+    const std::uint64_t sample = first_sample_ + static_cast<std::uint64_t>(row);
+    const auto first_block = static_cast<std::uint32_t>(first / 4);
+    const RandomStream stream = stream_;
+    const std::uint32_t threshold = threshold_;
+    const float scale = scale_;
+    simd_for(0, (count + 3) / 4, [=](std::int64_t block) {
+      const RandomBlock random = stream.block(step, sample, first_block + static_cast<std::uint32_t>(block));
+      for (int i = 0; i < 4; ++i) factor[4 * block + i] = random.word[i] < threshold ? scale : 0.0f;
+    });
+  }
+
+ private:
+  RandomStream stream_;
+  const std::uint64_t* step_;
+  std::uint64_t first_sample_;
+  std::uint32_t threshold_;
+  float scale_;
+  bool active_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,209 @@
+// The one place that launches kernels over elements, tiles, rows and columns, on the host and on devices.
+//
+// On the host a thread takes a stretch of the work and its inner loop is a SIMD loop; on a device elements
+// are spread over threads and rows over teams. No launch allocates, fences or returns a value to the host.
+// Every sum has an order that depends on the shape alone, never on the number of threads.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "mylos/base/execution.hpp"
+
+namespace mylos {
+
+/// True where kernels run on host threads.
+inline constexpr bool runs_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
+
+/// A kernel's name in profiles. At most 15 characters: Kokkos wants a std::string, and longer ones allocate.
+class KernelName {
+ public:
+  template <std::size_t N>
+  constexpr KernelName(const char (&text)[N]) : text_(text) {  // NOLINT: names are written as literals
+    static_assert(N <= 16, "a kernel's name has at most 15 characters");
+  }
+  [[nodiscard]] std::string string() const { return text_; }
+
+ private:
+  const char* text_;
+};
+
+/// body(i) for i in [begin, end), which must be independent of each other: a SIMD loop on the host.
+template <class Body>
+KOKKOS_FORCEINLINE_FUNCTION void simd_for(std::int64_t begin, std::int64_t end, const Body& body) {
+#pragma omp simd
+  for (std::int64_t i = begin; i < end; ++i) body(i);
+}
+
+namespace launch {
+
+using Range =
+    Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+using Teams = Kokkos::TeamPolicy<Execution>;
+
+constexpr std::int64_t ceiling_quotient(std::int64_t dividend, std::int64_t divisor) {
+  return (dividend + divisor - 1) / divisor;
+}
+KOKKOS_INLINE_FUNCTION std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+
+}  // namespace launch
+
+/// body(begin, end) over [0, count) cut into blocks of `block` elements; a host thread or device thread per
+/// block.
+template <class Body>
+void for_each_block(const Execution& exec, KernelName name, std::int64_t count, std::int64_t block,
+                    const Body& body) {
+  const std::int64_t blocks = launch::ceiling_quotient(count, block);
+  Kokkos::parallel_for(
+      name.string(), launch::Range(exec, 0, blocks), KOKKOS_LAMBDA(std::int64_t index) {
+        const std::int64_t begin = index * block;
+        body(begin, launch::smaller(begin + block, count));
+      });
+}
+
+/// body(i) for i in [0, count), in any order.
+template <class Body>
+void for_each_element(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
+  if constexpr (runs_on_host) {
+    for_each_block(exec, name, count, 4096, [body](std::int64_t begin, std::int64_t end) {
+      const Body local = body;  // a copy whose address nobody else has: its captures stay in registers
+      simd_for(begin, end, local);
+    });
+  } else {
+    Kokkos::parallel_for(name.string(), launch::Range(exec, 0, count), body);
+  }
+}
+
+/// The columns of a row that are worked on together: a strip of vectors on the host, four (one block of
+/// random numbers) per device thread. Tiles start at multiples of this.
+inline constexpr std::int64_t tile_width = runs_on_host ? 256 : 4;
+
+/// body(i) for i in [0, count), count <= tile_width; on a device unrolled, so that small arrays stay in
+/// registers.
+template <class Body>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_in_tile(std::int64_t count, const Body& body) {
+  if constexpr (runs_on_host) {
+    simd_for(0, count, body);
+  } else {
+    for (std::int64_t i = 0; i < tile_width; ++i) {
+      if (i < count) body(i);
+    }
+  }
+}
+
+/// body(row, first_column, count) for every tile of a matrix, in any order.
+template <class Body>
+void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                   const Body& body) {
+  const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
+  Kokkos::parallel_for(
+      name.string(), launch::Range(exec, 0, rows * tiles), KOKKOS_LAMBDA(std::int64_t index) {
+        const std::int64_t first = index % tiles * tile_width;
+        body(index / tiles, first, launch::smaller(tile_width, columns - first));
+      });
+}
+
+/// What works on one row: one thread with SIMD loops.
+class HostRow {
+ public:
+  /// Sum of term(column), in the type that term returns.
+  template <class Term>
+  auto sum(std::int64_t columns, const Term& term) const {
+    std::invoke_result_t<Term, std::int64_t> total{};
+#pragma omp simd reduction(+ : total)
+    for (std::int64_t column = 0; column < columns; ++column) total += term(column);
+    return total;
+  }
+  /// Largest term(column); the lowest value of the type for no columns. NaN may be passed over.
+  template <class Term>
+  auto max(std::int64_t columns, const Term& term) const {
+    using Value = std::invoke_result_t<Term, std::int64_t>;
+    Value largest = Kokkos::reduction_identity<Value>::max();
+#pragma omp simd reduction(max : largest)
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const Value value = term(column);
+      largest = value > largest ? value : largest;
+    }
+    return largest;
+  }
+  /// body(column) for every column. A column goes to the same thread in every call.
+  template <class Body>
+  void for_each(std::int64_t columns, const Body& body) const {
+    simd_for(0, columns, body);
+  }
+  /// Calls body() once for the row.
+  template <class Body>
+  void once(const Body& body) const {
+    body();
+  }
+};
+
+/// What works on one row: a team of device threads. Same members as HostRow.
+class DeviceRow {
+ public:
+  using Member = launch::Teams::member_type;
+  KOKKOS_FUNCTION explicit DeviceRow(const Member& member) : member_(member) {}
+
+  template <class Term>
+  KOKKOS_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
+    using Value = std::invoke_result_t<Term, std::int64_t>;
+    Value total{};
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member_, columns),
+        [&](std::int64_t column, Value& partial) { partial += term(column); }, total);
+    return total;
+  }
+  template <class Term>
+  KOKKOS_FUNCTION auto max(std::int64_t columns, const Term& term) const {
+    using Value = std::invoke_result_t<Term, std::int64_t>;
+    Value largest = Kokkos::reduction_identity<Value>::max();
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member_, columns),
+        [&](std::int64_t column, Value& partial) {
+          const Value value = term(column);
+          partial = value > partial ? value : partial;
+        },
+        Kokkos::Max<Value>(largest));
+    return largest;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, columns), body);
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void once(const Body& body) const {
+    Kokkos::single(Kokkos::PerTeam(member_), body);
+  }
+
+ private:
+  const Member& member_;
+};
+
+using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
+
+/// body(row_index, row) for every row: body works on the row's columns through row.sum, row.max and
+/// row.for_each.
+template <class Body>
+void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
+  if constexpr (runs_on_host) {
+    Kokkos::parallel_for(name.string(), launch::Range(exec, 0, rows), [body](std::int64_t index) {
+      const Body local = body;  // as in for_each_element
+      local(index, HostRow{});
+    });
+  } else {
+    constexpr int threads = 8;
+    constexpr int lanes = 32;
+    Kokkos::parallel_for(
+        name.string(), launch::Teams(exec, static_cast<int>(rows), threads, lanes),
+        KOKKOS_LAMBDA(const launch::Teams::member_type& member) {
+          body(static_cast<std::int64_t>(member.league_rank()), DeviceRow(member));
+        });
+  }
+}
+
+}  // namespace mylos
