@@ -18,6 +18,7 @@ function(mylos_optional name)
   set(Mylos_HAVE_${name} ${have} PARENT_SCOPE)
 endfunction()
 
+set(MPI_DETERMINE_LIBRARY_VERSION TRUE)
 find_package(MPI REQUIRED COMPONENTS C)
 set(HDF5_PREFER_PARALLEL TRUE)
 find_package(HDF5 REQUIRED COMPONENTS C)

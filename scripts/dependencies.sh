@@ -1,0 +1,284 @@
+# Sourced by scripts/setup: what Mylos needs, how to see that it is there, and where it comes from when it is not.
+# shellcheck shell=bash disable=SC2154
+
+kokkos_version=5.0.2
+kokkos_sha256=188817bb452ca805ee8701f1c5adbbb4fb83dc8d1c50624566a18a719ba0fa5e
+kokkos_kernels_deb_sha256=11a645e2b3468aafc62e021dd5e06559841f2a6ef6725265dbfa6bb1fd7fbb9b
+kokkos_kernels_sha256=7c7af2c3659ecc620cc7b7016876330d9f288e8c6fd7b70b70907687df823b43
+releases=https://github.com/kokkos
+
+# ---- Packages ----------------------------------------------------------------------------------------------------
+
+# Debian package | what it is | how to see it where it came from elsewhere (command:, header: or python:) | needed?
+requirements='
+g++|C++20 compiler (GCC >= 12)|command:c++|needed
+cmake|CMake >= 3.25|cmake:3.25|needed
+ninja-build|Ninja|command:ninja|needed
+ccache|ccache|command:ccache|optional
+libopenmpi-dev|MPI, headers|command:mpicc|needed
+openmpi-bin|MPI, mpirun|command:mpirun|needed
+libhdf5-openmpi-dev|HDF5 >= 1.10.8 built with MPI|command:h5pcc|needed
+hdf5-tools|HDF5 tools (h5dump)|command:h5dump|optional
+libfmt-dev|fmt|header:fmt/core.h|needed
+libtomlplusplus-dev|toml++|header:toml++/toml.h|needed
+libcli11-dev|CLI11|header:CLI/CLI.hpp|needed
+librandom123-dev|Random123|header:Random123/philox.h|needed
+zlib1g-dev|zlib|header:zlib.h|needed
+libgtest-dev|GoogleTest|header:gtest/gtest.h|needed
+libgmock-dev|GoogleMock|header:gmock/gmock.h|needed
+libbenchmark-dev|Google Benchmark|header:benchmark/benchmark.h|needed
+libdnnl-dev|oneDNN|header:dnnl.hpp|optional
+ocl-icd-opencl-dev|OpenCL loader (oneDNN asks for it)|header:CL/cl.h|optional
+dataset-fashion-mnist|Fashion-MNIST, for the demo|file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz|optional
+python3-numpy|NumPy|python:numpy|optional
+python3-h5py|h5py|python:h5py|optional
+python3-matplotlib|Matplotlib|python:matplotlib|optional
+xz-utils|xz|command:xz|needed
+'
+
+has_header() {
+  local folder IFS=:
+  for folder in ${CPATH:-} ${CPLUS_INCLUDE_PATH:-} ${C_INCLUDE_PATH:-} /usr/include /usr/local/include; do
+    [ -e "$folder/$1" ] && return 0
+  done
+  IFS=':;'
+  for folder in ${CMAKE_PREFIX_PATH:-}; do
+    [ -e "$folder/include/$1" ] && return 0
+  done
+  return 1
+}
+
+is_present() {  # PACKAGE PROBE
+  if command -v dpkg-query >/dev/null &&
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; then
+    return 0
+  fi
+  case "$2" in
+    command:*) command -v "${2#command:}" >/dev/null ;;
+    header:*) has_header "${2#header:}" ;;
+    file:*) [ -e "${2#file:}" ] ;;
+    python:*) /usr/bin/env python3 -c "import ${2#python:}" 2>/dev/null ;;
+    cmake:*) command -v cmake >/dev/null && version_at_least "$(cmake --version | grep -o -m 1 '[0-9.]*[0-9]')" "${2#cmake:}" ;;
+  esac
+}
+
+version_at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]; }
+
+# Installs what is missing where that is possible (root and apt), else says what is missing and how a site gives it.
+install_packages() {
+  local package what probe need missing=() needed_missing=() lines=()
+  while IFS='|' read -r package what probe need; do
+    [ -n "$package" ] || continue
+    is_present "$package" "$probe" && continue
+    missing+=("$package")
+    [ "$need" = needed ] && needed_missing+=("$package")
+    lines+=("$(printf '    %-36s %-9s Debian: %s' "$what" "$need" "$package")")
+  done <<<"$requirements"
+  if [ ${#missing[@]} -eq 0 ]; then
+    row "packages" "all there"
+    return
+  fi
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    export DEBIAN_FRONTEND=noninteractive
+    if ! apt_knows "${missing[@]}"; then
+      step "package lists" apt-get update
+    fi
+    step "${#missing[@]} packages" apt-get install --yes --no-install-recommends "${missing[@]}"
+    return
+  fi
+  say ""
+  say "Not on this machine:"
+  printf '%s\n' "${lines[@]}"
+  if [ ${#needed_missing[@]} -eq 0 ]; then
+    say "None of them is needed to build; going on without."
+    return
+  fi
+  say ""
+  say "Packages are installed here only by root on a machine with apt. Elsewhere, one of:"
+  say "  * ask the administrator:  apt-get install ${missing[*]}"
+  say "  * load the site's modules (compiler, CMake, MPI, parallel HDF5), or use Spack or conda; then name the"
+  say "    folders of libraries that are in no standard place:  export CMAKE_PREFIX_PATH=FOLDER:FOLDER"
+  say "  * Kokkos and Kokkos Kernels: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
+  say "    without a network, put their source files into a folder and  export MYLOS_SOURCES=FOLDER"
+  say "Then run scripts/setup again. docs/install.md has the whole list."
+  say "FAILED: ${#needed_missing[@]} needed package(s) missing."
+  exit 1
+}
+
+apt_knows() { apt-get install --simulate --no-install-recommends "$@" >/dev/null 2>&1; }
+
+find_nvcc() { command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null; }
+
+# ---- Source files ------------------------------------------------------------------------------------------------
+
+has_sha256() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]; }
+
+download() {  # ADDRESS FILE
+  if command -v curl >/dev/null; then
+    curl --fail --location --silent --show-error --connect-timeout 20 --max-time 600 --output "$2" "$1"
+  elif command -v wget >/dev/null; then
+    wget --quiet --timeout=20 --tries=2 --output-document="$2" "$1"
+  elif [ -x /usr/lib/apt/apt-helper ]; then
+    /usr/lib/apt/apt-helper download-file "$1" "$2"
+  else
+    echo "neither curl, wget nor apt is here to download with"
+    return 1
+  fi
+}
+
+# The roots of the Debian archives that this machine's apt is configured for, one a line.
+archive_roots() {
+  command -v apt-get >/dev/null || return 0
+  apt-get update --print-uris 2>/dev/null | grep -o "^'[^']*/dists/" | sed "s#^'##; s#/dists/\$##" | sort -u
+}
+
+# fetch SHA256 FILE ADDRESS...: puts the file into $MYLOS_CACHE/sources, from MYLOS_SOURCES or the first address that has it.
+fetch() {
+  local sha256=$1 file=$2 folder=$MYLOS_CACHE/sources address tried=()
+  shift 2
+  mkdir -p "$folder"
+  has_sha256 "$folder/$file" "$sha256" && return 0
+  if [ -n "${MYLOS_SOURCES:-}" ]; then
+    if has_sha256 "$MYLOS_SOURCES/$file" "$sha256"; then
+      cp "$MYLOS_SOURCES/$file" "$folder/$file"
+      return 0
+    fi
+    tried+=("$MYLOS_SOURCES/$file ($([ -e "$MYLOS_SOURCES/$file" ] && echo "another sha256" || echo "no such file"))")
+  fi
+  for address in "$@"; do
+    echo "trying $address"
+    if download "$address" "$folder/$file.part"; then
+      if has_sha256 "$folder/$file.part" "$sha256"; then
+        mv "$folder/$file.part" "$folder/$file"
+        return 0
+      fi
+      tried+=("$address (another sha256)")
+    else
+      tried+=("$address (no answer)")
+    fi
+    rm -f "$folder/$file.part"
+  done
+  echo "Could not get $file (sha256 $sha256). Tried:"
+  printf '  %s\n' "${tried[@]}"
+  echo "Put the file into a folder, by hand or from another machine, and run:  MYLOS_SOURCES=FOLDER scripts/setup"
+  return 1
+}
+
+# ---- Kokkos ------------------------------------------------------------------------------------------------------
+
+# Whether a Kokkos that the user or the machine has serves this backend; the same places as CMake's find_package.
+installed_kokkos() {  # BACKEND
+  local prefix IFS=':;'
+  for prefix in ${Kokkos_ROOT:-} ${CMAKE_PREFIX_PATH:-} /usr/local /usr; do
+    for folder in "$prefix"/lib*/cmake/Kokkos "$prefix"/lib/*/cmake/Kokkos; do
+      if grep -qi "set(Kokkos_DEVICES.*$1" "$folder/KokkosConfigCommon.cmake" 2>/dev/null &&
+        grep -q 'PACKAGE_VERSION "[5-9]' "$folder/KokkosConfigVersion.cmake"; then
+        echo "$prefix"
+        return 0
+      fi
+    done
+  done
+  return 1
+}
+
+provide_kokkos() {  # openmp | cuda ARCH
+  local label prefix
+  label="Kokkos $kokkos_version, ${1/openmp/host}"
+  if prefix=$(installed_kokkos "$1"); then
+    row "Kokkos, ${1/openmp/host}" "installed at $prefix"
+    return
+  fi
+  prefix=$("$root/scripts/kokkos-prefix" "${CXX:-c++}" "$@")
+  if [ -e "$prefix/complete" ]; then
+    row "$label" "already built"
+    return
+  fi
+  fetch_kokkos_step
+  step "$label, build" build_kokkos "$prefix" "$@"
+}
+
+fetch_kokkos_step() {
+  local addresses=() archive
+  for archive in $(archive_roots); do
+    addresses+=("$archive/pool/main/k/kokkos/kokkos_$kokkos_version.orig.tar.gz")
+  done
+  addresses+=("$releases/kokkos/releases/download/$kokkos_version/kokkos-$kokkos_version.tar.gz")
+  has_sha256 "$MYLOS_CACHE/sources/kokkos_$kokkos_version.orig.tar.gz" "$kokkos_sha256" ||
+    step "Kokkos $kokkos_version, source" fetch "$kokkos_sha256" "kokkos_$kokkos_version.orig.tar.gz" "${addresses[@]}"
+}
+
+build_kokkos() {  # PREFIX BACKEND [ARCH]
+  local prefix=$1 work=$MYLOS_CACHE/build-kokkos options=()
+  if [ "$2" = cuda ]; then
+    PATH=$(dirname "$(find_nvcc)"):$PATH
+    options=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
+  fi
+  rm -rf "$work" "$prefix"
+  mkdir -p "$work/source"
+  tar -xzf "$MYLOS_CACHE/sources/kokkos_$kokkos_version.orig.tar.gz" -C "$work/source" --strip-components=1 &&
+    cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
+      -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+      -DKokkos_ENABLE_OPENMP=ON -DKokkos_ENABLE_SERIAL=ON -DKokkos_ARCH_NATIVE=ON "${options[@]}" &&
+    cmake --build "$work/build" --parallel "$(build_jobs)" &&
+    cmake --install "$work/build" &&
+    rm -rf "$work" &&
+    touch "$prefix/complete"
+}
+
+# ---- Kokkos Kernels: headers alone -------------------------------------------------------------------------------
+
+provide_kokkos_kernels() {
+  local prefix label="Kokkos Kernels $kokkos_version, headers"
+  prefix=$("$root/scripts/kokkos-prefix" --kernels)
+  if cmp -s "$root/cmake/KokkosKernels_config.h" "$prefix/include/KokkosKernels_config.h"; then
+    row "$label" "already there"
+    return
+  fi
+  step "$label" install_kokkos_kernels "$prefix"
+}
+
+install_kokkos_kernels() {  # PREFIX
+  local prefix=$1 work=$MYLOS_CACHE/build-kokkos-kernels addresses=() archive
+  local deb="libtrilinos-kokkos-kernels-dev_17.0.0+dfsg-5_amd64.deb" tarball=kokkos-kernels-$kokkos_version.tar.gz
+  for archive in $(archive_roots); do
+    addresses+=("$archive/pool/main/t/trilinos/$deb")
+  done
+  rm -rf "$work" "$prefix"
+  mkdir -p "$work/include"
+  if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$tarball" ] && fetch "$kokkos_kernels_deb_sha256" "$deb" "${addresses[@]}"; then
+    unpack_deb "$MYLOS_CACHE/sources/$deb" "$work" || return 1
+    cp -r "$work"/usr/include/trilinos/. "$work/include"
+  else
+    fetch "$kokkos_kernels_sha256" "$tarball" "$releases/kokkos-kernels/releases/download/$kokkos_version/$tarball" || return 1
+    tar -xzf "$MYLOS_CACHE/sources/$tarball" -C "$work" || return 1
+    gather_headers "$work"/kokkos-kernels*/ "$work/include" || return 1
+  fi
+  empty_generated_headers "$work/include"
+  cp "$root/cmake/KokkosKernels_config.h" "$work/include/"
+  mkdir -p "$prefix"
+  mv "$work/include" "$prefix/include" && rm -rf "$work"
+}
+
+unpack_deb() {  # DEB FOLDER
+  if command -v dpkg-deb >/dev/null; then
+    dpkg-deb -x "$1" "$2"
+  else
+    (cd "$2" && ar x "$1" && tar -xf data.tar.*)
+  fi
+}
+
+# Kokkos Kernels' source tree has its headers in COMPONENT/src, impl and tpls; installed, they lie in one folder.
+gather_headers() {  # SOURCE INCLUDE
+  local folder
+  find "$1" -type d \( -name src -o -name impl -o -name tpls -o -name eti \) -not -path '*/unit_test*' -not -path '*/perf_test*' |
+    sort | while read -r folder; do cp -r "$folder"/. "$2"; done
+}
+
+# The files that would declare what a compiled Kokkos Kernels has pre-built: all there, all empty.
+empty_generated_headers() {  # INCLUDE
+  local name
+  rm -rf "$1/generated_specializations_hpp"
+  mkdir "$1/generated_specializations_hpp"
+  grep -rhoE '#include *<generated_specializations_hpp/[^>]*>' "$1" | sed 's/.*hpp\/\(.*\)>/\1/' | sort -u |
+    while read -r name; do : >"$1/generated_specializations_hpp/$name"; done
+}

@@ -1,0 +1,57 @@
+# Sourced by the scripts: one line per step on the screen, everything else in a log file.
+# shellcheck shell=bash
+
+# open_log FILE: where the steps' output goes from here on.
+open_log() {
+  log=$1
+  mkdir -p "$(dirname "$log")"
+  : >"$log"
+}
+
+say() { printf '%s\n' "$*"; }
+
+# row LABEL TEXT: a step that needed no work, or a fact.
+row() { printf '  %-34s %s\n' "$1" "$2"; }
+
+# step LABEL COMMAND...: runs the command, shows how far it is, and ends the script with the log's last lines if it fails.
+step() {
+  local label=$1 started=$SECONDS start_line process status=0 now last=0
+  shift
+  start_line=$(wc -l <"$log")
+  printf '\n== %s: %s\n' "$label" "$*" >>"$log"
+  "$@" >>"$log" 2>&1 </dev/null &
+  process=$!
+  while kill -0 "$process" 2>/dev/null; do
+    sleep 0.2
+    now=$((SECONDS - started))
+    if [ -t 1 ]; then
+      printf '\r  %-34s %4d s  %-10s' "$label" "$now" "$(build_progress)"
+    elif [ $((now - last)) -ge 30 ]; then
+      row "$label" "$now s ... $(build_progress)"
+      last=$now
+    fi
+  done
+  wait "$process" || status=$?
+  [ -t 1 ] && printf '\r%70s\r' ''
+  if [ "$status" -ne 0 ]; then
+    row "$label" "FAILED after $((SECONDS - started)) s"
+    say ""
+    tail -n +"$((start_line + 3))" "$log" | tail -n "${failure_lines:-30}"
+    say ""
+    say "FAILED: $label. The whole output is in $log"
+    exit 1
+  fi
+  row "$label" "$((SECONDS - started)) s"
+}
+
+# The [12/80] of ninja's last line.
+build_progress() { tail -n 1 "$log" | grep -o '^\[[0-9]*/[0-9]*\]' || true; }
+
+# How many compilers at once: one per core, but none without 1.5 GB of memory.
+build_jobs() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+  [ "$memory" -ge 1 ] || memory=1
+  echo $((cores < memory ? cores : memory))
+}
