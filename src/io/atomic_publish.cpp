@@ -1,6 +1,7 @@
 #include "mylos/io/atomic_publish.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -48,18 +49,23 @@ std::string temporary_path(const std::string& path) {
 
 void reserve_space(const std::string& path, std::int64_t bytes) {
   const Descriptor file(path, O_RDWR);
-  const int status = ::posix_fallocate(file.get(), 0, bytes);
-  if (status == 0) return;
+  // Asked first: some file systems take all the space there is before they find that it is not enough.
+  struct stat status {};
   struct statvfs disk {};
-  const std::string folder = folder_of(path);
-  if (status == ENOSPC && ::statvfs(folder.c_str(), &disk) == 0) {
-    const auto free_bytes =
-        static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
-    fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
-             format_bytes(bytes), bytes, format_bytes(free_bytes), free_bytes, folder);
+  if (::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &disk) != 0) {
+    fail_run("{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
-  fail_run("{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes), bytes,
-           std::strerror(status));
+  const auto free_bytes = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
+  const bool fits = bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
+  const int failure = fits ? ::posix_fallocate(file.get(), 0, bytes) : ENOSPC;
+  if (failure == ENOSPC) {
+    fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
+             format_bytes(bytes), bytes, format_bytes(free_bytes), free_bytes, folder_of(path));
+  }
+  if (failure != 0) {
+    fail_run("{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes), bytes,
+             std::strerror(failure));
+  }
 }
 
 void sync_file(const std::string& path) {

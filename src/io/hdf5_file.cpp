@@ -21,10 +21,18 @@ Handle access_properties(MPI_Comm communicator) {
   return access;
 }
 
-Handle link_properties() {
-  Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-  H5Pset_create_intermediate_group(links.id(), 1);
-  return links;
+/// Makes the group, and those above it that are missing, without time stamps (HDF5's own option for groups on
+/// the way stamps them).
+void make_group(const File::State& file, const std::string& path) {
+  const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.id(), false);
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const std::string group = path.substr(0, end);
+    if (group.empty() || group == "/" || H5Lexists(file.id, group.c_str(), H5P_DEFAULT) > 0) continue;
+    const Handle made(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Gclose);
+    if (!made.ok()) fail_run("{}: group {} cannot be created: {}", file.path, group, last_error());
+  }
 }
 
 void require_regular_file(const std::string& path) {
@@ -123,11 +131,7 @@ void File::close() {
 
 void File::create_group(const std::string& path) {
   const Turn turn;
-  const Handle links = link_properties();
-  const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  H5Pset_obj_track_times(creation.id(), false);
-  const Handle group(H5Gcreate2(state_->id, path.c_str(), links.id(), creation.id(), H5P_DEFAULT), H5Gclose);
-  if (!group.ok()) fail_run("{}: group {} cannot be created: {}", this->path(), path, last_error());
+  make_group(*state_, path);
 }
 
 namespace {
@@ -139,13 +143,13 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
   const Handle space(dims.empty() ? H5Screate(H5S_SCALAR)
                                   : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
                      H5Sclose);
-  const Handle links = link_properties();
+  make_group(file, path.substr(0, path.rfind('/')));
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.id(), false);
   H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
   const hid_t id =
-      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), links.id(), creation.id(), H5P_DEFAULT);
+      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT);
   if (id < 0) fail_run("{}: dataset {} cannot be created: {}", file.path, path, last_error());
   return id;
 }

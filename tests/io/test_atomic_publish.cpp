@@ -1,0 +1,68 @@
+#include "mylos/io/atomic_publish.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "io/support.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+TEST(AtomicPublish, AFileAppearsWholeAndReplacesTheOlderOne) {
+  const TemporaryFolder folder;
+  write_file(folder / "state", "old");
+  PendingFile pending(folder / "state");
+  write_file(pending.temporary(), "new");
+  EXPECT_EQ(read_file(folder / "state"), "old");
+  pending.publish();
+  EXPECT_EQ(read_file(folder / "state"), "new");
+  EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
+}
+
+TEST(AtomicPublish, WhatFailsLeavesTheOlderFileAndNothingElse) {
+  const TemporaryFolder folder;
+  write_file(folder / "state", "old");
+  {
+    PendingFile pending(folder / "state");
+    write_file(pending.temporary(), "half of the n");
+  }
+  EXPECT_EQ(read_file(folder / "state"), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
+}
+
+TEST(AtomicPublish, ReservedSpaceIsReallyTaken) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", "x");
+  reserve_space(folder / "file", 1 << 20);
+  struct stat status {};
+  ASSERT_EQ(stat((folder / "file").c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 1 << 20);
+  EXPECT_GE(status.st_blocks * 512, 1 << 20);
+  EXPECT_EQ(read_file(folder / "file").front(), 'x');
+}
+
+TEST(AtomicPublish, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_file(path, "x");
+  struct statvfs disk {};
+  ASSERT_EQ(statvfs(folder.path().c_str(), &disk), 0);
+  const auto bytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize) + (std::int64_t{1} << 40);
+  const std::string message = error_of([&] { reserve_space(path, bytes); }, ExitCode::failed);
+  EXPECT_TRUE(message.starts_with(path + ": the disk is full: the file needs ")) << message;
+  EXPECT_TRUE(message.ends_with(" bytes) are free in " + folder.path())) << message;
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 1);  // and nothing was taken in the attempt
+}
+
+TEST(AtomicPublish, AMissingTemporaryIsNamed) {
+  EXPECT_EQ(error_of([] { publish("/nowhere/state"); }, ExitCode::failed),
+            "/nowhere/state.tmp: cannot be opened: No such file or directory");
+}
+
+}  // namespace
+}  // namespace mylos

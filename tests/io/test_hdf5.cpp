@@ -1,0 +1,262 @@
+#include "mylos/io/hdf5.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "io/support.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+using hdf5::ElementType;
+using hdf5::File;
+
+TEST(Hdf5, PythonReadsWhatWasWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "all.h5";
+  std::vector<float> floats(6);
+  std::iota(floats.begin(), floats.end(), 0.5f);
+  const std::vector<std::int64_t> integers{-1, 1LL << 40, 7};
+  {
+    auto file = File::create(path, {.user_block = 512, .communicator = MPI_COMM_NULL});
+    file.create_dataset("/model/dense/weight", ElementType::float32, {2, 3}).write(0, 6, floats.data());
+    file.create_dataset("/history/step", ElementType::int64, {3}).write(0, 3, integers.data());
+    const double scale = 65536;
+    file.create_dataset("/scaler/scale", ElementType::float64, {}).write(0, 1, &scale);
+    file.create_text("/deck", 40).write_text("name = \"fashion\"");
+    file.create_group("/empty");
+    file.write_attribute("/", "format", "mylos-checkpoint");
+    file.write_attribute("/", "step", std::int64_t{500});
+    file.write_attribute("/model/dense/weight", "loss", 0.25);
+    file.close();
+  }
+  EXPECT_EQ(
+      python("import h5py\nf = h5py.File('" + path +
+             "')\n"
+             "print(f.userblock_size, f['/model/dense/weight'][:].tolist(), f['/model/dense/weight'].dtype)\n"
+             "print(f['/history/step'][:].tolist(), f['/scaler/scale'][()], f['/deck'][()].decode())\n"
+             "print(f.attrs['format'].decode(), f.attrs['step'], f['/model/dense/weight'].attrs['loss'], "
+             "list(f['/empty']))"),
+      "512 [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]] float32\n"
+      "[-1, 1099511627776, 7] 65536.0 name = \"fashion\"\n"
+      "mylos-checkpoint 500 0.25 []\n");
+}
+
+TEST(Hdf5, WhatPythonWroteIsReadAndConverted) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "python.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path +
+         "', 'w')\n"
+         "f['labels'] = n.arange(5, dtype='>i8')\n"
+         "f.create_dataset('zipped', data=n.arange(12, dtype='f4').reshape(4, 3), compression='gzip', "
+         "shuffle=True)\n"
+         "f.attrs['name'] = 'Graupel'\nf.attrs['classes'] = n.int32(10)\nf.attrs['mean'] = n.float32(0.5)\n");
+  const auto file = File::open(path);
+  std::vector<std::int32_t> labels(5);
+  file.dataset("/labels").read(0, 5, labels.data());
+  EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+  std::vector<double> zipped(5);
+  file.dataset("/zipped").read(2, 5, zipped.data());
+  EXPECT_EQ(zipped, (std::vector<double>{2, 3, 4, 5, 6}));
+  EXPECT_EQ(file.text_attribute("/", "name"), "Graupel");
+  EXPECT_EQ(file.integer_attribute("/", "classes"), 10);
+  EXPECT_EQ(file.real_attribute("/", "mean"), 0.5);
+}
+
+TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
+  const TemporaryFolder folder;
+  std::vector<std::int32_t> values(4 * 3 * 5);
+  std::iota(values.begin(), values.end(), 0);
+  auto file = File::create(folder / "range.h5");
+  auto dataset = file.create_dataset("/x", ElementType::int32, {4, 3, 5});
+  for (std::int64_t first = 0; first < 60; first += 7) {  // written in pieces that fit no row
+    dataset.write(first, std::min<std::int64_t>(7, 60 - first), values.data() + first);
+  }
+  for (std::int64_t first = 0; first <= 60; ++first) {
+    for (std::int64_t count = 0; first + count <= 60; ++count) {
+      std::vector<std::int32_t> read(static_cast<std::size_t>(count));
+      dataset.read(first, count, read.data());
+      ASSERT_EQ(read, std::vector<std::int32_t>(values.begin() + first, values.begin() + first + count))
+          << first << " " << count;
+    }
+  }
+  std::int32_t beyond = 0;
+  EXPECT_EQ(error_of([&] { dataset.read(60, 1, &beyond); }, ExitCode::failed),
+            file.path() + ": dataset /x has 60 elements, [60, 61) was asked for");
+}
+
+TEST(Hdf5, LongTransfersInPiecesAreWhole) {
+  const TemporaryFolder folder;
+  const std::int64_t rows = 1301, columns = 4099;  // 21 MB, five pieces
+  std::vector<float> values(static_cast<std::size_t>(rows * columns));
+  std::iota(values.begin(), values.end(), 0.0f);
+  auto file = File::create(folder / "long.h5");
+  auto dataset = file.create_dataset("/x", ElementType::float32, {rows, columns});
+  dataset.write(0, rows * columns, values.data());
+  std::vector<float> read(values.size() - 5);
+  dataset.read(3, rows * columns - 5, read.data());
+  EXPECT_TRUE(std::equal(read.begin(), read.end(), values.begin() + 3));
+}
+
+TEST(Hdf5, TheSameCallsGiveTheSameBytes) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.h5", "b.h5"}) {
+    auto file = File::create(folder / name);
+    const float value = 3;
+    file.create_dataset("/x/y", ElementType::float32, {1}).write(0, 1, &value);
+    file.write_attribute("/x", "step", std::int64_t{4});
+    file.close();
+    if (std::string(name) == "a.h5") std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  }
+  EXPECT_TRUE(read_file(folder / "a.h5") == read_file(folder / "b.h5"));
+}
+
+TEST(Hdf5, AnAttributeFilledInLaterDoesNotMoveTheFile) {
+  const TemporaryFolder folder;
+  auto file = File::create(folder / "a.h5");
+  const float value = 3;
+  file.create_dataset("/x", ElementType::float32, {1}).write(0, 1, &value);
+  file.write_attribute("/x", "crc32", std::int64_t{0});
+  file.flush();
+  const auto bytes = file.bytes();
+  file.write_attribute("/x", "crc32", std::int64_t{0xcbf43926});
+  file.close();
+  EXPECT_EQ(File::open(folder / "a.h5").integer_attribute("/x", "crc32"), 0xcbf43926);
+  EXPECT_EQ(static_cast<std::int64_t>(std::filesystem::file_size(folder / "a.h5")), bytes);
+}
+
+TEST(Hdf5, ChildrenAreListedByNameAndKind) {
+  const TemporaryFolder folder;
+  auto file = File::create(folder / "a.h5");
+  file.create_group("/model/head");
+  (void)file.create_text("/model/body", 4);
+  std::string listed;
+  for (const auto& child : file.children("/model")) {
+    listed += child.name + (child.kind == hdf5::ObjectKind::group ? "/ " : " ");
+  }
+  EXPECT_EQ(listed, "body head/ ");
+  EXPECT_TRUE(file.exists("/model/head"));
+  EXPECT_FALSE(file.exists("/model/tail/weight"));
+  EXPECT_TRUE(file.has_attribute("/", "x") == false);
+}
+
+TEST(Hdf5, DatasetsMayOutliveTheirFile) {
+  const TemporaryFolder folder;
+  auto file = File::create(folder / "a.h5");
+  const auto dataset = file.create_dataset("/x", ElementType::int32, {2});
+  file.close();
+  EXPECT_EQ(dataset.size(), 2);
+}
+
+TEST(Hdf5, WhatIsNoHdf5FileIsRefused) {
+  const TemporaryFolder folder;
+  const auto open = [](const std::string& path) { return error_of([&] { (void)File::open(path); }); };
+  EXPECT_EQ(open(folder / "none.h5"), (folder / "none.h5") + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(open(folder.path()), folder.path() + ": is not a file");
+  write_file(folder / "empty.h5", "");
+  EXPECT_EQ(open(folder / "empty.h5"), (folder / "empty.h5") + ": is not an HDF5 file");
+  write_file(folder / "text.h5", "label,x,y\n1,2,3\n");
+  EXPECT_EQ(open(folder / "text.h5"), (folder / "text.h5") + ": is not an HDF5 file");
+}
+
+TEST(Hdf5, ATruncatedFileIsRefused) {
+  const TemporaryFolder folder;
+  {
+    auto file = File::create(folder / "whole.h5");
+    const std::vector<float> values(1000);
+    file.create_dataset("/x", ElementType::float32, {1000}).write(0, 1000, values.data());
+    file.close();
+  }
+  write_file(folder / "cut.h5", read_file(folder / "whole.h5").substr(0, 3000));
+  const std::string message = error_of([&] { (void)File::open(folder / "cut.h5"); });
+  EXPECT_TRUE(
+      message.starts_with((folder / "cut.h5") + ": cannot be read as HDF5: truncated file: eof = 3000,"))
+      << message;
+}
+
+TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "fashion.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path +
+         "', 'w')\n"
+         "f['inputs'] = n.zeros((2, 3, 4), dtype='f4')\nf['labels'] = n.zeros(3, dtype='i2')\n"
+         "f['half'] = n.zeros((2, 2), dtype='f2')\n");
+  const auto file = File::open(path);
+  const auto require = [&](const char* name, std::initializer_list<ElementType> types, std::size_t rank,
+                           const char* shape) {
+    return error_of([&] { file.dataset(name).require(types, rank, shape); });
+  };
+  EXPECT_EQ(require("/inputs", {ElementType::float32}, 2, "[samples, features]"),
+            path + ": dataset /inputs has 3 dimensions, expected 2 [samples, features]");
+  EXPECT_EQ(require("/labels", {ElementType::uint8, ElementType::int32}, 1, "[samples]"),
+            path + ": dataset /labels holds int16, expected uint8 or int32");
+  EXPECT_EQ(require("/half", {ElementType::float32}, 2, "[samples, features]"),
+            path + ": dataset /half holds float16, expected float32");
+  EXPECT_EQ(require("/targets", {ElementType::float32}, 2, ""), path + ": dataset /targets is missing");
+  EXPECT_EQ(error_of([&] { (void)file.integer_attribute("/", "classes"); }),
+            path + ": / has no attribute 'classes', expected an integer");
+}
+
+TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "links.h5";
+  python("import h5py, numpy as n\nimport os\nos.chdir('" + folder.path() +
+         "')\n"
+         "open('raw', 'wb').write(b'secret!!')\n"
+         "other = h5py.File('other.h5', 'w')\nother['x'] = [1.0]\nother.close()\n"
+         "f = h5py.File('links.h5', 'w')\n"
+         "f['external'] = h5py.ExternalLink('other.h5', '/x')\nf['soft'] = h5py.SoftLink('/soft')\n"
+         "f.create_dataset('outside', (8,), dtype='u1', external=[('raw', 0, 8)])\n"
+         "layout = h5py.VirtualLayout(shape=(1,), dtype='f8')\n"
+         "layout[:] = h5py.VirtualSource('other.h5', 'x', shape=(1,))\nf.create_virtual_dataset('virtual', "
+         "layout)\n"
+         "f.create_dataset('lzf', data=n.zeros(4), compression='lzf')\n"
+         "f.create_dataset('claims', (1 << 40,), dtype='f8')\n"
+         "f.create_dataset('bomb', (1 << 40,), dtype='f8', chunks=(1 << 16,), compression='gzip')\n");
+  const auto file = File::open(path);
+  const auto refusal = [&](const char* name) { return error_of([&] { (void)file.dataset(name); }); };
+  EXPECT_EQ(refusal("/external"),
+            path + ": dataset /external is reached by a link (/external), which is not followed");
+  EXPECT_EQ(refusal("/soft"), path + ": dataset /soft is reached by a link (/soft), which is not followed");
+  EXPECT_EQ(refusal("/outside"),
+            path + ": dataset /outside keeps its data in another file, which is not followed");
+  EXPECT_EQ(refusal("/virtual"),
+            path + ": dataset /virtual keeps its data in another file, which is not followed");
+  EXPECT_EQ(refusal("/lzf"), path + ": dataset /lzf needs the filter 32000 (lzf), expected gzip or none");
+  EXPECT_EQ(refusal("/claims"), path + ": dataset /claims has 0 B stored, its dimensions need 8 TiB");
+  EXPECT_EQ(refusal("/bomb"), path + ": dataset /bomb has 0 B stored, its dimensions need 8 TiB");
+}
+
+TEST(Hdf5, TwoThreadsShareTheLibraryFairly) {
+  const TemporaryFolder folder;
+  auto file = File::create(folder / "a.h5");
+  const std::int64_t size = std::int64_t{8} << 20;  // 32 MiB: eight pieces
+  auto dataset = file.create_dataset("/x", ElementType::float32, {size});
+  const std::vector<float> values(static_cast<std::size_t>(size), 1.0f);
+  dataset.write(0, size, values.data());
+  std::atomic<bool> stop = false;
+  std::atomic<int> long_reads = 0;
+  std::thread background([&] {
+    std::vector<float> copy(values.size());
+    while (!stop) {
+      dataset.read(0, size, copy.data());
+      ++long_reads;
+    }
+  });
+  // A short read waits for one piece of the long one, not for all of it.
+  while (long_reads == 0) std::this_thread::yield();
+  const int before = long_reads;
+  float value = 0;
+  for (int i = 0; i < 16; ++i) dataset.read(i, 1, &value);
+  EXPECT_LE(long_reads - before, 4);  // 16 turns against 8 pieces per long read
+  stop = true;
+  background.join();
+  EXPECT_EQ(value, 1.0f);
+}
+
+}  // namespace
+}  // namespace mylos
