@@ -29,7 +29,8 @@ struct ScalerOptions {
 /// The type of the gradient buffer. automatic: compute type for one micro-batch per step, else float.
 enum class GradientType { automatic, compute, fp32 };
 
-/// `pattern` is a layer's name, a pattern with '*', or a layer kind; exact beats pattern beats kind, later wins.
+/// `pattern` is a layer's name, a pattern with '*', or a layer kind; exact beats pattern beats kind, later
+/// wins.
 struct PrecisionRule {
   std::string pattern;
   DType type = DType::fp32;

@@ -1,0 +1,31 @@
+// GradientCheck: one pass that only reads this rank's slices of the reduced gradients, for their squared norm
+// and for values that are not finite. Gradients stay scaled: unscaled ones would underflow in a half buffer.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/comm/agreement.hpp"
+
+namespace mylos {
+
+class GradientCheck {
+ public:
+  /// `slices`: one per bucket; `divisors`: by what each is still to be divided beside the scale.
+  GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank);
+
+  /// Writes overflow flag, loss scale and squared norm of (gradient / scale) into what this rank brings to
+  /// the agreement. `scale` is device memory.
+  void run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const;
+  [[nodiscard]] std::size_t bytes() const { return workspace_.bytes(); }
+
+ private:
+  std::vector<Tensor> slices_;
+  Kokkos::View<float*, Device> divisors_;
+  Kokkos::View<double*, Device> sums_;  // of squares, per slice
+  Arena workspace_;
+  int rank_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,98 @@
+// The loss scaler: a state machine that keeps half-precision gradients inside the range of half.
+//
+// The loss is multiplied by `scale` before the backward pass. A step whose gradients overflow is skipped and,
+// in dynamic mode, lowers the scale; `growth_interval` good steps in a row raise it. After P. Micikevicius et
+// al., "Mixed precision training" (arXiv 1710.03740); hysteresis as in Megatron-LM's dynamic scaler.
+//
+// The state lives in device memory and advances there, identically on every rank: state and rule are plain
+// data, and advance() runs on host and device.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+#include "mylos/precision/options.hpp"
+
+namespace mylos {
+
+/// What an update did to the scale.
+enum class ScaleEvent : std::int32_t { unchanged, increased, decreased, tolerated };
+
+struct ScalerState {
+  float scale = 1;
+  std::int64_t good_steps = 0;       // since the last overflow or growth
+  std::int64_t hysteresis_left = 1;  // overflows until the scale backs off
+  std::int64_t skipped_in_a_row = 0;
+  std::int64_t steps = 0;
+  std::int64_t overflows = 0;
+  std::int64_t increases = 0;
+  std::int64_t decreases = 0;
+  std::int64_t tolerated = 0;
+};
+
+/// The scaler's parameters in the form that kernels read.
+struct ScalerRule {
+  bool dynamic = false;
+  bool refill_on_good_step = false;
+  float growth_factor = 2;
+  float backoff_factor = 0.5f;
+  float min_scale = 1;
+  float max_scale = 16777216;
+  std::int64_t growth_interval = 2000;
+  std::int64_t hysteresis = 1;
+  std::int64_t max_consecutive_skips = 20;
+
+  /// Advances the state by one step. `overflow` is the agreed flag: true if the step was skipped.
+  KOKKOS_INLINE_FUNCTION ScaleEvent advance(ScalerState& state, bool overflow) const {
+    state.steps += 1;
+    return overflow ? after_overflow(state) : after_good_step(state);
+  }
+
+  /// True once the skips that cannot be cured by a smaller scale have reached the limit: the run has
+  /// diverged.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool exhausted(const ScalerState& state) const {
+    return state.skipped_in_a_row >= max_consecutive_skips;
+  }
+
+ private:
+  KOKKOS_INLINE_FUNCTION ScaleEvent after_overflow(ScalerState& state) const {
+    state.overflows += 1;
+    state.good_steps = 0;
+    const bool at_floor = state.scale <= min_scale;
+    if (!dynamic || at_floor) state.skipped_in_a_row += 1;
+    if (!dynamic) return ScaleEvent::unchanged;
+    const bool tolerate = state.hysteresis_left > 1;
+    if (state.hysteresis_left > 0) state.hysteresis_left -= 1;
+    if (at_floor) return ScaleEvent::unchanged;
+    if (tolerate) {
+      state.tolerated += 1;
+      return ScaleEvent::tolerated;
+    }
+    state.decreases += 1;
+    state.scale = Kokkos::fmax(state.scale * backoff_factor, min_scale);
+    return ScaleEvent::decreased;
+  }
+
+  KOKKOS_INLINE_FUNCTION ScaleEvent after_good_step(ScalerState& state) const {
+    state.skipped_in_a_row = 0;
+    state.good_steps += 1;
+    if (!dynamic) return ScaleEvent::unchanged;
+    if (refill_on_good_step) state.hysteresis_left = hysteresis;
+    if (state.good_steps < growth_interval) return ScaleEvent::unchanged;
+    state.good_steps = 0;
+    state.hysteresis_left = hysteresis;
+    if (state.scale >= max_scale) return ScaleEvent::unchanged;
+    state.increases += 1;
+    state.scale = Kokkos::fmin(state.scale * growth_factor, max_scale);
+    return ScaleEvent::increased;
+  }
+};
+
+/// The mode that "auto" stands for: dynamic where anything computes in half, off otherwise.
+[[nodiscard]] ScalerMode resolve_mode(ScalerMode mode, bool computes_in_half);
+
+/// The rule and first state that the deck's options give; `mode` is resolved (not automatic).
+[[nodiscard]] ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode);
+[[nodiscard]] ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode);
+
+}  // namespace mylos

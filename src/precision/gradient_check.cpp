@@ -1,0 +1,48 @@
+#include "mylos/precision/gradient_check.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/reduce.hpp"
+
+namespace mylos {
+
+GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank)
+    : slices_(slices.begin(), slices.end()),
+      divisors_("gradient divisors", divisors.size()),
+      sums_("gradient squares", slices.size()),
+      rank_(rank) {
+  std::size_t partials = 0;
+  for (const Tensor& slice : slices) partials = std::max(partials, partial_sums_bytes(slice.size()));
+  workspace_ = Arena("gradient check", aligned_bytes(partials));
+  const auto on_host = Kokkos::create_mirror_view(divisors_);
+  std::copy(divisors.begin(), divisors.end(), on_host.data());
+  Kokkos::deep_copy(divisors_, on_host);
+}
+
+void GradientCheck::run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const {
+  const Region region("check");
+  auto* partials = reinterpret_cast<double*>(workspace_.data());
+  for (std::size_t i = 0; i < slices_.size(); ++i)
+    sum_of_squares(exec, slices_[i], partials, sums_.data() + i);
+
+  const auto sums = sums_;
+  const auto divisors = divisors_;
+  const std::int32_t own = rank_ + 1;
+  AgreementFlags* flags = agreement.own_flags();
+  AgreementSums* own_sums = agreement.own_sums();
+  Kokkos::parallel_for(
+      "state check", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        double squared = 0;
+        for (std::size_t i = 0; i < sums.extent(0); ++i) {
+          const double unit = static_cast<double>(*scale) * static_cast<double>(divisors(i));
+          squared += sums(i) / (unit * unit);
+        }
+        const bool finite = Kokkos::isfinite(squared);
+        flags->overflow = finite ? 0 : own;
+        flags->set_scale(*scale);
+        own_sums->squared_norm = finite ? squared : 0.0;
+      });
+}
+
+}  // namespace mylos

@@ -1,0 +1,31 @@
+#include "mylos/precision/loss_scaler.hpp"
+
+namespace mylos {
+
+ScalerMode resolve_mode(ScalerMode mode, bool computes_in_half) {
+  if (mode != ScalerMode::automatic) return mode;
+  return computes_in_half ? ScalerMode::dynamic : ScalerMode::off;
+}
+
+ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode) {
+  ScalerRule rule;
+  rule.dynamic = mode == ScalerMode::dynamic;
+  rule.refill_on_good_step = options.hysteresis_refill == HysteresisRefill::good_step;
+  rule.growth_factor = static_cast<float>(options.growth_factor);
+  rule.backoff_factor = static_cast<float>(options.backoff_factor);
+  rule.min_scale = static_cast<float>(options.min_scale);
+  rule.max_scale = static_cast<float>(options.max_scale);
+  rule.growth_interval = options.growth_interval;
+  rule.hysteresis = options.hysteresis;
+  rule.max_consecutive_skips = options.max_consecutive_skips;
+  return rule;
+}
+
+ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode) {
+  ScalerState state;
+  state.scale = mode == ScalerMode::off ? 1.0f : static_cast<float>(options.initial_scale);
+  state.hysteresis_left = options.hysteresis;
+  return state;
+}
+
+}  // namespace mylos

@@ -1,0 +1,40 @@
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (text.substr(0, star) != pattern.substr(0, star)) return false;
+  const auto rest = pattern.substr(star + 1);
+  for (std::size_t i = star; i <= text.size(); ++i) {
+    if (matches_pattern(rest, text.substr(i))) return true;
+  }
+  return false;
+}
+
+DType compute_type(const PrecisionOptions& options, std::string_view name, std::string_view kind) {
+  enum Strength { none, by_kind, by_pattern, by_name };
+  DType result = options.compute;
+  Strength strongest = none;
+  for (const PrecisionRule& rule : options.rules) {
+    const bool is_pattern = rule.pattern.find('*') != std::string::npos;
+    const Strength strength = rule.pattern == name                                ? by_name
+                              : is_pattern && matches_pattern(rule.pattern, name) ? by_pattern
+                              : rule.pattern == kind                              ? by_kind
+                                                                                  : none;
+    if (strength != none && strength >= strongest) {
+      strongest = strength;
+      result = rule.type;
+    }
+  }
+  return result;
+}
+
+DType gradient_type(GradientType choice, DType compute, bool accumulates) {
+  if (choice == GradientType::fp32) return DType::fp32;
+  if (choice == GradientType::compute) return compute;
+  return accumulates ? DType::fp32 : compute;
+}
+
+}  // namespace mylos
