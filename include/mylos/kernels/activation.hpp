@@ -7,7 +7,7 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/dropout.hpp"
-#include "mylos/model/options.hpp"
+#include "mylos/kernels/options.hpp"
 
 namespace mylos {
 

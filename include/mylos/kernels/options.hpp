@@ -1,9 +1,11 @@
-// [kernels]: which engine computes the products.
+// [kernels]: which engine computes the products; and the activation functions that kernels know.
 #pragma once
 
 namespace mylos {
 
 enum class GemmChoice { automatic, onednn, cublaslt, kokkos };
+
+enum class Activation { none, relu, gelu, tanh, silu };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;

@@ -1,0 +1,87 @@
+// Block: one link of the chain that a model is.
+//
+// A block maps the matrix [rows, inputs] to [rows, outputs]. It states its bytes and FLOPs from shapes alone,
+// and owns no memory: weights, gradients, kept tensors and workspace are handed to it, so that a plan decides
+// where they lie and how long they live.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+/// One weight matrix or vector of a layer.
+struct ParameterSpec {
+  std::string name;       // "weight", "bias"
+  std::int64_t rows = 1;  // 1 for vectors
+  std::int64_t columns = 1;
+  bool is_matrix = false;   // weight decay acts on matrices only
+  float initial_value = 0;  // where initial_bound is 0
+  float initial_bound = 0;  // uniform in [-bound, bound)
+};
+
+/// Bytes and FLOPs of a block for a number of rows. Every byte count is a multiple of arena_alignment.
+struct BlockCost {
+  std::size_t output_bytes = 0;  // the boundary activation that the next block reads
+  std::size_t saved_bytes = 0;   // kept from forward to backward besides input and output
+  std::size_t forward_workspace = 0;
+  std::size_t backward_workspace = 0;
+  double forward_flops = 0;
+  double backward_flops = 0;  // both gradients
+};
+
+/// What every operation of a step needs to know.
+struct StepContext {
+  const Execution& exec;
+  GemmEngine& gemm;
+  const std::uint64_t* step = nullptr;  // device memory: number of the step, a key of its random numbers
+  std::uint64_t first_sample = 0;       // index in the global batch of the sample in row 0
+  bool training = true;                 // false: no dropout
+};
+
+/// The memory that a block works on. `saved` and `workspace` hold at least the bytes that its cost states.
+struct BlockMemory {
+  std::span<const Tensor> weights;  // compute weights, in the order of parameters()
+  Tensor input;                     // [rows, inputs] in input_type()
+  Tensor output;                    // [rows, outputs] in output_type()
+  std::byte* saved = nullptr;
+  std::byte* workspace = nullptr;
+};
+
+struct BlockGradients {
+  std::span<const Tensor> weights;  // gradients, in the order of parameters(); float or the compute type
+  bool accumulate = false;          // add to what the gradient buffers hold
+  Tensor output;                    // d loss / d output, like the output; may be overwritten
+  Tensor input;                     // d loss / d input, like the input; empty where nobody needs it
+};
+
+class Block {
+ public:
+  virtual ~Block() = default;
+
+  /// The name that decks, checkpoints and messages use: "hidden1", "head".
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual std::string_view kind() const = 0;
+  [[nodiscard]] virtual std::int64_t inputs() const = 0;
+  [[nodiscard]] virtual std::int64_t outputs() const = 0;
+  [[nodiscard]] virtual DType input_type() const = 0;
+  /// The type of the output, of the compute weights and of the arithmetic's operands.
+  [[nodiscard]] virtual DType output_type() const = 0;
+
+  [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
+  [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+
+  virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
+  /// Reads input, output and saved of the same forward pass.
+  virtual void backward(const StepContext& context, const BlockMemory& memory,
+                        const BlockGradients& gradients) const = 0;
+};
+
+}  // namespace mylos

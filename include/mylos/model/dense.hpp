@@ -1,0 +1,49 @@
+// Dense: y = dropout(activation(x·Wᵀ + b)), W [outputs, inputs], b [outputs].
+//
+// Kept for backward besides x and y: nothing for relu and for no activation (and tanh without dropout), whose
+// derivative follows from y; the pre-activation z [rows, outputs] for the others. Dropout masks are random
+// numbers by counter and drawn again, never stored.
+#pragma once
+
+#include "mylos/base/random.hpp"
+#include "mylos/model/block.hpp"
+#include "mylos/model/options.hpp"
+
+namespace mylos {
+
+struct DenseOptions {
+  std::string name;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  Activation activation = Activation::none;
+  double dropout = 0;
+  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
+  bool accumulates = false;  // gradients of several micro-batches are added
+  bool first = false;        // nobody needs the gradient of its input
+  std::uint64_t seed = 0;
+};
+
+class Dense final : public Block {
+ public:
+  explicit Dense(DenseOptions options);
+
+  [[nodiscard]] const std::string& name() const override { return options_.name; }
+  [[nodiscard]] std::string_view kind() const override { return "linear"; }
+  [[nodiscard]] std::int64_t inputs() const override { return options_.inputs; }
+  [[nodiscard]] std::int64_t outputs() const override { return options_.outputs; }
+  [[nodiscard]] DType input_type() const override { return options_.input_type; }
+  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  DenseOptions options_;
+  RandomStream dropout_stream_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,53 @@
+// ParameterLayout: where every parameter lies in the flat arenas of masters, compute weights and gradients.
+//
+// Parameters lie in backward order (the last block first), so that the gradients of a finished layer group
+// are one contiguous stretch that can be reduced while the backward pass goes on. Stretches are gathered into
+// buckets; each is padded so that it falls into one equal slice per rank. Masters, moments and gradients
+// share their element offsets; padding stays zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mylos/model/chain.hpp"
+
+namespace mylos {
+
+struct ParameterSlot {
+  std::string layer;  // "hidden1"
+  ParameterSpec spec;
+  std::size_t block = 0;    // index in the chain
+  std::int64_t offset = 0;  // in elements, in masters, moments and gradients
+  std::size_t bucket = 0;
+  DType compute = DType::fp32;
+  std::size_t compute_offset = 0;   // in bytes, in the arena of 16-bit compute weights (not for fp32)
+  std::size_t gradient_offset = 0;  // in bytes, in the gradient arena
+
+  [[nodiscard]] std::int64_t size() const { return spec.rows * spec.columns; }
+  /// "hidden1/weight": the path under /model in a checkpoint.
+  [[nodiscard]] std::string path() const { return layer + "/" + spec.name; }
+};
+
+struct GradientBucket {
+  std::int64_t first = 0;  // element offset
+  std::int64_t count = 0;  // a multiple of `world`
+  DType type = DType::fp32;
+  std::size_t gradient_offset = 0;  // bytes
+  std::size_t last_block = 0;       // complete when the backward pass of this block is done
+};
+
+struct ParameterLayout {
+  std::vector<ParameterSlot> slots;                      // in memory order
+  std::vector<GradientBucket> buckets;                   // in memory order
+  std::vector<std::vector<std::size_t>> slots_of_block;  // in the order of Block::parameters()
+  std::int64_t elements = 0;                             // with padding
+  std::size_t compute_bytes = 0;                         // of the arena of 16-bit compute weights
+  std::size_t gradient_bytes = 0;
+};
+
+/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes.
+[[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world);
+
+}  // namespace mylos

@@ -1,0 +1,89 @@
+#include "mylos/model/chain.hpp"
+
+#include "mylos/model/dense.hpp"
+#include "mylos/model/layer_norm.hpp"
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+/// Appends blocks one after the other, each with the types that the policy gives it.
+class MlpBuilder {
+ public:
+  MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+             bool accumulates)
+      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {
+    chain_.loss = model.loss;
+  }
+
+  void add_dense(const std::string& name, std::int64_t outputs, Activation activation, double dropout) {
+    DenseOptions options;
+    options.name = name;
+    options.inputs = width_;
+    options.outputs = outputs;
+    options.activation = activation;
+    options.dropout = dropout;
+    options.type = compute_type(precision_, name, "linear");
+    options.input_type = chain_.blocks.empty() ? options.type : chain_.output_type();
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.accumulates = accumulates_;
+    options.first = chain_.blocks.empty();
+    options.seed = seed_;
+    append(std::make_unique<Dense>(std::move(options)));
+  }
+
+  void add_norm(const std::string& name) {
+    LayerNormOptions options;
+    options.name = name;
+    options.width = width_;
+    options.type = compute_type(precision_, name, "layernorm");
+    options.input_type = chain_.output_type();
+    append(std::make_unique<LayerNormBlock>(std::move(options)));
+  }
+
+  Chain finish() { return std::move(chain_); }
+
+ private:
+  void append(std::unique_ptr<Block> block) {
+    width_ = block->outputs();
+    chain_.gradient_types.push_back(gradient_type(precision_.gradient, block->output_type(), accumulates_));
+    chain_.groups.push_back({chain_.blocks.size(), chain_.blocks.size()});
+    chain_.blocks.push_back(std::move(block));
+  }
+
+  const PrecisionOptions& precision_;
+  std::uint64_t seed_;
+  bool accumulates_;
+  std::int64_t width_;
+  Chain chain_;
+};
+
+}  // namespace
+
+bool Chain::computes_in(DType type) const {
+  for (const auto& block : blocks) {
+    if (block->output_type() == type) return true;
+  }
+  return false;
+}
+
+std::int64_t Chain::parameter_count() const {
+  std::int64_t count = 0;
+  for (const auto& block : blocks) {
+    for (const ParameterSpec& parameter : block->parameters()) count += parameter.rows * parameter.columns;
+  }
+  return count;
+}
+
+Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+               bool accumulates) {
+  MlpBuilder builder(model, precision, seed, accumulates);
+  for (std::size_t i = 0; i < model.hidden.size(); ++i) {
+    builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
+    if (model.norm == NormType::layernorm) builder.add_norm(fmt::format("norm{}", i + 1));
+  }
+  builder.add_dense("head", model.outputs, Activation::none, 0);
+  return builder.finish();
+}
+
+}  // namespace mylos

@@ -1,0 +1,98 @@
+#include "mylos/model/parameter_layout.hpp"
+
+#include "mylos/base/arena.hpp"
+
+namespace mylos {
+namespace {
+
+// In elements; makes every parameter start on a cache line in each of the arenas, whatever its type.
+constexpr std::int64_t slot_alignment = arena_alignment / 2;
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+class LayoutBuilder {
+ public:
+  LayoutBuilder(std::int64_t bucket_bytes, int world) : bucket_bytes_(bucket_bytes), world_(world) {}
+
+  void add_block(const Chain& chain, std::size_t index) {
+    const Block& block = *chain.blocks[index];
+    const DType gradient = chain.gradient_types[index];
+    if (!open_ || bucket_.type != gradient) start_bucket(gradient);
+    layout_.slots_of_block.resize(chain.blocks.size());
+    for (const ParameterSpec& spec : block.parameters()) {
+      layout_.slots_of_block[index].push_back(layout_.slots.size());
+      add_slot(block, spec, index);
+    }
+    bucket_.last_block = index;
+  }
+
+  void end_group() {
+    const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
+    if (bytes >= bucket_bytes_) close_bucket();
+  }
+
+  ParameterLayout finish() {
+    close_bucket();
+    return std::move(layout_);
+  }
+
+ private:
+  void add_slot(const Block& block, const ParameterSpec& spec, std::size_t index) {
+    ParameterSlot slot;
+    slot.layer = block.name();
+    slot.spec = spec;
+    slot.block = index;
+    slot.bucket = layout_.buckets.size();
+    slot.offset = bucket_.first + bucket_.count;
+    slot.compute = block.output_type();
+    slot.gradient_offset =
+        bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
+    bucket_.count += round_up(slot.size(), slot_alignment);
+    if (slot.compute != DType::fp32) {
+      slot.compute_offset = layout_.compute_bytes;
+      layout_.compute_bytes += aligned_bytes(static_cast<std::size_t>(slot.size()) * size_of(slot.compute));
+    }
+    layout_.slots.push_back(slot);
+  }
+
+  void start_bucket(DType gradient) {
+    close_bucket();
+    bucket_ = {};
+    bucket_.first = layout_.elements;
+    bucket_.type = gradient;
+    bucket_.gradient_offset = layout_.gradient_bytes;
+    open_ = true;
+  }
+
+  void close_bucket() {
+    if (!open_) return;
+    bucket_.count = round_up(bucket_.count, slot_alignment * world_);
+    layout_.elements += bucket_.count;
+    layout_.gradient_bytes += static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
+    layout_.buckets.push_back(bucket_);
+    open_ = false;
+  }
+
+  std::int64_t bucket_bytes_;
+  std::int64_t world_;
+  ParameterLayout layout_;
+  GradientBucket bucket_;
+  bool open_ = false;
+};
+
+}  // namespace
+
+ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world) {
+  LayoutBuilder builder(bucket_bytes, world);
+  for (std::size_t group = chain.groups.size(); group-- > 0;) {
+    for (std::size_t block = chain.groups[group].last + 1; block-- > chain.groups[group].first;) {
+      builder.add_block(chain, block);
+    }
+    builder.end_group();
+  }
+  return builder.finish();
+}
+
+}  // namespace mylos

@@ -1,0 +1,75 @@
+#include "mylos/model/parameter_store.hpp"
+
+#include "mylos/base/random.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+void draw_uniform(const Execution& exec, const Tensor& master, const RandomStream& stream, float bound) {
+  float* values = master.as<float>();
+  const auto columns = static_cast<std::uint64_t>(master.columns());
+  for_each_element(
+      exec, "draw weights", master.size(), KOKKOS_LAMBDA(const std::int64_t i) {
+        const auto element = static_cast<std::uint64_t>(i);
+        const float uniform = uniform_from(stream.word(0, element / columns, element % columns));
+        values[i] = (2.0f * uniform - 1.0f) * bound;
+      });
+}
+
+}  // namespace
+
+ParameterStore::ParameterStore(ParameterLayout layout)
+    : layout_(std::move(layout)),
+      masters_("master weights", static_cast<std::size_t>(layout_.elements) * sizeof(float)),
+      compute_("compute weights", layout_.compute_bytes),
+      gradient_arena_("gradients", layout_.gradient_bytes) {
+  for (const auto& slots : layout_.slots_of_block) {
+    auto& weights = weights_.emplace_back();
+    auto& gradients = gradients_.emplace_back();
+    for (const std::size_t index : slots) {
+      weights.push_back(compute_weight(layout_.slots[index]));
+      gradients.push_back(gradient(layout_.slots[index]));
+    }
+  }
+}
+
+Tensor ParameterStore::master(const ParameterSlot& slot) const {
+  return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
+                         slot.spec.columns);
+}
+
+Tensor ParameterStore::compute_weight(const ParameterSlot& slot) const {
+  if (slot.compute == DType::fp32) return master(slot);
+  return compute_.tensor(slot.compute_offset, slot.compute, slot.spec.rows, slot.spec.columns);
+}
+
+Tensor ParameterStore::gradient(const ParameterSlot& slot) const {
+  return gradient_arena_.tensor(slot.gradient_offset, layout_.buckets[slot.bucket].type, slot.spec.rows,
+                                slot.spec.columns);
+}
+
+Tensor ParameterStore::gradient(const GradientBucket& bucket) const {
+  return gradient_arena_.tensor(bucket.gradient_offset, bucket.type, 1, bucket.count);
+}
+
+void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
+  for (const ParameterSlot& slot : layout_.slots) {
+    if (slot.spec.initial_bound == 0) {
+      fill(exec, master(slot), slot.spec.initial_value);
+    } else {
+      const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
+      draw_uniform(exec, master(slot), stream, slot.spec.initial_bound);
+    }
+  }
+  refresh_compute_weights(exec);
+}
+
+void ParameterStore::refresh_compute_weights(const Execution& exec) {
+  for (const ParameterSlot& slot : layout_.slots) {
+    if (slot.compute != DType::fp32) convert(exec, master(slot), compute_weight(slot));
+  }
+}
+
+}  // namespace mylos
