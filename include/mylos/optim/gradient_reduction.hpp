@@ -1,0 +1,54 @@
+// GradientReduction: sums the gradients of all ranks, bucket by bucket, while the backward pass goes on.
+//
+// A bucket is a reduce-scatter over equal slices, each summed in float in rank order, and an all-gather,
+// which is what a sharded optimizer does too: both give the same bits. Half travels as float by default,
+// bfloat16 as bfloat16.
+//
+// Every micro-batch seeds its backward pass with scale / (samples of the largest micro-batch), so the sum
+// still has to be divided by (batch / those samples). Where buffer and wire are float the update does that;
+// where either has 16 bits it is done here, in float, before the one rounding.
+#pragma once
+
+#include <vector>
+
+#include "mylos/comm/communicator.hpp"
+#include "mylos/model/parameter_store.hpp"
+
+namespace mylos {
+
+class GradientReduction {
+ public:
+  /// `divisor`: batch / samples of the largest micro-batch. Both references must outlive this object.
+  GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type, float divisor);
+
+  /// Starts the buckets that are complete once the gradients of `block` are. Blocks come in backward order.
+  void block_done(const Execution& exec, std::size_t block);
+  /// Starts what was not started yet, and ends all.
+  void finish(const Execution& exec);
+
+  /// For each bucket: by what its gradients are still to be divided after finish().
+  [[nodiscard]] const std::vector<float>& remaining_divisors() const { return remaining_; }
+  /// This rank's own slice of every bucket.
+  [[nodiscard]] const std::vector<Tensor>& own_slices() const { return own_slices_; }
+  [[nodiscard]] std::size_t bytes() const { return wire_.bytes() + communicator_.staging_bytes(); }
+
+ private:
+  struct BucketPlan {
+    Tensor gradients;
+    Tensor wire;          // where it travels: the gradients themselves, or a copy in the wire's type
+    float into_wire = 1;  // factor of the copy into the wire
+    float sum_factor = 1;
+  };
+  void start(const Execution& exec, std::size_t bucket);
+
+  Communicator& communicator_;
+  const ParameterLayout& layout_;
+  Arena wire_;
+  std::vector<BucketPlan> plans_;
+  std::vector<Request> requests_;
+  std::vector<float> remaining_;
+  std::vector<Tensor> own_slices_;
+  std::size_t started_ = 0;
+};
+
+}  // namespace mylos

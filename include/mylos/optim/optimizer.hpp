@@ -1,0 +1,41 @@
+// Optimizer: moments of the masters, and the one fused pass over the flat arenas that unscales and clips the
+// gradient in registers, moves masters and moments, and writes the new compute weights.
+//
+//   g  = gradient_factor · gradient                         (unscaled and clipped)
+//   sgd:    m = momentum·m + g + decay·w;          w -= lr·m
+//   adam:   g += decay·w, then as adamw without decay       (Kingma, Ba, arXiv 1412.6980)
+//   adamw:  w *= 1 - lr·decay; m = b1·m + (1-b1)·g; v = b2·v + (1-b2)·g²;
+//           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
+// with c1, c2 the bias corrections. Decay acts on matrices only.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "mylos/model/parameter_store.hpp"
+#include "mylos/optim/options.hpp"
+#include "mylos/optim/step_state.hpp"
+
+namespace mylos {
+
+class Optimizer {
+ public:
+  Optimizer(const OptimizerOptions& options, const ParameterLayout& layout);
+
+  /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
+  [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
+  [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const;
+  [[nodiscard]] std::size_t bytes() const;
+
+  /// Does nothing where control->apply is 0. `gradient_divisor[b]`: by what bucket b's gradients are still to
+  /// be divided beside the loss scale. `control` is device memory.
+  void update(const Execution& exec, ParameterStore& parameters, const std::vector<float>& gradient_divisor,
+              const UpdateControl* control) const;
+
+ private:
+  OptimizerOptions options_;
+  std::vector<std::string_view> names_;
+  std::vector<Arena> moments_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,64 @@
+// StepState: everything of a step that lives and advances on the device, so that a step needs no host.
+//
+// decide() turns the agreement into the factors of the update; advance() moves scaler and counters on, after
+// the update, and leaves a record of the step.
+#pragma once
+
+#include <cstdint>
+
+#include "mylos/comm/agreement.hpp"
+#include "mylos/optim/options.hpp"
+#include "mylos/optim/schedule.hpp"
+#include "mylos/precision/loss_scaler.hpp"
+
+namespace mylos {
+
+/// What the fused update reads.
+struct UpdateControl {
+  std::int32_t apply = 0;     // 0: the step is skipped, nothing is touched
+  float gradient_factor = 0;  // unscale and clip: multiplies what is in the gradient buffer
+  float lr = 0;
+  float bias_correction1 = 1;  // 1 - beta1^t, t counts updates from 1 (Adam)
+  float bias_correction2 = 1;
+};
+
+/// One line of the history.
+struct StepRecord {
+  std::uint64_t step = 0;     // number of the step, from 1
+  std::uint64_t updates = 0;  // after it
+  double loss = 0;            // mean over the batch
+  double gradient_norm = 0;   // after unscaling, before clipping
+  float lr = 0;
+  float scale = 0;  // with which the step was computed
+  ScaleEvent event = ScaleEvent::unchanged;
+  std::int32_t overflow = 0;  // rank + 1
+  std::int32_t stop = 0;      // rank + 1
+  std::int32_t error = 0;     // rank + 1
+};
+
+struct StepState {
+  std::uint64_t step = 0;     // steps begun before this one: the key of its random numbers
+  std::uint64_t updates = 0;  // steps that were not skipped
+  ScalerState scaler;
+  UpdateControl control;
+  StepRecord record;        // of the last step
+  std::int32_t halted = 0;  // diverged or failed: later steps touch nothing
+};
+
+/// The constants of decide() and advance().
+struct StepRule {
+  ScalerRule scaler;
+  LearningRate rate;
+  double clip_norm = 0;  // 0 = off
+  double beta1 = 0;
+  double beta2 = 0;
+};
+
+/// agreement + scaler -> state.control and state.record.
+void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);
+
+/// scaler, counters; the record is copied to records[step % capacity].
+void advance(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state,
+             StepRecord* records, std::int64_t capacity);
+
+}  // namespace mylos

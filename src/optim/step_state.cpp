@@ -1,0 +1,50 @@
+#include "mylos/optim/step_state.hpp"
+
+namespace mylos {
+
+void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state) {
+  Kokkos::parallel_for(
+      "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        const AgreementResult result = *agreed;
+        const double norm = Kokkos::sqrt(result.sums.squared_norm);
+        const double room = rule.clip_norm / (norm + 1e-6);
+        const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
+        const auto time = static_cast<double>(state->updates + 1);
+        UpdateControl control;
+        control.apply = result.skip == 0 && state->halted == 0 ? 1 : 0;
+        control.gradient_factor = static_cast<float>(clip / static_cast<double>(state->scaler.scale));
+        control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
+        control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
+        control.bias_correction2 = static_cast<float>(1.0 - Kokkos::pow(rule.beta2, time));
+        state->control = control;
+        state->record.loss = result.sums.loss / result.sums.samples;
+        state->record.gradient_norm = norm;
+        state->record.lr = control.lr;
+        state->record.scale = state->scaler.scale;
+        state->record.overflow = result.overflow;
+        state->record.stop = result.stop;
+        state->record.error = result.error;
+      });
+}
+
+void advance(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state,
+             StepRecord* records, std::int64_t capacity) {
+  Kokkos::parallel_for(
+      "advance", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        if (state->halted != 0) return;
+        if (agreed->error != 0 || agreed->scales_differ != 0) {
+          state->halted = 1;
+          return;
+        }
+        const auto slot = static_cast<std::int64_t>(state->step) % capacity;
+        state->record.event = rule.scaler.advance(state->scaler, agreed->overflow != 0);
+        state->step += 1;
+        state->updates += static_cast<std::uint64_t>(state->control.apply);
+        state->halted = rule.scaler.exhausted(state->scaler) ? 1 : 0;
+        state->record.step = state->step;
+        state->record.updates = state->updates;
+        records[slot] = state->record;
+      });
+}
+
+}  // namespace mylos
