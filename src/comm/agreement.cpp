@@ -17,7 +17,7 @@ AgreementBuffer::AgreementBuffer(int rank, int ranks)
       result_("agreement: result") {}
 
 void AgreementBuffer::fold(const Execution& execution) const {
-  const auto flags = reduced_flags_;
+  const auto flags = ranks() == 1 ? own_flags_ : reduced_flags_;
   const auto sums = sums_;
   const auto result = result_;
   Kokkos::parallel_for(

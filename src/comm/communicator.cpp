@@ -1,6 +1,7 @@
 #include "mylos/comm/communicator.hpp"
 
 #include "backends.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos {
 
@@ -31,7 +32,7 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
 
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
-  MPI_Comm_size(parent, &size);
+  if (MPI_Comm_size(parent, &size) != MPI_SUCCESS) fail_run("MPI_Comm_size failed on the given communicator");
   const bool nccl_serves = nccl_is_built() && !memory_is_host && size > 1;
   const bool nccl = options.backend == CommunicationBackend::nccl ||
                     (options.backend == CommunicationBackend::automatic && nccl_serves);

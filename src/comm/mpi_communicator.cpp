@@ -67,11 +67,13 @@ class MpiCommunicator final : public Communicator {
   void synchronize(const Execution& execution) override;
 
  private:
-  int free_slot();
+  void begin();
+  Operation& claim(const char* name);
+  int slot_of(const Operation& operation) const { return static_cast<int>(&operation - operations_.data()); }
   int mpi_count(std::size_t count, const char* operation) const;
   std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
   std::byte* for_mpi(const Execution& execution, const CommunicationBuffer& buffer, const char* operation);
-  Request in_place(int slot, const CommunicationBuffer& buffer, std::byte* exchanged);
+  Request in_place(Operation& operation, const CommunicationBuffer& buffer, std::byte* exchanged);
 
   bool direct_;  // MPI reads and writes the callers' buffers; else they travel through staging
   std::unique_ptr<Staging> staging_ = std::make_unique<Staging>();
@@ -115,26 +117,26 @@ void MpiCommunicator::reserve(std::size_t bytes) {
 Request MpiCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
                                          Reduction reduction) {
   constexpr const char* name = "allreduce";
-  if (buffer.type == ElementType::bytes) fail_run("allreduce: bytes have no {}", "sum or maximum");
+  if (buffer.type == ElementType::bytes) fail_run("allreduce: bytes have neither sum nor maximum");
   if (size() == 1 || buffer.count == 0) return {};
-  const int slot = free_slot();
-  Operation& operation = operations_[static_cast<std::size_t>(slot)];
+  begin();
   const int count = mpi_count(buffer.count, name);
   const bool sixteen_bits = size_of(buffer.type) == 2;
   const bool in_any_order =
       buffer.type == ElementType::int32 || (reduction == Reduction::max && !sixteen_bits);
   std::byte* data = for_mpi(execution, buffer, name);
-  operation.name = name;
   if (in_any_order) {
     finish_kernels(execution);
+    Operation& operation = claim(name);
     const MPI_Op op = reduction == Reduction::sum ? MPI_SUM : MPI_MAX;
     ranks_.check(MPI_Iallreduce(MPI_IN_PLACE, data, count, mpi_type(buffer.type), op, ranks_.mpi(),
                                 &operation.request),
                  name);
-    return in_place(slot, buffer, data);
+    return in_place(operation, buffer, data);
   }
   std::byte* all = staging_->take(static_cast<std::size_t>(size()) * buffer.bytes(), name);
   finish_kernels(execution);
+  Operation& operation = claim(name);
   ranks_.check(MPI_Iallgather(data, count, mpi_type(buffer.type), all, count, mpi_type(buffer.type),
                               ranks_.mpi(), &operation.request),
                name);
@@ -145,7 +147,7 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
   operation.type = buffer.type;
   operation.reduction = reduction;
   operation.factor = 1;
-  return {slot};
+  return {slot_of(operation)};
 }
 
 Request MpiCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
@@ -159,13 +161,12 @@ Request MpiCommunicator::start_reduce_scatter(const Execution& execution, Commun
     }
     return {};
   }
-  const int slot = free_slot();
-  Operation& operation = operations_[static_cast<std::size_t>(slot)];
+  begin();
   const int count = mpi_count(slice, name);
   const std::byte* data = for_mpi(execution, buffer, name);
   std::byte* arrived = staging_->take(buffer.bytes(), name);
   finish_kernels(execution);
-  operation.name = name;
+  Operation& operation = claim(name);
   ranks_.check(MPI_Ialltoall(data, count, mpi_type(buffer.type), arrived, count, mpi_type(buffer.type),
                              ranks_.mpi(), &operation.request),
                name);
@@ -177,36 +178,34 @@ Request MpiCommunicator::start_reduce_scatter(const Execution& execution, Commun
   operation.type = buffer.type;
   operation.reduction = Reduction::sum;
   operation.factor = factor;
-  return {slot};
+  return {slot_of(operation)};
 }
 
 Request MpiCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer) {
   constexpr const char* name = "all-gather";
   const std::size_t slice = slice_count(buffer, name);
   if (size() == 1 || slice == 0) return {};
-  const int slot = free_slot();
-  Operation& operation = operations_[static_cast<std::size_t>(slot)];
+  begin();
   std::byte* data = for_mpi(execution, buffer, name);
   finish_kernels(execution);
-  operation.name = name;
+  Operation& operation = claim(name);
   ranks_.check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, mpi_count(slice, name),
                               mpi_type(buffer.type), ranks_.mpi(), &operation.request),
                name);
-  return in_place(slot, buffer, data);
+  return in_place(operation, buffer, data);
 }
 
 Request MpiCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) {
   constexpr const char* name = "broadcast";
   if (size() == 1 || buffer.count == 0) return {};
-  const int slot = free_slot();
-  Operation& operation = operations_[static_cast<std::size_t>(slot)];
+  begin();
   std::byte* data = for_mpi(execution, buffer, name);
   finish_kernels(execution);
-  operation.name = name;
+  Operation& operation = claim(name);
   ranks_.check(MPI_Ibcast(data, mpi_count(buffer.count, name), mpi_type(buffer.type), root, ranks_.mpi(),
                           &operation.request),
                name);
-  return in_place(slot, buffer, data);
+  return in_place(operation, buffer, data);
 }
 
 void MpiCommunicator::wait(const Execution& execution, Request& request) {
@@ -220,10 +219,11 @@ void MpiCommunicator::wait(const Execution& execution, Request& request) {
     copy_bytes(execution, operation.result, operation.arrived, operation.count * size_of(operation.type));
   }
   operation = Operation{};
-  if (--in_flight_ == 0) staging_->release_all();
+  --in_flight_;
 }
 
 void MpiCommunicator::agree(const Execution& execution, AgreementBuffer& buffer) {
+  if (size() == 1) return buffer.fold(execution);
   ranks_.require_usable();
   AgreementFlags* own = buffer.own_flags();
   AgreementFlags* reduced = buffer.reduced_flags();
@@ -242,12 +242,10 @@ void MpiCommunicator::agree(const Execution& execution, AgreementBuffer& buffer)
 
   constexpr int flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr int parts = sizeof(AgreementSums) / sizeof(double);
-  Operation& reduce = operations_[static_cast<std::size_t>(free_slot())];
-  reduce.name = "agreement on flags";
+  Operation& reduce = claim("agreement on flags");
   ranks_.check(MPI_Iallreduce(own, reduced, flags, MPI_INT32_T, MPI_MAX, ranks_.mpi(), &reduce.request),
                reduce.name);
-  Operation& gather = operations_[static_cast<std::size_t>(free_slot())];
-  gather.name = "agreement on sums";
+  Operation& gather = claim("agreement on sums");
   ranks_.check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, parts, MPI_DOUBLE, ranks_.mpi(),
                               &gather.request),
                gather.name);
@@ -269,15 +267,21 @@ void MpiCommunicator::synchronize(const Execution& execution) {
   finish_kernels(execution);
 }
 
-/// A slot for an operation that is about to start.
-int MpiCommunicator::free_slot() {
+/// Before an operation takes staging memory.
+void MpiCommunicator::begin() {
   ranks_.require_usable();
-  for (std::size_t slot = 0; slot < operations_.size(); ++slot) {
-    if (operations_[slot].name != nullptr) continue;
+  if (in_flight_ == 0) staging_->release_all();
+}
+
+/// A free slot, for an operation that is handed to MPI now.
+Operation& MpiCommunicator::claim(const char* name) {
+  for (Operation& operation : operations_) {
+    if (operation.name != nullptr) continue;
+    operation.name = name;
     ++in_flight_;
-    return static_cast<int>(slot);
+    return operation;
   }
-  fail_run("more than {} collectives are in flight", operations_.size());
+  fail_run("{}: more than {} collectives are in flight", name, operations_.size());
 }
 
 int MpiCommunicator::mpi_count(std::size_t count, const char* operation) const {
@@ -303,14 +307,14 @@ std::byte* MpiCommunicator::for_mpi(const Execution& execution, const Communicat
 }
 
 /// The request of an operation that MPI completes by itself, up to the copy back from staging.
-Request MpiCommunicator::in_place(int slot, const CommunicationBuffer& buffer, std::byte* exchanged) {
-  Operation& operation = operations_[static_cast<std::size_t>(slot)];
+Request MpiCommunicator::in_place(Operation& operation, const CommunicationBuffer& buffer,
+                                  std::byte* exchanged) {
   operation.finish = direct_ ? Finish::nothing : Finish::copy;
   operation.arrived = exchanged;
   operation.result = static_cast<std::byte*>(buffer.data);
   operation.count = buffer.count;
   operation.type = buffer.type;
-  return {slot};
+  return {slot_of(operation)};
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class AgreementBuffer {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(sums_.extent(0)); }
 
-  /// reduced flags and all sums -> result, on the device, in rank order.
+  /// Reduced flags (one rank: its own) and all sums -> result, on the device, in rank order.
   void fold(const Execution& execution) const;
   /// The result on the host. On a device this waits for the device: for log points and error paths.
   [[nodiscard]] AgreementResult read(const Execution& execution) const;

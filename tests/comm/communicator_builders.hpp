@@ -1,0 +1,34 @@
+// What the rank tests of the comm room share: a communicator over all ranks, and numbers every rank can
+// compute.
+#pragma once
+
+#include <mpi.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "mylos/base/float16.hpp"
+#include "mylos/comm/communicator.hpp"
+
+namespace mylos::test {
+
+inline std::unique_ptr<Communicator> all_ranks(double timeout_s = 60) {
+  CommunicationOptions options;
+  options.timeout_s = timeout_s;
+  return make_communicator(MPI_COMM_WORLD, options);
+}
+
+/// The value that `rank` puts at `index`: signs and magnitudes vary, so that a float sum depends on its
+/// order.
+inline float contribution(int rank, std::size_t index) {
+  std::uint64_t bits =
+      (static_cast<std::uint64_t>(rank) << 40 | index) * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
+  bits ^= bits >> 29;
+  bits *= 0xbf58476d1ce4e5b9ull;
+  const float mantissa = 1.0f + static_cast<float>(bits >> 41 & 0x7fffff) * 0x1p-23f;
+  const int exponent = static_cast<int>(bits >> 3 & 15) - 8;
+  return (bits & 1) != 0 ? -std::ldexp(mantissa, exponent) : std::ldexp(mantissa, exponent);
+}
+
+}  // namespace mylos::test

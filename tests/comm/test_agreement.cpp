@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "comm/communicator_builders.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using testing::HasSubstr;
+
+class Agreement : public testing::Test {
+ protected:
+  [[nodiscard]] AgreementFlags& flags() const { return *buffer.own_flags(); }
+  [[nodiscard]] AgreementSums& sums() const { return *buffer.own_sums(); }
+  AgreementResult agree() {
+    communicator->agree(execution, buffer);
+    return buffer.read(execution);
+  }
+
+  Execution execution;
+  std::unique_ptr<Communicator> communicator = test::all_ranks();
+  int rank = communicator->rank();
+  int ranks = communicator->size();
+  AgreementBuffer buffer{rank, ranks};
+};
+
+TEST_F(Agreement, NothingHappenedMeansNothingIsSkipped) {
+  flags().set_scale(65536);
+  const AgreementResult agreed = agree();
+  EXPECT_EQ(agreed.overflow, 0);
+  EXPECT_EQ(agreed.stop, 0);
+  EXPECT_EQ(agreed.error, 0);
+  EXPECT_EQ(agreed.scales_differ, 0);
+  EXPECT_EQ(agreed.skip, 0);
+}
+
+TEST_F(Agreement, WhatHappensOnOneRankIsSeenByAll) {
+  for (int concerned = 0; concerned < ranks; ++concerned) {
+    for (int flag = 0; flag < 3; ++flag) {
+      flags() = {};
+      flags().set_scale(1024);
+      if (rank == concerned) {
+        (flag == 0 ? flags().overflow : flag == 1 ? flags().stop : flags().error) = rank + 1;
+      }
+      const AgreementResult agreed = agree();
+      EXPECT_EQ(agreed.overflow, flag == 0 ? concerned + 1 : 0);
+      EXPECT_EQ(agreed.stop, flag == 1 ? concerned + 1 : 0);
+      EXPECT_EQ(agreed.error, flag == 2 ? concerned + 1 : 0);
+      EXPECT_EQ(agreed.skip, flag == 1 ? 0 : 1);
+    }
+  }
+}
+
+TEST_F(Agreement, SumsAreFoldedInRankOrderToTheSameBits) {
+  // 1e16 + 1 = 1e16 in double: the order shows in the bits.
+  const auto norm = [](int r) { return r % 2 == 0 ? 1e16 + r : 1.0 + r; };
+  flags().set_scale(1);
+  sums() = {norm(rank), 3.0 + rank, 0.1 * rank};
+  const AgreementResult agreed = agree();
+  AgreementSums expected;
+  for (int r = 0; r < ranks; ++r) {
+    expected.squared_norm += norm(r);
+    expected.samples += 3.0 + r;
+    expected.loss += 0.1 * r;
+  }
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(agreed.sums.squared_norm),
+            std::bit_cast<std::uint64_t>(expected.squared_norm));
+  EXPECT_EQ(agreed.sums.samples, expected.samples);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(agreed.sums.loss), std::bit_cast<std::uint64_t>(expected.loss));
+}
+
+TEST_F(Agreement, ANormThatIsNotANumberStaysOneOnEveryRank) {
+  flags().set_scale(1);
+  sums() = {rank == ranks - 1 ? std::numeric_limits<double>::quiet_NaN() : 1.0, 1, 1};
+  EXPECT_TRUE(std::isnan(agree().sums.squared_norm));
+}
+
+TEST_F(Agreement, DifferentScalesAreFatalOnAllRanksAndBothAreNamed) {
+  if (ranks == 1) GTEST_SKIP() << "one rank always agrees with itself";
+  for (int odd = 1; odd < ranks; ++odd) {
+    for (const float scale : {32768.0f, 131072.0f, std::nextafter(65536.0f, 0.0f)}) {
+      flags().set_scale(rank == odd ? scale : 65536.0f);
+      try {
+        agree();
+        FAIL() << "rank " << rank << " did not notice";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::failed);
+        EXPECT_THAT(error.what(), HasSubstr("65536 on rank 0"));
+        EXPECT_THAT(error.what(), HasSubstr(fmt::format("{} on rank {}", scale, odd)));
+      }
+      EXPECT_EQ(buffer.read(execution).skip, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mylos/comm/collective_error.hpp"
+
+namespace mylos {
+namespace {
+
+TEST(CollectiveError, WhatOneRankThrowsAllRanksThrowWithItsCodeAndRank) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  if (ranks.size() == 1) GTEST_SKIP() << "needs a rank that does not fail";
+  for (int failing = 0; failing < ranks.size(); ++failing) {
+    try {
+      run_on_all(ranks, [&] {
+        if (ranks.rank() == failing) fail_input("'train.h5' has no dataset 'inputs'");
+      });
+      FAIL() << "rank " << ranks.rank() << " went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("rank {}: 'train.h5' has no dataset 'inputs'", failing));
+    }
+  }
+}
+
+TEST(CollectiveError, TheSameMessageOnAllRanksNeedsNoRank) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  try {
+    run_on_all(ranks, [] { fail_input("no such file"); });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "no such file");
+  }
+}
+
+TEST(CollectiveError, OfDifferentMessagesTheLowestRankIsHeard) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  if (ranks.size() < 3) GTEST_SKIP() << "needs two failing ranks and one that does not fail";
+  try {
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 1) throw std::runtime_error("bad_alloc");
+      if (ranks.rank() == 2) fail_input("something else");
+    });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failed);
+    EXPECT_STREQ(error.what(), "rank 1: bad_alloc");
+  }
+}
+
+TEST(CollectiveError, NothingIsThrownWhenAllIsWell) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  int calls = 0;
+  run_on_all(ranks, [&] { ++calls; });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(CollectiveError, TextTravelsWholeAndMayBeEmpty) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  const int last = ranks.size() - 1;
+  const std::string deck(100'000, 'x');
+  EXPECT_EQ(broadcast_text(ranks, ranks.rank() == 0 ? deck : ""), deck);
+  EXPECT_EQ(broadcast_text(ranks, ranks.rank() == last ? "" : "not this", last), "");
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,0 +1,71 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "comm/communicator_builders.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
+  constexpr double deadline_s = 0.5;
+  const auto communicator = test::all_ranks(deadline_s);
+  if (communicator->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  const bool late = communicator->rank() == communicator->size() - 1;
+  const auto ranks = static_cast<std::size_t>(communicator->size());
+  const Kokkos::View<float*, Device> view("gradients", 32 * ranks);
+  const Execution execution;
+  const CommunicationBuffer buffer{view.data(), view.size(), ElementType::fp32};
+  communicator->reserve(buffer.bytes());
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (late) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
+    try {  // the others have given up, but may still serve this exchange
+      communicator->reduce_scatter(execution, buffer);
+    } catch (const Error&) {
+    }
+  } else {
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      communicator->reduce_scatter(execution, buffer);
+      FAIL() << "rank " << communicator->rank() << " did not wait";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("reduce-scatter"));
+      EXPECT_THAT(error.what(), HasSubstr(fmt::format("rank {} of {}", communicator->rank(), ranks)));
+      EXPECT_THAT(error.what(), HasSubstr("communication.timeout = 0.5"));
+    }
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+    EXPECT_GE(waited.count(), deadline_s);
+    EXPECT_LT(waited.count(), 2 * deadline_s + 0.5);
+    EXPECT_THROW(communicator->reduce_scatter(execution, buffer), Error)
+        << "nothing may follow a lost exchange";
+    EXPECT_THROW(communicator->ranks().barrier(), Error);
+  }
+}
+
+TEST(Timeout, ABarrierNamesItselfToo) {
+  RankGroup ranks(MPI_COMM_WORLD, 0.5);
+  if (ranks.size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (ranks.rank() == 0) {
+    try {
+      ranks.barrier();
+      FAIL() << "the others came early";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("barrier: rank 0"));
+    }
+  } else {
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
+    try {
+      ranks.barrier();
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mylos
