@@ -14,6 +14,8 @@ struct CommunicationOptions {
   std::int64_t bucket_bytes = std::int64_t{25} << 20;
   ReduceType reduce_type = ReduceType::automatic;
   double timeout_s = 300;
+
+  bool operator==(const CommunicationOptions&) const = default;
 };
 
 }  // namespace mylos

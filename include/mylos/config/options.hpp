@@ -22,6 +22,8 @@ struct Options {
   CommunicationOptions communication;
   CheckpointOptions checkpoint;
   KernelOptions kernels;
+
+  bool operator==(const Options&) const = default;
 };
 
 }  // namespace mylos

@@ -19,6 +19,8 @@ struct DataOptions {
   Normalize normalize = Normalize::none;
   Shuffle shuffle = Shuffle::samples;
   LastBatch last_batch = LastBatch::drop;
+
+  bool operator==(const DataOptions&) const = default;
 };
 
 }  // namespace mylos

@@ -9,6 +9,8 @@ enum class Activation { none, relu, gelu, tanh, silu };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;
+
+  bool operator==(const KernelOptions&) const = default;
 };
 
 }  // namespace mylos

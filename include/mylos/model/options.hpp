@@ -21,6 +21,8 @@ struct ModelOptions {
   LossType loss = LossType::cross_entropy;
   std::int64_t inputs = 0;   // features per sample; 0 = from the data
   std::int64_t outputs = 0;  // classes or targets per sample; 0 = from the data
+
+  bool operator==(const ModelOptions&) const = default;
 };
 
 }  // namespace mylos

@@ -16,6 +16,8 @@ struct OptimizerOptions {
   double weight_decay = 0.01;  // on matrices only; added to the gradient by sgd and adam, decoupled in adamw
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
+
+  bool operator==(const OptimizerOptions&) const = default;
 };
 
 enum class ScheduleType { constant, step, linear, cosine };
@@ -28,6 +30,8 @@ struct ScheduleOptions {
   double final_lr = 0;         // linear, cosine
   std::int64_t step_size = 0;  // step: updates between reductions
   double factor = 0.1;         // step: lr is multiplied by this
+
+  bool operator==(const ScheduleOptions&) const = default;
 };
 
 }  // namespace mylos

@@ -24,6 +24,8 @@ struct ScalerOptions {
   double min_scale = 1;
   double max_scale = 16777216;
   std::int64_t max_consecutive_skips = 20;
+
+  bool operator==(const ScalerOptions&) const = default;
 };
 
 /// The type of the gradient buffer. automatic: compute type for one micro-batch per step, else float.
@@ -34,6 +36,8 @@ enum class GradientType { automatic, compute, fp32 };
 struct PrecisionRule {
   std::string pattern;
   DType type = DType::fp32;
+
+  bool operator==(const PrecisionRule&) const = default;
 };
 
 struct PrecisionOptions {
@@ -41,6 +45,8 @@ struct PrecisionOptions {
   GradientType gradient = GradientType::automatic;
   std::vector<PrecisionRule> rules;  // in the deck's order
   ScalerOptions scaler;
+
+  bool operator==(const PrecisionOptions&) const = default;
 };
 
 }  // namespace mylos

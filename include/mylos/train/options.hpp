@@ -15,6 +15,8 @@ struct RunOptions {
   int threads = 0;                  // per rank; 0 = cores this rank may use / ranks that share them
   std::int64_t evaluate_every = 0;  // steps; 0 = each epoch
   std::int64_t log_every = 10;      // steps
+
+  bool operator==(const RunOptions&) const = default;
 };
 
 }  // namespace mylos
