@@ -1,0 +1,64 @@
+// Dataset: an opened dataset file, checked before memory is taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mylos/data/dataset_format.hpp"
+#include "mylos/data/statistics.hpp"
+#include "mylos/io/hdf5.hpp"
+
+namespace mylos {
+
+class Dataset {
+ public:
+  /// Throws Error (bad_input) when the file is missing, is no dataset, or its parts do not fit each other.
+  explicit Dataset(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const DatasetShape& shape() const { return shape_; }
+  [[nodiscard]] Task task() const { return shape_.task; }
+  [[nodiscard]] std::int64_t samples() const { return shape_.samples; }
+  [[nodiscard]] std::int64_t features() const { return shape_.features; }
+  /// What a network for this data gives per sample: classes, or targets.
+  [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
+
+  /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs].
+  void read_inputs(std::int64_t first, std::int64_t count, void* destination) const;
+  void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
+  void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
+
+  /// Of inputs and (regression) targets: as stored by prepare, else by a pass over the file.
+  [[nodiscard]] ColumnStatistics input_statistics() const;
+  [[nodiscard]] ColumnStatistics target_statistics() const;
+  /// Of the contents: as stored by prepare, else by a pass over the file. A restart on other data is refused
+  /// by it.
+  [[nodiscard]] std::string identity() const;
+
+ private:
+  [[nodiscard]] ColumnStatistics stored_statistics(const std::string& of, std::int64_t columns) const;
+
+  std::string path_;
+  hdf5::File file_;
+  hdf5::Dataset inputs_;
+  hdf5::Dataset answers_;
+  DatasetShape shape_;
+};
+
+/// Throws unless `other` (test data) fits a network that is trained on `train`.
+void require_same_shape(const Dataset& train, const Dataset& other);
+
+/// A range of samples of a file.
+struct Split {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// The training part and, at the file's end, the held-out part of `samples` samples.
+struct Splits {
+  Split train;
+  Split validation;
+};
+[[nodiscard]] Splits split_samples(std::int64_t samples, double validation_fraction);
+
+}  // namespace mylos

@@ -1,0 +1,59 @@
+// The dataset file (HDF5), as `mylos prepare` writes it and h5py reads it.
+//
+//   /inputs   [samples, features]  uint8 or float32
+//   /labels   [samples]            int32 in [0, classes): classification, or
+//   /targets  [samples, outputs]   float32: regression
+//   /statistics/inputs/{mean,std,min,max} [features], /statistics/targets/... [outputs]   float64
+//   attributes of /: format, version, classes, identity (a digest of the contents), source, shape (of one
+//   sample)
+//
+// A file made elsewhere needs only /inputs, and /labels with the attribute classes or /targets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mylos/io/digest.hpp"
+
+namespace mylos {
+
+enum class Task { classification, regression };
+enum class InputType : std::uint8_t { uint8, float32 };
+
+inline constexpr std::string_view dataset_format = "mylos-dataset";
+inline constexpr std::int64_t dataset_version = 1;
+
+/// What a dataset file holds.
+struct DatasetShape {
+  Task task = Task::classification;
+  InputType input_type = InputType::float32;
+  std::int64_t samples = 0;
+  std::int64_t features = 0;  // numbers per sample
+  std::int64_t outputs = 0;   // classes, or targets per sample
+
+  /// Bytes of one sample's inputs and of its answer (label or targets), as stored.
+  [[nodiscard]] std::int64_t input_bytes() const {
+    return features * (input_type == InputType::uint8 ? 1 : 4);
+  }
+  [[nodiscard]] std::int64_t answer_bytes() const { return task == Task::classification ? 4 : 4 * outputs; }
+};
+
+/// The digest that tells one dataset from another: SHA-256 over shape and contents. A restart on other data
+/// is refused by it.
+class DatasetIdentity {
+ public:
+  void add_inputs(const void* bytes, std::int64_t count) {
+    inputs_.update(bytes, static_cast<std::size_t>(count));
+  }
+  void add_answers(const void* bytes, std::int64_t count) {
+    answers_.update(bytes, static_cast<std::size_t>(count));
+  }
+  [[nodiscard]] std::string finish(const DatasetShape& shape);
+
+ private:
+  Sha256 inputs_;
+  Sha256 answers_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,35 @@
+// Statistics of each column of a table, gathered row by row in double.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace mylos {
+
+/// One entry per column; deviation is the standard deviation of the population.
+struct ColumnStatistics {
+  std::vector<double> mean;
+  std::vector<double> deviation;
+  std::vector<double> minimum;
+  std::vector<double> maximum;
+};
+
+class StatisticsAccumulator {
+ public:
+  explicit StatisticsAccumulator(std::int64_t columns);
+  /// `rows` rows of the table, row-major.
+  void add(const float* values, std::int64_t rows);
+  void add(const std::uint8_t* values, std::int64_t rows);
+  [[nodiscard]] ColumnStatistics result() const;
+
+ private:
+  template <class T>
+  void add_rows(const T* values, std::int64_t rows);
+
+  std::int64_t rows_ = 0;
+  // Sums of (value - origin) and its square; the first row is the origin, so that a large mean cancels no
+  // digits.
+  std::vector<double> origin_, sum_, squares_, minimum_, maximum_;
+};
+
+}  // namespace mylos

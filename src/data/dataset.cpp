@@ -1,0 +1,201 @@
+#include "mylos/data/dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using hdf5::ElementType;
+
+/// Rows per read of a pass over the file: about 1 MiB.
+std::int64_t rows_per_read(std::int64_t row_bytes) {
+  return std::max<std::int64_t>(1, (std::int64_t{1} << 20) / row_bytes);
+}
+
+hdf5::File open_dataset(const std::string& path) {
+  auto file = hdf5::File::open(path);
+  if (!file.has_attribute("/", "format")) return file;
+  const std::string format = file.text_attribute("/", "format");
+  if (format != dataset_format) fail_input("{}: is a {} file, expected {}", path, format, dataset_format);
+  const auto version = file.integer_attribute("/", "version");
+  if (version < 1 || version > dataset_version) {
+    fail_input("{}: {} version {}, expected at most {}", path, format, version, dataset_version);
+  }
+  return file;
+}
+
+Task task_of(const hdf5::File& file) {
+  if (!file.exists("/labels") && !file.exists("/targets")) {
+    fail_input("{}: has neither /labels [samples] nor /targets [samples, outputs]", file.path());
+  }
+  if (file.exists("/labels") && file.exists("/targets")) {
+    fail_input("{}: has both /labels and /targets, expected one of them", file.path());
+  }
+  return file.exists("/labels") ? Task::classification : Task::regression;
+}
+
+}  // namespace
+
+std::string DatasetIdentity::finish(const DatasetShape& shape) {
+  const std::string dimensions = fmt::format(
+      "inputs {} {} {} {} {}", shape.input_type == InputType::uint8 ? "uint8" : "float32", shape.samples,
+      shape.features, shape.task == Task::classification ? "labels" : "targets", shape.outputs);
+  Sha256 digest;
+  digest.update(dimensions.data(), dimensions.size());
+  for (auto* part : {&inputs_, &answers_}) {
+    const std::string text = part->finish();
+    digest.update(text.data(), text.size());
+  }
+  return digest.finish();
+}
+
+Dataset::Dataset(const std::string& path)
+    : path_(path),
+      file_(open_dataset(path)),
+      inputs_(file_.dataset("/inputs")),
+      answers_(file_.dataset(task_of(file_) == Task::classification ? "/labels" : "/targets")) {
+  shape_.task = task_of(file_);
+  inputs_.require({ElementType::uint8, ElementType::float32}, 2, "[samples, features]");
+  shape_.input_type = inputs_.type() == ElementType::uint8 ? InputType::uint8 : InputType::float32;
+  shape_.samples = inputs_.dims()[0];
+  shape_.features = inputs_.dims()[1];
+  if (samples() == 0 || features() == 0) {
+    fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path,
+               samples(), features());
+  }
+  if (task() == Task::classification) {
+    answers_.require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
+    shape_.outputs = file_.integer_attribute("/", "classes");
+    if (outputs() < 1 || outputs() > 2'000'000'000) {
+      fail_input("{}: attribute 'classes' of / is {}, expected at least 1", path, outputs());
+    }
+  } else {
+    answers_.require({ElementType::float32}, 2, "[samples, outputs]");
+    shape_.outputs = answers_.dims()[1];
+    if (outputs() == 0)
+      fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path, samples());
+  }
+  if (answers_.dims()[0] != samples()) {
+    fail_input("{}: dataset {} has {} samples, /inputs has {}", path, answers_.path(), answers_.dims()[0],
+               samples());
+  }
+}
+
+void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
+  if (shape_.input_type == InputType::uint8) {
+    inputs_.read(first * features(), count * features(), static_cast<std::uint8_t*>(destination));
+  } else {
+    inputs_.read(first * features(), count * features(), static_cast<float*>(destination));
+  }
+}
+
+void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
+  answers_.read(first, count, destination);
+}
+
+void Dataset::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
+  answers_.read(first * outputs(), count * outputs(), destination);
+}
+
+ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
+  const auto read = [&](const char* name) {
+    const auto dataset = file_.dataset("/statistics/" + of + "/" + name);
+    dataset.require({ElementType::float64}, 1, "[columns]");
+    if (dataset.size() != columns) {
+      fail_input("{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(), dataset.size(), of,
+                 columns);
+    }
+    std::vector<double> values(static_cast<std::size_t>(columns));
+    dataset.read(0, columns, values.data());
+    return values;
+  };
+  return {read("mean"), read("std"), read("min"), read("max")};
+}
+
+ColumnStatistics Dataset::input_statistics() const {
+  if (file_.exists("/statistics/inputs")) return stored_statistics("inputs", features());
+  StatisticsAccumulator accumulator(features());
+  const std::int64_t rows = std::min(samples(), rows_per_read(shape_.input_bytes()));
+  std::vector<std::byte> buffer(static_cast<std::size_t>(rows * shape_.input_bytes()));
+  for (std::int64_t first = 0; first < samples(); first += rows) {
+    const std::int64_t count = std::min(rows, samples() - first);
+    read_inputs(first, count, buffer.data());
+    if (shape_.input_type == InputType::uint8) {
+      accumulator.add(reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
+    } else {
+      accumulator.add(reinterpret_cast<const float*>(buffer.data()), count);
+    }
+  }
+  return accumulator.result();
+}
+
+ColumnStatistics Dataset::target_statistics() const {
+  if (task() != Task::regression) fail_run("{}: labels have no statistics", path_);
+  if (file_.exists("/statistics/targets")) return stored_statistics("targets", outputs());
+  StatisticsAccumulator accumulator(outputs());
+  const std::int64_t rows = std::min(samples(), rows_per_read(shape_.answer_bytes()));
+  std::vector<float> buffer(static_cast<std::size_t>(rows * outputs()));
+  for (std::int64_t first = 0; first < samples(); first += rows) {
+    const std::int64_t count = std::min(rows, samples() - first);
+    read_targets(first, count, buffer.data());
+    accumulator.add(buffer.data(), count);
+  }
+  return accumulator.result();
+}
+
+std::string Dataset::identity() const {
+  if (file_.has_attribute("/", "identity")) return file_.text_attribute("/", "identity");
+  DatasetIdentity identity;
+  const std::int64_t rows =
+      std::min(samples(), rows_per_read(std::max(shape_.input_bytes(), shape_.answer_bytes())));
+  std::vector<std::byte> buffer(
+      static_cast<std::size_t>(rows * std::max(shape_.input_bytes(), shape_.answer_bytes())));
+  for (std::int64_t first = 0; first < samples(); first += rows) {
+    const std::int64_t count = std::min(rows, samples() - first);
+    read_inputs(first, count, buffer.data());
+    identity.add_inputs(buffer.data(), count * shape_.input_bytes());
+    if (task() == Task::classification) {
+      read_labels(first, count, reinterpret_cast<std::int32_t*>(buffer.data()));
+    } else {
+      read_targets(first, count, reinterpret_cast<float*>(buffer.data()));
+    }
+    identity.add_answers(buffer.data(), count * shape_.answer_bytes());
+  }
+  return identity.finish(shape_);
+}
+
+void require_same_shape(const Dataset& train, const Dataset& other) {
+  if (train.features() != other.features()) {
+    fail_input("{}: has {} features per sample, {} has {}", other.path(), other.features(), train.path(),
+               train.features());
+  }
+  if (train.task() != other.task()) {
+    fail_input("{}: holds {}, {} holds {}", other.path(),
+               other.task() == Task::regression ? "targets" : "labels", train.path(),
+               train.task() == Task::regression ? "targets" : "labels");
+  }
+  if (train.outputs() != other.outputs()) {
+    fail_input("{}: has {} {}, {} has {}", other.path(), other.outputs(),
+               other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
+               train.outputs());
+  }
+}
+
+Splits split_samples(std::int64_t samples, double validation_fraction) {
+  if (!(validation_fraction >= 0 && validation_fraction < 1)) {
+    fail_input("data.validation = {}, expected at least 0 and below 1", validation_fraction);
+  }
+  const auto held_out =
+      static_cast<std::int64_t>(std::llround(validation_fraction * static_cast<double>(samples)));
+  if (held_out >= samples || (validation_fraction > 0 && held_out == 0)) {
+    fail_input("data.validation = {} leaves no sample of {} for {}", validation_fraction, samples,
+               held_out == 0 ? "validation" : "training");
+  }
+  return {{0, samples - held_out}, {samples - held_out, held_out}};
+}
+
+}  // namespace mylos

@@ -1,0 +1,178 @@
+#include "mylos/data/prepare_idx.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/dataset_writer.hpp"
+
+namespace mylos {
+namespace {
+
+/// Deflate shrinks at most 1032 : 1 (zlib's technical notes).
+constexpr std::int64_t max_compression = 1032;
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+
+/// An IDX file of unsigned bytes, read from front to back; zlib passes plain files through.
+class IdxReader {
+ public:
+  explicit IdxReader(const std::string& path) : path_(path), file_(open(path), &gzclose) {
+    std::array<std::uint8_t, 4> magic{};
+    read(magic.data(), 4, "the IDX magic number");
+    if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
+      fail_input("{}: starts with {:02x}{:02x}{:02x}{:02x}, which is no IDX file", path, magic[0], magic[1],
+                 magic[2], magic[3]);
+    }
+    if (magic[2] != 8) {
+      fail_input("{}: holds IDX type 0x{:02x}, expected 0x08 (unsigned bytes)", path, magic[2]);
+    }
+    header_bytes_ = 4 + 4 * std::int64_t{magic[3]};
+    for (int i = 0; i < magic[3]; ++i) {
+      std::array<std::uint8_t, 4> bytes{};
+      read(bytes.data(), 4, "the IDX header");
+      dims_.push_back(std::int64_t{bytes[0]} << 24 | std::int64_t{bytes[1]} << 16 |
+                      std::int64_t{bytes[2]} << 8 | std::int64_t{bytes[3]});
+    }
+    check_size();
+  }
+
+  [[nodiscard]] const std::vector<std::int64_t>& dims() const { return dims_; }
+  [[nodiscard]] std::int64_t samples() const { return dims_.front(); }
+  [[nodiscard]] std::int64_t sample_bytes() const { return sample_bytes_; }
+
+  void read_samples(std::uint8_t* destination, std::int64_t count) {
+    read(destination, count * sample_bytes_, "the samples that its header states");
+  }
+
+  /// After the last sample: nothing may follow, and gzip's checksum must be right.
+  void finish() {
+    std::uint8_t beyond = 0;
+    const int count = gzread(file_.get(), &beyond, 1);
+    if (count > 0) fail_input("{}: goes on after the {} samples that its header states", path_, samples());
+    if (count < 0) fail_input("{}: is damaged: {}", path_, reason());
+  }
+
+ private:
+  static gzFile open(const std::string& path) {
+    if (std::filesystem::is_directory(path)) fail_input("{}: is not a file", path);
+    gzFile file = gzopen(path.c_str(), "rb");
+    if (file == nullptr) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+    gzbuffer(file, 1 << 17);
+    return file;
+  }
+
+  [[nodiscard]] std::string reason() const {
+    int status = 0;
+    const std::string text = gzerror(file_.get(), &status);
+    if (status == Z_ERRNO) return std::strerror(errno);
+    return text.starts_with(path_ + ": ") ? text.substr(path_.size() + 2) : text;
+  }
+
+  void read(std::uint8_t* destination, std::int64_t bytes, const char* what) {
+    for (std::int64_t done = 0; done < bytes;) {
+      const auto wanted = static_cast<unsigned>(std::min(bytes - done, piece_bytes));
+      const int count = gzread(file_.get(), destination + done, wanted);
+      int status = 0;
+      gzerror(file_.get(), &status);
+      if (count < 0 && status != Z_BUF_ERROR) fail_input("{}: is damaged: {}", path_, reason());
+      if (count <= 0) {
+        fail_input("{}: ends after {} bytes, within {}", path_, position_, what);
+      }
+      done += count;
+      position_ += count;
+    }
+  }
+
+  /// Before anything is allocated for them: could the file hold the elements that its header states?
+  void check_size() {
+    sample_bytes_ = 1;
+    const auto stored = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+    const bool plain = gzdirect(file_.get()) != 0;
+    const std::int64_t most = plain ? stored : stored * max_compression;
+    std::int64_t elements = 1;
+    std::string dims;
+    for (std::size_t i = 0; i < dims_.size(); ++i) {
+      dims += fmt::format("{}{}", i == 0 ? "" : " x ", dims_[i]);
+      if (dims_[i] == 0) fail_input("{}: states dimensions with a zero ({})", path_, dims);
+      if (elements > most / dims_[i]) {
+        fail_input("{}: states {} or more elements, but has only {} bytes", path_, dims, stored);
+      }
+      elements *= dims_[i];
+      if (i > 0) sample_bytes_ *= dims_[i];
+    }
+    if (plain && stored != header_bytes_ + elements) {
+      fail_input("{}: states {} elements, which is {} bytes with the header, but has {}", path_, dims,
+                 header_bytes_ + elements, stored);
+    }
+  }
+
+  std::string path_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  std::vector<std::int64_t> dims_;
+  std::int64_t header_bytes_ = 0;
+  std::int64_t sample_bytes_ = 0;
+  std::int64_t position_ = 0;
+};
+
+}  // namespace
+
+void prepare(const PrepareIdx& job) {
+  IdxReader images(job.images);
+  IdxReader labels(job.labels);
+  if (images.dims().size() < 2) {
+    fail_input("{}: has 1 dimension, expected [samples, ...] (are images and labels exchanged?)", job.images);
+  }
+  if (labels.dims().size() != 1) {
+    fail_input("{}: has {} dimensions, expected [samples] (are images and labels exchanged?)", job.labels,
+               labels.dims().size());
+  }
+  if (images.samples() != labels.samples()) {
+    fail_input("{}: has {} labels, {} has {} images", job.labels, labels.samples(), job.images,
+               images.samples());
+  }
+  std::string sample_shape;
+  for (std::size_t i = 1; i < images.dims().size(); ++i) {
+    sample_shape += fmt::format("{}{}", i == 1 ? "" : " ", images.dims()[i]);
+  }
+  const auto name_of = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  DatasetWriter writer(job.out,
+                       {.task = Task::classification,
+                        .input_type = InputType::uint8,
+                        .samples = images.samples(),
+                        .features = images.sample_bytes(),
+                        .outputs = job.classes},
+                       name_of(job.images) + " " + name_of(job.labels), sample_shape);
+
+  const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / images.sample_bytes());
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows * images.sample_bytes()));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(rows));
+  std::vector<std::int32_t> classes(bytes.size());
+  for (std::int64_t first = 0; first < images.samples(); first += rows) {
+    const std::int64_t count = std::min(rows, images.samples() - first);
+    images.read_samples(pixels.data(), count);
+    writer.add_inputs(pixels.data(), count);
+    labels.read_samples(bytes.data(), count);
+    std::copy_n(bytes.begin(), count, classes.begin());
+    for (std::int64_t i = 0; i < count && job.classes > 0; ++i) {
+      if (classes[static_cast<std::size_t>(i)] >= job.classes) {
+        fail_input("{}: label {} (counted from 0) is {}, expected 0 to {}", job.labels, first + i,
+                   classes[static_cast<std::size_t>(i)], job.classes - 1);
+      }
+    }
+    writer.add_labels(classes.data(), count);
+  }
+  images.finish();
+  labels.finish();
+  writer.finish();
+}
+
+}  // namespace mylos

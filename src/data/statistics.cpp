@@ -1,0 +1,52 @@
+#include "mylos/data/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mylos {
+
+StatisticsAccumulator::StatisticsAccumulator(std::int64_t columns)
+    : origin_(static_cast<std::size_t>(columns)),
+      sum_(origin_.size()),
+      squares_(origin_.size()),
+      minimum_(origin_.size(), std::numeric_limits<double>::infinity()),
+      maximum_(origin_.size(), -std::numeric_limits<double>::infinity()) {}
+
+template <class T>
+void StatisticsAccumulator::add_rows(const T* values, std::int64_t rows) {
+  const std::size_t columns = origin_.size();
+  if (rows_ == 0 && rows > 0) std::copy(values, values + columns, origin_.begin());
+  for (std::int64_t row = 0; row < rows; ++row, values += columns) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      const double value = values[i];
+      const double difference = value - origin_[i];
+      sum_[i] += difference;
+      squares_[i] += difference * difference;
+      minimum_[i] = std::min(minimum_[i], value);
+      maximum_[i] = std::max(maximum_[i], value);
+    }
+  }
+  rows_ += rows;
+}
+
+void StatisticsAccumulator::add(const float* values, std::int64_t rows) {
+  add_rows(values, rows);
+}
+void StatisticsAccumulator::add(const std::uint8_t* values, std::int64_t rows) {
+  add_rows(values, rows);
+}
+
+ColumnStatistics StatisticsAccumulator::result() const {
+  const std::size_t columns = origin_.size();
+  ColumnStatistics statistics{std::vector<double>(columns), std::vector<double>(columns), minimum_, maximum_};
+  const auto count = static_cast<double>(rows_);
+  for (std::size_t i = 0; i < columns; ++i) {
+    const double mean = sum_[i] / count;
+    statistics.mean[i] = origin_[i] + mean;
+    statistics.deviation[i] = std::sqrt(std::max(0.0, squares_[i] / count - mean * mean));
+  }
+  return statistics;
+}
+
+}  // namespace mylos
