@@ -1,0 +1,50 @@
+// The checkpoints of a run: FOLDER/checkpoints/step-0000000500.h5 and which of them a restart takes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/checkpoint/options.hpp"
+#include "mylos/comm/rank_group.hpp"
+
+namespace mylos {
+
+/// FOLDER/checkpoints/step-<10 digits>.h5
+[[nodiscard]] std::string checkpoint_path(const std::string& folder, std::int64_t step);
+
+struct CheckpointFile {
+  std::int64_t step = 0;
+  std::string path;
+};
+/// What FOLDER/checkpoints holds, valid or not, oldest first. Files half written (.tmp) do not count.
+[[nodiscard]] std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
+
+struct RestartChoice {
+  std::optional<std::string> path;    // empty: start afresh ("auto" only)
+  std::vector<std::string> messages;  // what was skipped and why, what was chosen
+};
+/// All ranks call this. `restart` is "auto", "latest" or a file. "latest" takes the newest valid checkpoint
+/// and throws Error (bad_input) if there is none; "auto" starts afresh then; a file must itself be valid.
+[[nodiscard]] RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder,
+                                            const std::string& restart);
+
+/// All ranks call this before a run that does not restart. Throws Error (bad_input) if `folder` has
+/// checkpoints.
+void require_unused_folder(RankGroup& ranks, const std::string& folder);
+
+/// All ranks call this at a restart from `step` (-1: afresh). Checkpoints after it move to
+/// checkpoints/superseded/, half-written ones are removed, `latest` names what is left. Returns the names of
+/// those that moved (rank 0 only).
+std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& folder, std::int64_t step);
+
+/// For this process alone: throws Error (bad_input) with the cause unless the file is a whole checkpoint.
+void verify_checkpoint(const std::string& path);
+
+/// For this process alone: names the newest checkpoint in the text file FOLDER/checkpoints/latest.
+void name_latest(const std::string& folder);
+/// For this process alone: deletes what `options` do not keep, and what was left half written.
+void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& options);
+
+}  // namespace mylos

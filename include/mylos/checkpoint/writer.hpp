@@ -1,0 +1,23 @@
+// Writes a checkpoint so that a power cut, a full disk or a kill at any moment leaves the older ones whole.
+//
+// Format (h5py and h5dump read it): 512 bytes of text with the SHA-256 of all that follows; "/" has the
+// attributes format, version, step, created, code_version, world_size; every dataset has the attribute crc32,
+// zlib's CRC-32 of its bytes.
+#pragma once
+
+#include <string>
+
+#include "mylos/checkpoint/options.hpp"
+#include "mylos/checkpoint/state.hpp"
+#include "mylos/comm/rank_group.hpp"
+
+namespace mylos {
+
+/// All ranks call this, with nothing of the state in the making (after Communicator::synchronize). Writes
+/// FOLDER/checkpoints/step-<header.step>.h5, names it in FOLDER/checkpoints/latest and deletes old ones as
+/// `options` say. Each rank writes its share of every array. Returns the file's path. Throws Error (failed)
+/// on all ranks, with nothing changed, when the disk is full or refuses.
+std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
+                             const CheckpointState& state, const CheckpointOptions& options);
+
+}  // namespace mylos
