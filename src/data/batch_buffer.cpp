@@ -1,0 +1,119 @@
+#include "batch_buffer.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+/// The largest float that T rounds to a finite value.
+template <class T>
+constexpr float largest = std::numeric_limits<float>::max();
+template <>
+constexpr float largest<half> = std::bit_cast<float>(0x477fefffu);  // just below 65520
+template <>
+constexpr float largest<bfloat16> = std::bit_cast<float>(0x7f7f7fffu);
+
+/// out[i] = (in[i] - shift[i]) * scale[i], rounded to T. False when one of them is not finite in T.
+template <class Stored, class T>
+bool convert_row(const Stored* in, std::size_t count, const ColumnScaling& scaling, T* out) {
+  unsigned bad = 0;
+  if (scaling.identity()) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto value = static_cast<float>(in[i]);
+      bad |= !(std::abs(value) <= largest<T>);
+      out[i] = from_float<T>(value);
+    }
+    return bad == 0;
+  }
+  const float* shift = scaling.shift.data();
+  const float* scale = scaling.scale.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = (static_cast<float>(in[i]) - shift[i]) * scale[i];
+    bad |= !(std::abs(value) <= largest<T>);
+    out[i] = from_float<T>(value);
+  }
+  return bad == 0;
+}
+
+/// Finds the value that convert_row met.
+template <class Stored>
+[[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
+                             const std::string& dataset, std::int64_t row) {
+  for (std::size_t i = 0;; ++i) {
+    const auto value = static_cast<float>(in[i]);
+    const float result = scaling.identity() ? value : (value - scaling.shift[i]) * scaling.scale[i];
+    const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
+    if (dispatch(type, fits)) continue;
+    const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, i);
+    if (!std::isfinite(value)) fail_input("{} is {}, expected a finite number", where, value);
+    fail_input("{} is {}{}, too large for {}: normalize the data or choose another type", where, value,
+               scaling.identity() ? "" : fmt::format(" ({} normalised)", result), name_of(type));
+  }
+}
+
+template <class Stored>
+void put_inputs(const std::byte* stored, std::int64_t features, const ColumnScaling& scaling, DType type,
+                std::byte* out, const std::string& path, std::int64_t row) {
+  const auto* in = reinterpret_cast<const Stored*>(stored);
+  const bool finite = dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return convert_row(in, static_cast<std::size_t>(features), scaling, reinterpret_cast<T*>(out));
+  });
+  if (!finite) fail_value(in, scaling, type, path + ": /inputs", row);
+}
+
+}  // namespace
+
+BatchBuffer::BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity)
+    : type_(type),
+      inputs_(uninitialised<decltype(inputs_)>(
+          "batch inputs", capacity * shape.features * static_cast<std::int64_t>(size_of(type)))) {
+  if (shape.task == Task::classification) {
+    labels_ = uninitialised<decltype(labels_)>("batch labels", capacity);
+  } else {
+    targets_ = uninitialised<decltype(targets_)>("batch targets", capacity * shape.outputs);
+  }
+}
+
+void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dataset,
+                      const Normalizer& normalizer) {
+  const DatasetShape& shape = dataset.shape();
+  auto* out = inputs_.data() + row * shape.features * static_cast<std::int64_t>(size_of(type_));
+  const auto put_row = shape.input_type == InputType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
+  put_row(sample.input, shape.features, normalizer.inputs, type_, out, dataset.path(), sample.index);
+  if (shape.task == Task::classification) {
+    const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
+    if (label < 0 || label >= shape.outputs) {
+      fail_input("{}: /labels row {} (counted from 0) is {}, expected 0 to {}", dataset.path(), sample.index,
+                 label, shape.outputs - 1);
+    }
+    labels_[static_cast<std::size_t>(row)] = label;
+  } else {
+    const auto* in = reinterpret_cast<const float*>(sample.answer);
+    auto* targets = targets_.data() + row * shape.outputs;
+    if (!convert_row(in, static_cast<std::size_t>(shape.outputs), normalizer.targets, targets)) {
+      fail_value(in, normalizer.targets, DType::fp32, dataset.path() + ": /targets", sample.index);
+    }
+  }
+}
+
+Batch BatchBuffer::batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const {
+  return {.type = type_,
+          .inputs = inputs_.data(),
+          .labels = labels_.data(),
+          .targets = targets_.data(),
+          .samples = samples,
+          .first_sample = first_sample,
+          .step = step};
+}
+
+std::int64_t BatchBuffer::memory_bytes(const DatasetShape& shape, DType type, std::int64_t capacity) {
+  return capacity * (shape.features * static_cast<std::int64_t>(size_of(type)) + shape.answer_bytes());
+}
+
+}  // namespace mylos

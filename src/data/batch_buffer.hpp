@@ -1,0 +1,37 @@
+// BatchBuffer: the host memory of one batch, and how stored samples are normalised and converted into it.
+#pragma once
+
+#include <cstdint>
+
+#include "host_array.hpp"
+#include "mylos/data/batch.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/normalizer.hpp"
+#include "sample_source.hpp"
+
+namespace mylos {
+
+class BatchBuffer {
+ public:
+  BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity);
+
+  /// Row `row` becomes `sample`, normalised and rounded to the buffer's type. Throws Error (bad_input) that
+  /// names file, row and column when a value is not finite or too large for the type, or the label is no
+  /// class.
+  void put(std::int64_t row, const Sample& sample, const Dataset& dataset, const Normalizer& normalizer);
+  [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
+
+  [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, DType type,
+                                                 std::int64_t capacity);
+
+ private:
+  // Page-locked where there is a device, so that copies to it need no staging of their own.
+  using Memory = Kokkos::SharedHostPinnedSpace;
+
+  DType type_;
+  HostArray<std::byte, Memory> inputs_;
+  HostArray<std::int32_t, Memory> labels_;
+  HostArray<float, Memory> targets_;
+};
+
+}  // namespace mylos

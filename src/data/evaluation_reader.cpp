@@ -1,0 +1,70 @@
+#include "mylos/data/evaluation_reader.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "batch_buffer.hpp"
+
+namespace mylos {
+
+struct EvaluationReader::State {
+  Dataset dataset;
+  Split split;
+  Normalizer normalizer;
+  Share share;
+  std::int64_t capacity;
+  BatchBuffer buffer;
+  std::vector<std::byte> inputs;
+  std::vector<std::byte> answers;
+  std::int64_t position = 0;  // samples of the share already read
+  Batch batch;
+
+  State(const Dataset& data, Split part, const Normalizer& normalise, const EvaluationOptions& options)
+      : dataset(data),
+        split(part),
+        normalizer(normalise),
+        share(share_of(part.count, options.rank, options.ranks)),
+        capacity(std::min(share.count, options.most_samples)),
+        buffer(data.shape(), options.type, capacity),
+        inputs(static_cast<std::size_t>(capacity * data.shape().input_bytes())),
+        answers(static_cast<std::size_t>(capacity * data.shape().answer_bytes())) {}
+};
+
+EvaluationReader::EvaluationReader(const Dataset& dataset, Split split, const Normalizer& normalizer,
+                                   const EvaluationOptions& options)
+    : state_(std::make_unique<State>(dataset, split, normalizer, options)) {}
+
+EvaluationReader::~EvaluationReader() = default;
+
+Share EvaluationReader::share() const {
+  return state_->share;
+}
+
+const Batch* EvaluationReader::next() {
+  State& state = *state_;
+  const std::int64_t count = std::min(state.capacity, state.share.count - state.position);
+  if (count == 0) return nullptr;
+  const std::int64_t first_sample = state.share.first + state.position;
+  const std::int64_t first = state.split.first + first_sample;
+  const DatasetShape& shape = state.dataset.shape();
+  state.dataset.read_inputs(first, count, state.inputs.data());
+  if (shape.task == Task::classification) {
+    state.dataset.read_labels(first, count, reinterpret_cast<std::int32_t*>(state.answers.data()));
+  } else {
+    state.dataset.read_targets(first, count, reinterpret_cast<float*>(state.answers.data()));
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Sample sample{state.inputs.data() + i * shape.input_bytes(),
+                        state.answers.data() + i * shape.answer_bytes(), first + i};
+    state.buffer.put(i, sample, state.dataset, state.normalizer);
+  }
+  state.position += count;
+  state.batch = state.buffer.batch(count, first_sample, 0);
+  return &state.batch;
+}
+
+void EvaluationReader::rewind() {
+  state_->position = 0;
+}
+
+}  // namespace mylos

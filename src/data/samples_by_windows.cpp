@@ -1,0 +1,171 @@
+// shuffle = "blocks": of each window of blocks a rank reads the samples that it will use, in the file's
+// order, and keeps them in the order of use. While one window is used, the next is read piece by piece.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "host_array.hpp"
+#include "sample_source.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+/// Reading on over unused samples beats a new read up to about this many bytes.
+constexpr std::int64_t gap_bytes = std::int64_t{64} << 10;
+
+/// A sample of a window: where it is in the file, and its turn.
+struct Entry {
+  std::int64_t index;
+  std::int64_t turn;
+};
+
+std::int64_t rows_per_piece(const DatasetShape& shape) {
+  return std::max<std::int64_t>(1, piece_bytes / shape.input_bytes());
+}
+
+/// One window's samples.
+struct WindowStore {
+  WindowStore(const DatasetShape& shape, std::int64_t capacity)
+      : inputs(uninitialised<HostBytes>("data window inputs", capacity * shape.input_bytes())),
+        answers(uninitialised<HostBytes>("data window answers", capacity * shape.answer_bytes())),
+        index_at_turn(static_cast<std::size_t>(capacity)) {
+    in_file_order.reserve(static_cast<std::size_t>(capacity));
+  }
+  [[nodiscard]] bool complete() const { return read == in_file_order.size(); }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(in_file_order.size()); }
+
+  HostBytes inputs;
+  HostBytes answers;
+  std::vector<std::int64_t> index_at_turn;
+  std::vector<Entry> in_file_order;
+  std::size_t read = 0;  // entries of in_file_order that are in memory
+};
+
+class SamplesByWindows : public SampleSource {
+ public:
+  SamplesByWindows(const Dataset& dataset, Split split, const Sampler& sampler, Share share)
+      : dataset_(dataset),
+        split_(split),
+        sampler_(sampler),
+        planned_(sampler.options().batch, share),
+        used_(dataset.shape(), planned_.most_within(sampler.window_samples())),
+        ahead_(dataset.shape(), planned_.most_within(sampler.window_samples())),
+        input_piece_(uninitialised<HostBytes>(
+            "data piece inputs", rows_per_piece(dataset.shape()) * dataset.shape().input_bytes())),
+        answer_piece_(uninitialised<HostBytes>(
+            "data piece answers", rows_per_piece(dataset.shape()) * dataset.shape().answer_bytes())) {}
+
+  Sample next() override {
+    while (turn_ == used_.count()) {
+      while (!ahead_.complete()) read_piece();
+      std::swap(used_, ahead_);
+      turn_ = 0;
+      plan_ahead();
+    }
+    const DatasetShape& shape = dataset_.shape();
+    const Sample sample{used_.inputs.data() + turn_ * shape.input_bytes(),
+                        used_.answers.data() + turn_ * shape.answer_bytes(),
+                        used_.index_at_turn[static_cast<std::size_t>(turn_)]};
+    ++turn_;
+    return sample;
+  }
+
+  void seek(std::int64_t step) override {
+    planned_.seek(step);
+    used_.in_file_order.clear();
+    used_.read = 0;
+    turn_ = 0;
+    plan_ahead();
+  }
+
+  bool work_ahead() override {
+    if (ahead_.complete()) return false;
+    read_piece();
+    return true;
+  }
+
+ private:
+  /// Which samples of the next window are ours.
+  void plan_ahead() {
+    ahead_.in_file_order.clear();
+    ahead_.read = 0;
+    const Sampler::Window window = sampler_.window_at(planned_.current());
+    while (planned_.current() < window.end) {
+      // Asked for in runs: setting up a window costs more than an index.
+      const std::int64_t first = planned_.current();
+      const auto turn = ahead_.in_file_order.size();
+      std::size_t run = 0;
+      while (planned_.current() < window.end &&
+             planned_.current() == first + static_cast<std::int64_t>(run)) {
+        planned_.advance();
+        ++run;
+      }
+      const std::span indices(ahead_.index_at_turn.data() + turn, run);
+      sampler_.indices_at(first, indices);
+      for (std::size_t i = 0; i < run; ++i) {
+        indices[i] += split_.first;
+        ahead_.in_file_order.push_back({indices[i], static_cast<std::int64_t>(turn + i)});
+      }
+    }
+    std::sort(ahead_.in_file_order.begin(), ahead_.in_file_order.end(),
+              [](const Entry& left, const Entry& right) { return left.index < right.index; });
+  }
+
+  /// Reads the next stretch of the file that holds samples of ours, and puts them at their turns.
+  void read_piece() {
+    const DatasetShape& shape = dataset_.shape();
+    const auto& entries = ahead_.in_file_order;
+    const std::int64_t first = entries[ahead_.read].index;
+    const std::int64_t largest_gap = 1 + gap_bytes / shape.input_bytes();
+    std::size_t end = ahead_.read + 1;
+    while (end < entries.size() && entries[end].index < first + rows_per_piece(shape) &&
+           entries[end].index - entries[end - 1].index <= largest_gap) {
+      ++end;
+    }
+    const std::int64_t rows = entries[end - 1].index - first + 1;
+    dataset_.read_inputs(first, rows, input_piece_.data());
+    if (dataset_.task() == Task::classification) {
+      dataset_.read_labels(first, rows, reinterpret_cast<std::int32_t*>(answer_piece_.data()));
+    } else {
+      dataset_.read_targets(first, rows, reinterpret_cast<float*>(answer_piece_.data()));
+    }
+    const auto place = [](const HostBytes& from, std::int64_t row, const HostBytes& to, std::int64_t turn,
+                          std::int64_t bytes) {
+      std::copy_n(from.data() + row * bytes, bytes, to.data() + turn * bytes);
+    };
+    for (; ahead_.read < end; ++ahead_.read) {
+      const Entry& entry = entries[ahead_.read];
+      place(input_piece_, entry.index - first, ahead_.inputs, entry.turn, shape.input_bytes());
+      place(answer_piece_, entry.index - first, ahead_.answers, entry.turn, shape.answer_bytes());
+    }
+  }
+
+  Dataset dataset_;
+  Split split_;
+  Sampler sampler_;
+  RankPositions planned_;  // the first that is in no window yet
+  WindowStore used_;
+  WindowStore ahead_;
+  HostBytes input_piece_;
+  HostBytes answer_piece_;
+  std::int64_t turn_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SampleSource> samples_by_windows(const Dataset& dataset, Split split, const Sampler& sampler,
+                                                 Share share) {
+  return std::make_unique<SamplesByWindows>(dataset, split, sampler, share);
+}
+
+std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share) {
+  const std::int64_t capacity =
+      RankPositions(sampler.options().batch, share).most_within(sampler.window_samples());
+  const std::int64_t row = shape.input_bytes() + shape.answer_bytes();
+  const auto bookkeeping = static_cast<std::int64_t>(sizeof(Entry) + sizeof(std::int64_t));
+  return 2 * capacity * (row + bookkeeping) + rows_per_piece(shape) * row;
+}
+
+}  // namespace mylos
