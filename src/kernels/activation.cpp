@@ -7,6 +7,12 @@
 namespace mylos {
 namespace {
 
+/// The float nearest to value among those that T holds.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION float rounded_to(float value) {
+  return to_float(from_float<T>(value));
+}
+
 // What each activation does to one element. derivative() takes what forward kept: see keeps_output().
 struct None {
   static constexpr bool needs_kept = false;
@@ -111,15 +117,15 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
       float factor[tile_width];
       mask.factors(row, first, count, factor);
       for_each_in_tile(count, [&](std::int64_t i) {
-        const T rounded = from_float<T>(Function::backward(to_float(k[i]), to_float(dy[i]) * factor[i]));
-        dx[i] = rounded;
-        value[i] = to_float(rounded);
+        const float d = Function::backward(to_float(k[i]), to_float(dy[i]) * factor[i]);
+        dx[i] = from_float<T>(d);
+        value[i] = rounded_to<T>(d);
       });
     } else {
       for_each_in_tile(count, [&](std::int64_t i) {
-        const T rounded = from_float<T>(Function::backward(to_float(k[i]), to_float(dy[i]) * scale));
-        dx[i] = rounded;
-        value[i] = to_float(rounded);
+        const float d = Function::backward(to_float(k[i]), to_float(dy[i]) * scale);
+        dx[i] = from_float<T>(d);
+        value[i] = rounded_to<T>(d);
       });
     }
   };

@@ -1,63 +1,78 @@
 #include "mylos/kernels/convert.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <type_traits>
 
 #include "mylos/kernels/launch.hpp"
-#include "stream_copy.hpp"
+#include "stream_line.hpp"
 
 namespace mylos {
 namespace {
 
 /// Results of this size and more are streamed: they would only drive everything else out of the caches.
 constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
+/// How far ahead of the conversion its input is asked for: worth a sixth of the speed on Ice Lake.
+constexpr std::size_t prefetch_distance = 2048;
 
-/// Converts in pieces that stay in the first-level cache on their way to memory.
-template <class From, class To>
-void convert_streaming(const Execution& exec, const From* from, To* to, std::int64_t count) {
-  constexpr std::int64_t block = 65536;
-  for_each_block(exec, "convert", count, block, [=](std::int64_t begin, std::int64_t end) {
-    constexpr std::int64_t piece = 2048;
-    alignas(64) To converted[piece];
-    for (std::int64_t start = begin; start < end; start += piece) {
-      const std::int64_t length = launch::smaller(piece, end - start);
-      const From* source = from + start;
-      To* target = converted;
-      simd_for(0, length, [=](std::int64_t i) { target[i] = from_float<To>(to_float(source[i])); });
-      stream_copy(to + start, converted, static_cast<std::size_t>(length) * sizeof(To));
-    }
-  });
-}
-
-void copy_streaming(const Execution& exec, const Tensor& from, const Tensor& to) {
-  const auto* source = static_cast<const std::byte*>(from.data());
-  auto* target = static_cast<std::byte*>(to.data());
-  for_each_block(exec, "copy", static_cast<std::int64_t>(to.bytes()), 1 << 18,
-                 [=](std::int64_t begin, std::int64_t end) {
-                   stream_copy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
-                 });
+template <class To, class From>
+KOKKOS_FORCEINLINE_FUNCTION To converted(From value) {
+  if constexpr (std::is_same_v<From, To>) {
+    return value;
+  } else {
+    return from_float<To>(to_float(value));
+  }
 }
 
 template <class From, class To>
 void convert_elements(const Execution& exec, const From* from, To* to, std::int64_t count) {
   for_each_element(
-      exec, "convert", count, KOKKOS_LAMBDA(std::int64_t i) { to[i] = from_float<To>(to_float(from[i])); });
+      exec, "convert", count, KOKKOS_LAMBDA(std::int64_t i) { to[i] = converted<To>(from[i]); });
 }
 
-template <class T>
-void fill_elements(const Execution& exec, T* elements, std::int64_t count, T value) {
-  for_each_element(
-      exec, "fill", count, KOKKOS_LAMBDA(std::int64_t i) { elements[i] = value; });
+/// Line by line, so that loads and streaming stores overlap.
+template <class From, class To>
+void stream_elements(const From* from, To* to, std::int64_t count) {
+  constexpr auto line_length = static_cast<std::int64_t>(line_bytes / sizeof(To));
+  const auto past_line =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes / sizeof(To));
+  const std::int64_t head = std::min(count, past_line == 0 ? 0 : line_length - past_line);
+  const auto convert_one = [=](std::int64_t i) { to[i] = converted<To>(from[i]); };
+  simd_for(0, head, convert_one);
+  std::int64_t done = head;
+  for (; done + line_length <= count; done += line_length) {
+    alignas(line_bytes) To line[line_length];
+    const From* source = from + done;
+    To* target = line;
+    const auto* next = reinterpret_cast<const std::byte*>(source) + prefetch_distance;
+    for (std::size_t byte = 0; byte < line_length * sizeof(From); byte += line_bytes)
+      __builtin_prefetch(next + byte);
+    simd_for(0, line_length, [=](std::int64_t i) { target[i] = converted<To>(source[i]); });
+    stream_line(to + done, line);
+  }
+  simd_for(done, count, convert_one);
+  finish_streaming();
 }
 
 template <class From, class To>
-void convert_as(const Execution& exec, const Tensor& from, const Tensor& to) {
+void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
+  const auto* from = static_cast<const From*>(from_tensor.data());
+  auto* to = static_cast<To*>(to_tensor.data());
   if constexpr (runs_on_host) {
-    if (to.bytes() >= streamed_bytes) {
-      convert_streaming(exec, from.as<From>(), to.as<To>(), to.size());
+    if (to_tensor.bytes() >= streamed_bytes) {
+      for_each_block(exec, "convert", to_tensor.size(), 65536, [=](std::int64_t begin, std::int64_t end) {
+        stream_elements(from + begin, to + begin, end - begin);
+      });
       return;
     }
   }
-  convert_elements(exec, from.as<From>(), to.as<To>(), to.size());
+  convert_elements(exec, from, to, to_tensor.size());
+}
+
+template <class T>
+void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
+  T* elements = tensor.as<T>();
+  for_each_element(
+      exec, "fill", tensor.size(), KOKKOS_LAMBDA(std::int64_t i) { elements[i] = from_float<T>(value); });
 }
 
 }  // namespace
@@ -66,22 +81,26 @@ void convert(const Execution& exec, const Tensor& from, const Tensor& to) {
   if (from.size() != to.size()) {
     fail_run("convert: {} elements into {}", from.size(), to.size());
   }
-  if (runs_on_host && from.type() == to.type() && to.bytes() >= streamed_bytes) {
-    copy_streaming(exec, from, to);
+  if (from.type() == to.type()) {  // the bits as they are, NaN payloads included
+    if (size_of(from.type()) == 4) {
+      convert_as<std::uint32_t, std::uint32_t>(exec, from, to);
+    } else {
+      convert_as<std::uint16_t, std::uint16_t>(exec, from, to);
+    }
     return;
   }
-  dispatch(from.type(), [&](auto from_tag) {
-    dispatch(to.type(), [&](auto to_tag) {
-      convert_as<typename decltype(from_tag)::type, typename decltype(to_tag)::type>(exec, from, to);
+  dispatch(from.type(), [&](auto from_type) {
+    dispatch(to.type(), [&](auto to_type) {
+      using From = typename decltype(from_type)::type;
+      using To = typename decltype(to_type)::type;
+      if constexpr (!std::is_same_v<From, To>) convert_as<From, To>(exec, from, to);
     });
   });
 }
 
 void fill(const Execution& exec, const Tensor& tensor, float value) {
-  dispatch(tensor.type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_elements(exec, tensor.as<T>(), tensor.size(), from_float<T>(value));
-  });
+  dispatch(tensor.type(),
+           [&](auto tag) { fill_elements<typename decltype(tag)::type>(exec, tensor, value); });
 }
 
 }  // namespace mylos

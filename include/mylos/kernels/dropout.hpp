@@ -42,21 +42,27 @@ class DropoutMask {
 
   /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; room for tile_width is
   /// needed.
-  KOKKOS_FORCEINLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
-                                           float* factor) const {
-    const std::uint64_t step = *step_;
-    const std::uint64_t sample = first_sample_ + static_cast<std::uint64_t>(row);
-    const auto first_block = static_cast<std::uint32_t>(first / 4);
-    const RandomStream stream = stream_;
-    const std::uint32_t threshold = threshold_;
-    const float scale = scale_;
-    simd_for(0, (count + 3) / 4, [=](std::int64_t block) {
-      const RandomBlock random = stream.block(step, sample, first_block + static_cast<std::uint32_t>(block));
-      for (int i = 0; i < 4; ++i) factor[4 * block + i] = random.word[i] < threshold ? scale : 0.0f;
-    });
+  KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
+                                      float* factor) const {
+    KOKKOS_IF_ON_HOST((factors_on_host(row, first, count, factor);))
+    KOKKOS_IF_ON_DEVICE((block_factors(*step_, row, first / 4, factor);))
   }
 
  private:
+  /// The four factors of one random block.
+  KOKKOS_FORCEINLINE_FUNCTION void block_factors(std::uint64_t step, std::int64_t row, std::int64_t block,
+                                                 float* factor) const {
+    const RandomBlock random = stream_.block(step, first_sample_ + static_cast<std::uint64_t>(row),
+                                             static_cast<std::uint32_t>(block));
+    factor[0] = random.word[0] < threshold_ ? scale_ : 0.0f;
+    factor[1] = random.word[1] < threshold_ ? scale_ : 0.0f;
+    factor[2] = random.word[2] < threshold_ ? scale_ : 0.0f;
+    factor[3] = random.word[3] < threshold_ ? scale_ : 0.0f;
+  }
+
+  /// In a function of its own: inlined into large kernels, the generator's loop was found not to vectorise.
+  void factors_on_host(std::int64_t row, std::int64_t first, std::int64_t count, float* factor) const;
+
   RandomStream stream_;
   const std::uint64_t* step_;
   std::uint64_t first_sample_;

@@ -113,7 +113,7 @@ class HostRow {
  public:
   /// Sum of term(column), in the type that term returns.
   template <class Term>
-  auto sum(std::int64_t columns, const Term& term) const {
+  KOKKOS_FORCEINLINE_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
     std::invoke_result_t<Term, std::int64_t> total{};
 #pragma omp simd reduction(+ : total)
     for (std::int64_t column = 0; column < columns; ++column) total += term(column);
@@ -121,7 +121,7 @@ class HostRow {
   }
   /// Largest term(column); the lowest value of the type for no columns. NaN may be passed over.
   template <class Term>
-  auto max(std::int64_t columns, const Term& term) const {
+  KOKKOS_FORCEINLINE_FUNCTION auto max(std::int64_t columns, const Term& term) const {
     using Value = std::invoke_result_t<Term, std::int64_t>;
     Value largest = Kokkos::reduction_identity<Value>::max();
 #pragma omp simd reduction(max : largest)
@@ -133,12 +133,12 @@ class HostRow {
   }
   /// body(column) for every column. A column goes to the same thread in every call.
   template <class Body>
-  void for_each(std::int64_t columns, const Body& body) const {
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
     simd_for(0, columns, body);
   }
   /// Calls body() once for the row.
   template <class Body>
-  void once(const Body& body) const {
+  KOKKOS_FORCEINLINE_FUNCTION void once(const Body& body) const {
     body();
   }
 };
