@@ -1,0 +1,96 @@
+#include "checks.hpp"
+
+#include <initializer_list>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+class Checks {
+ public:
+  Checks(const Options& options, const GivenPlaces& given, const std::string& file_name)
+      : options_(options), given_(given), file_name_(file_name) {}
+
+  void length() const {
+    const RunOptions& run = options_.run;
+    if (run.epochs > 0 && run.steps > 0) {
+      fail({"run.epochs", "run.steps"},
+           "'run.epochs' and 'run.steps' are both given; keep the one that sets the "
+           "run's length");
+    }
+    if (run.epochs == 0 && run.steps == 0) {
+      fail({}, "nothing says how long the run is; give 'run.epochs' or 'run.steps'");
+    }
+  }
+
+  void data() const {
+    const bool has_shapes = options_.model.inputs > 0 && options_.model.outputs > 0;
+    if (!options_.data.train.empty()) return;
+    if (!options_.data.test.empty()) fail({"data.test"}, "'data.test' is given without 'data.train'");
+    if (!has_shapes) {
+      fail({"model.inputs", "model.outputs"},
+           "nothing says how large a sample is; give 'data.train', or 'model.inputs' and 'model.outputs'");
+    }
+    if (options_.run.epochs > 0) {
+      fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
+    }
+    if (options_.data.validation > 0) fail({"data.validation"}, "'data.validation' needs 'data.train'");
+  }
+
+  void scaler() const {
+    const ScalerOptions& scaler = options_.precision.scaler;
+    const std::string scales =
+        fmt::format("min_scale = {}, initial_scale = {}, max_scale = {}", shortest(scaler.min_scale),
+                    shortest(scaler.initial_scale), shortest(scaler.max_scale));
+    if (scaler.min_scale <= scaler.initial_scale && scaler.initial_scale <= scaler.max_scale) return;
+    fail({"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
+          "precision.scaler.max_scale"},
+         "'precision.scaler' needs min_scale <= initial_scale <= max_scale, not " + scales);
+  }
+
+  void schedule() const {
+    const ScheduleOptions& schedule = options_.schedule;
+    if (schedule.type == ScheduleType::step && schedule.step_size == 0) {
+      fail({"schedule.type"}, "the schedule \"step\" needs 'schedule.step_size'");
+    }
+    const bool has_own_length = schedule.steps > 0;
+    const std::int64_t length = has_own_length ? schedule.steps : options_.run.steps;
+    const std::string length_key = has_own_length ? "schedule.steps" : "run.steps";
+    if (length > 0 && schedule.warmup > length) {
+      fail({"schedule.warmup", length_key.c_str()},
+           fmt::format("'schedule.warmup' is {}, more than the {} of '{}'", schedule.warmup, length,
+                       length_key));
+    }
+  }
+
+ private:
+  /// The place is the one that comes last of those given.
+  [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
+    Place place{file_name_};
+    for (const char* key : keys) {
+      const auto found = given_.find(key);
+      if (found == given_.end()) continue;
+      const bool is_later = found->second.line == 0 || found->second.line > place.line;
+      if (is_later) place = found->second;
+      if (place.line == 0) break;  // the command line comes after every line of the deck
+    }
+    fail_input("{}: {}", place.text(), message);
+  }
+
+  const Options& options_;
+  const GivenPlaces& given_;
+  const std::string& file_name_;
+};
+
+}  // namespace
+
+void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name) {
+  const Checks checks(options, given, file_name);
+  checks.length();
+  checks.data();
+  checks.scaler();
+  checks.schedule();
+}
+
+}  // namespace mylos

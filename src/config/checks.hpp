@@ -1,0 +1,18 @@
+// Checks of keys against each other, after each has been checked for itself.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "entries.hpp"
+#include "mylos/config/options.hpp"
+
+namespace mylos {
+
+/// Where each key was given; a key that was not given is absent.
+using GivenPlaces = std::map<std::string, Place>;
+
+/// Throws Error, naming the place of the key that should change.
+void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name);
+
+}  // namespace mylos

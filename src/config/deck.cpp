@@ -1,0 +1,132 @@
+#include "mylos/config/deck.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "checks.hpp"
+#include "deck_text.hpp"
+#include "entries.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/config/schema.hpp"
+
+namespace mylos {
+namespace {
+
+/// Puts one entry into the options, or throws with its place.
+void apply(const Entry& entry, Options& options) {
+  const Key* key = schema().find_key(entry.path);
+  if (key == nullptr) {
+    fail_input("{}: {}", entry.place.text(),
+               entry.is_section ? explain_unknown_section(entry.path) : explain_unknown_key(entry.path));
+  }
+  const bool is_text = std::holds_alternative<std::string>(entry.value.held);
+  const bool needs_no_quotes = key->takes_any_text && !entry.as_typed.empty() && !is_text;
+  const Value value = needs_no_quotes ? Value{entry.as_typed} : entry.value;
+  if (entry.replaces_all) key->clear(options);
+  if (const auto found = key->read(options, value)) {
+    fail_input("{}: {}", entry.place.text(), explain_refused_value(*key, value, *found));
+  }
+}
+
+/// All entries in their order; each is checked whether or not a later one takes its place. A preset comes
+/// before the keys that it sets, wherever it stands.
+Options options_of(const std::vector<Entry>& entries) {
+  Options checked;
+  for (const Entry& entry : entries) apply(entry, checked);
+  Options options;
+  const auto is_preset = [](const Entry& entry) { return entry.path == "precision.scaler.preset"; };
+  for (const Entry& entry : entries) {
+    if (is_preset(entry)) apply(entry, options);
+  }
+  for (const Entry& entry : entries) {
+    if (!is_preset(entry)) apply(entry, options);
+  }
+  return options;
+}
+
+/// What names an entry: the key, with the user's own name where it has one.
+std::string full_name(const Entry& entry) {
+  const Key* key = schema().find_key(entry.path);
+  const auto* table = std::get_if<Value::Table>(&entry.value.held);
+  const bool is_named = key != nullptr && key->has_entries && table != nullptr && table->size() == 1;
+  return is_named && !entry.replaces_all ? entry.path + '.' + table->front().name : entry.path;
+}
+
+void refuse_repeated(const std::vector<Entry>& command_line) {
+  std::set<std::string> names;
+  for (const Entry& entry : command_line) {
+    if (!names.insert(full_name(entry)).second) {
+      fail_input("{}: '{}' is given twice", entry.place.text(), printable(full_name(entry)));
+    }
+  }
+}
+
+/// A length from the command line takes the place of the deck's length, whichever of the two keys gave it.
+void drop_replaced_length(std::vector<Entry>& deck, const std::vector<Entry>& command_line) {
+  const auto is_length = [](const Entry& entry) {
+    return entry.path == "run.epochs" || entry.path == "run.steps";
+  };
+  if (std::any_of(command_line.begin(), command_line.end(), is_length)) std::erase_if(deck, is_length);
+}
+
+}  // namespace
+
+Deck read_deck(std::string_view text, const std::string& file_name,
+               const std::vector<std::string>& overrides) {
+  std::vector<Entry> entries = entries_of_deck(text, file_name);
+  options_of(entries);  // the deck's own mistakes come first
+  const std::vector<Entry> command_line = entries_of_command_line(overrides);
+  refuse_repeated(command_line);
+  drop_replaced_length(entries, command_line);
+  entries.insert(entries.end(), command_line.begin(), command_line.end());
+
+  Deck deck{options_of(entries), ""};
+  if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
+  GivenPlaces given;
+  for (const Entry& entry : entries) given[entry.path] = entry.place;
+  check_options(deck.options, given, file_name);
+  deck.resolved = resolve(deck.options);
+  return deck;
+}
+
+Options read_deck(const std::string& path) {
+  return read_deck(read_deck_file(path), path, {}).options;
+}
+
+std::string read_deck_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (!fs::exists(status)) fail_input("{}: there is no such deck", path);
+  if (!fs::is_regular_file(status)) fail_input("{}: a deck is a file, this is none", path);
+  const auto size = fs::file_size(path, failed);
+  if (!failed && size > largest_deck) {
+    fail_input("{}: a deck has at most {}, this one has {}", path,
+               format_bytes(static_cast<std::int64_t>(largest_deck)),
+               format_bytes(static_cast<std::int64_t>(size)));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) fail_input("{}: the deck cannot be read", path);
+  return text;
+}
+
+std::string resolve(const Options& options) {
+  std::string result = "# Every key with the value that the run uses.\n";
+  for (const Section& section : schema().sections) {
+    result += fmt::format("\n[{}]\n", section.name);
+    for (const Key& key : schema().keys) {
+      if (key.section != section.name) continue;
+      if (const auto value = key.write(options))
+        result += fmt::format("{} = {}\n", key.name, to_toml(*value));
+    }
+  }
+  return result;
+}
+
+}  // namespace mylos

@@ -1,0 +1,179 @@
+#include "entries.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "deck_text.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/config/schema.hpp"
+#include "syntax_error.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* command_line = "command line";
+
+/// An entry and where its key starts, to bring entries back into the order of the text: toml++ sorts by name.
+struct Located {
+  Entry entry;
+  toml::source_position start;
+};
+
+Value value_of(const toml::node& node);
+
+Value::Table table_of(const toml::table& table) {
+  std::vector<std::pair<const toml::key*, const toml::node*>> members;
+  for (auto&& [key, node] : table) members.emplace_back(&key, &node);
+  std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
+    const auto& first = a.first->source().begin;
+    const auto& second = b.first->source().begin;
+    return std::tie(first.line, first.column) < std::tie(second.line, second.column);
+  });
+  Value::Table result;
+  for (const auto& [key, node] : members) result.push_back({std::string(key->str()), value_of(*node)});
+  return result;
+}
+
+Value value_of(const toml::node& node) {
+  if (const auto* boolean = node.as_boolean()) return {boolean->get()};
+  if (const auto* integer = node.as_integer()) return {integer->get()};
+  if (const auto* number = node.as_floating_point()) return {number->get()};
+  if (const auto* text = node.as_string()) return {text->get()};
+  if (const auto* table = node.as_table()) return {table_of(*table)};
+  if (const auto* array = node.as_array()) {
+    Value::List list;
+    for (const toml::node& element : *array) list.push_back(value_of(element));
+    return {std::move(list)};
+  }
+  return {Value::Foreign{"a date or time"}};
+}
+
+/// One part of a path. A part with a dot in it keeps its quotes, so that "run.name" is not run.name.
+std::string path_part(std::string_view name) {
+  return name.find('.') == std::string_view::npos && !name.empty() ? std::string(name)
+                                                                   : fmt::format("\"{}\"", name);
+}
+
+class Walk {
+ public:
+  Walk(std::string_view text, const std::string& file_name) : lines_(text), file_name_(file_name) {}
+
+  std::vector<Entry> entries(const toml::table& root) {
+    visit(root, "");
+    std::sort(found_.begin(), found_.end(), [](const Located& a, const Located& b) {
+      return std::tie(a.start.line, a.start.column) < std::tie(b.start.line, b.start.column);
+    });
+    std::vector<Entry> result;
+    for (Located& located : found_) result.push_back(std::move(located.entry));
+    return result;
+  }
+
+ private:
+  void visit(const toml::table& table, const std::string& above) {
+    for (auto&& [key, node] : table) {
+      const std::string path = above + (above.empty() ? "" : ".") + path_part(key.str());
+      const auto* inner = node.as_table();
+      const Key* known = schema().find_key(path);
+      if (inner == nullptr) {
+        add(key, path, value_of(node));
+      } else if (schema().find_section(path) != nullptr) {
+        visit(*inner, path);
+      } else if (known != nullptr && known->has_entries) {
+        for (auto&& [name, entry] : *inner) {
+          add(name, path, {Value::Table{{std::string(name.str()), value_of(entry)}}});
+        }
+      } else if (known != nullptr || inner->empty() || is_header(key)) {
+        add(key, path, value_of(node));
+        found_.back().entry.is_section = known == nullptr && is_header(key);
+      } else {
+        visit(*inner, path);  // an unknown dotted key is named in full
+      }
+    }
+  }
+
+  void add(const toml::key& key, const std::string& path, Value value) {
+    const auto start = key.source().begin;
+    found_.push_back({{path, std::move(value), {file_name_, start.line}, false, false, ""}, start});
+  }
+
+  [[nodiscard]] bool is_header(const toml::key& key) const {
+    const auto line = lines_.line(key.source().begin.line);
+    const auto first = line.find_first_not_of(" \t");
+    return first != std::string_view::npos && line[first] == '[';
+  }
+
+  Lines lines_;
+  const std::string& file_name_;
+  std::vector<Located> found_;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The text as one TOML value, else as the plain string that it is.
+Value value_of_text(std::string_view text) {
+  const Value plain{std::string(text)};
+  if (!is_harmless(text)) return plain;
+  try {
+    const toml::table parsed = toml::parse("value = " + std::string(text), std::string_view(command_line));
+    const bool is_one_value = parsed.size() == 1 && text.find('\n') == std::string_view::npos;
+    return is_one_value ? value_of(*parsed.get("value")) : plain;
+  } catch (const toml::parse_error&) {
+    return plain;
+  }
+}
+
+/// An entry of the table `key`: everything behind its path is the entry's name.
+Entry entry_of_table(const Key& key, std::string_view path, std::string_view text) {
+  std::string_view name = path.substr(key.path().size() + 1);
+  if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+  Entry entry{key.path(), {Value::Table{{std::string(name), value_of_text(text)}}}, {command_line}};
+  entry.as_typed = text;
+  return entry;
+}
+
+Entry entry_of_override(std::string_view override_text) {
+  const auto equals = override_text.find('=');
+  const std::string_view path = trimmed(override_text.substr(0, equals));
+  if (equals == std::string_view::npos || path.empty()) {
+    fail_input("command line: '{}' is not of the form section.key=value", printable(override_text));
+  }
+  const std::string_view text = trimmed(override_text.substr(equals + 1));
+  for (const Key& key : schema().keys) {
+    if (key.has_entries && path.starts_with(key.path() + '.')) return entry_of_table(key, path, text);
+  }
+  Entry entry{std::string(path), value_of_text(text), {command_line}};
+  entry.as_typed = text;
+  const Key* known = schema().find_key(path);
+  entry.replaces_all = known != nullptr && known->has_entries;
+  return entry;
+}
+
+}  // namespace
+
+std::string Place::text() const {
+  return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+std::vector<Entry> entries_of_deck(std::string_view text, const std::string& file_name) {
+  check_deck_text(text, file_name);
+  try {
+    return Walk(text, file_name).entries(toml::parse(text, std::string_view(file_name)));
+  } catch (const toml::parse_error& error) {
+    fail_syntax(text, file_name, error);
+  }
+}
+
+std::vector<Entry> entries_of_command_line(const std::vector<std::string>& overrides) {
+  std::vector<Entry> entries;
+  for (const std::string& text : overrides) entries.push_back(entry_of_override(text));
+  return entries;
+}
+
+}  // namespace mylos

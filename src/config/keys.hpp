@@ -1,0 +1,205 @@
+// Keys: adds the keys of one section to the schema, each tied to the field of the options that it fills.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mylos/config/schema.hpp"
+
+namespace mylos {
+
+struct IntegerRange {
+  std::int64_t least;
+  std::int64_t most;
+};
+
+struct NumberRange {
+  double low;
+  bool low_included;
+  double high;
+  bool high_included;
+
+  [[nodiscard]] bool holds(double x) const {  // written so that NaN is outside
+    return (low_included ? x >= low : x > low) && (high_included ? x <= high : x < high);
+  }
+  [[nodiscard]] std::string text() const {
+    if (low_included && high_included) return fmt::format("from {} to {}", shortest(low), shortest(high));
+    return fmt::format("{} {} and {} {}", low_included ? "of at least" : "above", shortest(low),
+                       high_included ? "at most" : "below", shortest(high));
+  }
+};
+
+/// The words of a deck for the values of an enumeration.
+template <class Enumeration>
+using Words = std::vector<std::pair<std::string, Enumeration>>;
+
+/// A whole number as a double, a double as it is.
+[[nodiscard]] std::optional<double> number_in(const Value& value);
+
+/// A byte count written as "25 MiB" or as a whole number of bytes.
+[[nodiscard]] std::optional<std::int64_t> bytes_in(const Value& value);
+
+/// 26214400 -> "25 MiB": the largest unit that divides it, so that nothing is lost.
+[[nodiscard]] std::string exact_bytes(std::int64_t bytes);
+
+/// Fit for a name in the file system: one part of a path, no control characters, at most 100 bytes.
+[[nodiscard]] bool is_name(const std::string& text);
+
+/// Not empty, no control characters, at most 4096 bytes.
+[[nodiscard]] bool is_path(const std::string& text);
+
+/// "a, b or c"
+[[nodiscard]] std::string alternatives(const std::vector<std::string>& words);
+
+/// `of` is a generic lambda from (const) Options& to the section's struct.
+template <class Of>
+class Keys {
+ public:
+  Keys(Schema& schema, std::string section, std::string meaning, Of of)
+      : schema_(schema), section_(std::move(section)), of_(of) {
+    schema_.sections.push_back({section_, std::move(meaning)});
+  }
+
+  template <class Field>
+  void integer(std::string name, Field field, IntegerRange range, std::string unit, std::string meaning) {
+    Key& key = add(std::move(name), fmt::format("integer from {} to {}", range.least, range.most), "an ",
+                   std::move(meaning));
+    key.unit = std::move(unit);
+    key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
+      const auto* held = std::get_if<std::int64_t>(&value.held);
+      if (held == nullptr || *held < range.least || *held > range.most) return describe(value);
+      auto& target = of(options).*field;
+      target = static_cast<std::remove_reference_t<decltype(target)>>(*held);
+      return std::nullopt;
+    };
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      return Value{static_cast<std::int64_t>(of(options).*field)};
+    };
+    finish(key);
+  }
+
+  /// Zero in the options stands for a key that the deck does not give.
+  template <class Field>
+  void optional_integer(std::string name, Field field, IntegerRange range, std::string unit,
+                        std::string meaning) {
+    integer(std::move(name), field, range, std::move(unit), std::move(meaning));
+    Key& key = schema_.keys.back();
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      if (of(options).*field == 0) return std::nullopt;
+      return Value{static_cast<std::int64_t>(of(options).*field)};
+    };
+    key.default_text = "none";
+  }
+
+  template <class Field>
+  void number(std::string name, Field field, NumberRange range, std::string unit, std::string meaning) {
+    Key& key = add(std::move(name), "number " + range.text(), "a ", std::move(meaning));
+    key.unit = std::move(unit);
+    key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
+      const auto number = number_in(value);
+      if (!number || !range.holds(*number)) return describe(value);
+      of(options).*field = *number;
+      return std::nullopt;
+    };
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      return Value{of(options).*field};
+    };
+    finish(key);
+  }
+
+  template <class Field>
+  void bytes(std::string name, Field field, IntegerRange range, std::string meaning) {
+    Key& key =
+        add(std::move(name),
+            fmt::format("byte count from {} to {}, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, "
+                        "GiB, TiB)",
+                        exact_bytes(range.least), exact_bytes(range.most)),
+            "a ", std::move(meaning));
+    key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
+      const auto bytes = bytes_in(value);
+      if (!bytes || *bytes < range.least || *bytes > range.most) return describe(value);
+      of(options).*field = *bytes;
+      return std::nullopt;
+    };
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      return Value{exact_bytes(of(options).*field)};
+    };
+    finish(key);
+  }
+
+  /// Text that `accepts` allows; empty in the options stands for a key that the deck does not give.
+  template <class Field>
+  void text(std::string name, Field field, bool (*accepts)(const std::string&), std::string type,
+            std::string default_text, std::string meaning) {
+    Key& key = add(std::move(name), std::move(type), "a ", std::move(meaning));
+    key.takes_any_text = true;
+    key.read = [of = of_, field, accepts](Options& options, const Value& value) -> Found {
+      const auto* held = std::get_if<std::string>(&value.held);
+      if (held == nullptr || !accepts(*held)) return describe(value);
+      of(options).*field = *held;
+      return std::nullopt;
+    };
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      if ((of(options).*field).empty()) return std::nullopt;
+      return Value{of(options).*field};
+    };
+    key.default_text = std::move(default_text);
+  }
+
+  template <class Field, class Enumeration>
+  void choice(std::string name, Field field, Words<Enumeration> words, std::string meaning) {
+    std::vector<std::string> choices;
+    for (const auto& [word, unused] : words) choices.push_back(word);
+    Key& key = add(std::move(name), alternatives(choices), "", std::move(meaning));
+    key.choices = std::move(choices);
+    key.read = [of = of_, field, words](Options& options, const Value& value) -> Found {
+      const auto* held = std::get_if<std::string>(&value.held);
+      for (const auto& [word, meant] : words) {
+        if (held != nullptr && *held == word) {
+          of(options).*field = meant;
+          return std::nullopt;
+        }
+      }
+      return describe(value);
+    };
+    key.write = [of = of_, field, words](const Options& options) -> std::optional<Value> {
+      for (const auto& [word, meant] : words) {
+        if (of(options).*field == meant) return Value{word};
+      }
+      return std::nullopt;
+    };
+    finish(key);
+  }
+
+  /// A key whose reading and writing are its own; the caller fills in the rest and calls finish().
+  Key& add(std::string name, std::string type, std::string article, std::string meaning) {
+    Key key;
+    key.section = section_;
+    key.name = std::move(name);
+    key.type = std::move(type);
+    key.article = std::move(article);
+    key.meaning = std::move(meaning);
+    schema_.keys.push_back(std::move(key));
+    return schema_.keys.back();
+  }
+
+  /// The default is what the options start with.
+  void finish(Key& key) const {
+    const auto value = key.write(Options{});
+    const auto* number = value ? std::get_if<double>(&value->held) : nullptr;
+    key.default_text = number != nullptr ? shortest(*number) : to_toml(*value);
+  }
+
+ private:
+  using Found = std::optional<std::string>;
+
+  Schema& schema_;
+  std::string section_;
+  Of of_;
+};
+
+}  // namespace mylos

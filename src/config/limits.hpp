@@ -1,0 +1,16 @@
+// The largest counts that a deck may ask for. A batch of the widest samples in bytes, and the samples of the
+// longest run, fit 63 bits.
+#pragma once
+
+#include <cstdint>
+
+namespace mylos {
+
+constexpr std::int64_t largest_count = 2147483647;         // steps, samples per batch
+constexpr std::int64_t largest_epochs = 1'000'000;         // times the samples of any data set
+constexpr std::int64_t largest_width = 1 << 20;            // of a hidden layer
+constexpr std::int64_t largest_features = 1 << 28;         // of a sample
+constexpr std::int64_t most_layers = 1000;                 // hidden
+constexpr std::int64_t largest_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
+
+}  // namespace mylos

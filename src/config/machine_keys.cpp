@@ -1,0 +1,58 @@
+// [communication], [checkpoint] and [kernels]: what may change with the machine and never changes the
+// mathematics.
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+void add_communication_keys(Schema& schema) {
+  Keys keys(
+      schema, "communication", "How ranks exchange gradients.",
+      [](auto& options) -> auto& { return options.communication; });
+  keys.choice("backend", &CommunicationOptions::backend,
+              Words<CommunicationBackend>{{"auto", CommunicationBackend::automatic},
+                                          {"mpi", CommunicationBackend::mpi},
+                                          {"nccl", CommunicationBackend::nccl}},
+              "auto: NCCL where it is built and the memory is on a device, else MPI.");
+  keys.bytes("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40},
+             "Gradients are reduced in pieces of about this size while backward goes on.");
+  keys.choice(
+      "reduce_type", &CommunicationOptions::reduce_type,
+      Words<ReduceType>{
+          {"auto", ReduceType::automatic}, {"compute", ReduceType::compute}, {"fp32", ReduceType::fp32}},
+      "The type in which gradients travel. auto: bf16 as bf16, fp16 and fp32 as fp32.");
+  keys.number("timeout", &CommunicationOptions::timeout_s, {0, false, 1e6, true}, "seconds",
+              "A rank that waits longer than this for the others ends the run.");
+}
+
+void add_checkpoint_keys(Schema& schema) {
+  Keys keys(
+      schema, "checkpoint", "When the state is written and how much of it is kept.",
+      [](auto& options) -> auto& { return options.checkpoint; });
+  keys.integer("every", &CheckpointOptions::every, {0, largest_count}, "steps",
+               "How often a checkpoint is written. 0: only at the end.");
+  keys.integer("keep_last", &CheckpointOptions::keep_last, {0, largest_count}, "files",
+               "How many of the newest checkpoints are kept. 0: all.");
+  keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
+               "Checkpoints whose step is a multiple of this are kept for good. 0: none.");
+}
+
+}  // namespace
+
+void add_machine_keys(Schema& schema) {
+  add_communication_keys(schema);
+  add_checkpoint_keys(schema);
+  Keys keys(
+      schema, "kernels", "Which engine computes the products.",
+      [](auto& options) -> auto& { return options.kernels; });
+  keys.choice("gemm", &KernelOptions::gemm,
+              Words<GemmChoice>{{"auto", GemmChoice::automatic},
+                                {"onednn", GemmChoice::onednn},
+                                {"cublaslt", GemmChoice::cublaslt},
+                                {"kokkos", GemmChoice::kokkos}},
+              "auto: the fastest that is built for this device.");
+}
+
+}  // namespace mylos

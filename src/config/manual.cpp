@@ -1,0 +1,83 @@
+#include "mylos/config/manual.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/config/schema.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* introduction = R"(# The deck
+
+A deck describes a run: the data, the network, the numbers and how they move. It is a [TOML](https://toml.io) file.
+
+```toml
+{}```
+
+    mylos train surrogate.toml
+    mylos train surrogate.toml optimizer.lr=3e-4 precision.compute=fp32 run.name=float
+
+- `section.key=value` behind the deck takes the place of what the deck says. The value is read as TOML, else as a plain
+  string, so `precision.compute=fp16` needs no quotes. `precision.rules.head=fp32` adds one rule. `run.steps=100` also
+  takes the place of `run.epochs`, and the other way round.
+- A key that is not below, a value of another type or out of its range, and keys that contradict each other end the
+  command with exit code 2 before anything is computed or written. The message names file, line and what would be right.
+- Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
+- The run's folder and every checkpoint hold the resolved deck: every key with the value that was used.
+- A step is one batch. Steps count skipped ones (overflow), updates do not.
+)";
+
+std::string row(const Key& key) {
+  const std::string type = key.unit.empty() ? key.type : key.type + " (" + key.unit + ')';
+  const bool is_value = key.default_text != "none";
+  return fmt::format("| `{}` | {} | {} | {} |\n", key.name, type,
+                     is_value ? '`' + key.default_text + '`' : key.default_text, key.meaning);
+}
+
+}  // namespace
+
+std::string example_deck() {
+  return R"([run]
+name = "surrogate"
+epochs = 20
+
+[data]
+train = "data/flow_train.h5"
+test = "data/flow_test.h5"
+validation = 0.1
+batch = 512
+normalize = "standard"
+
+[model]
+hidden = [256, 256]
+activation = "gelu"
+loss = "mse"
+
+[precision]
+compute = "bf16"
+rules = { head = "fp32" }
+
+[optimizer]
+lr = 1e-3
+clip_norm = 1.0
+
+[schedule]
+type = "cosine"
+warmup = 100
+)";
+}
+
+std::string deck_manual() {
+  std::string manual = fmt::format(introduction, example_deck());
+  for (const Section& section : schema().sections) {
+    manual += fmt::format("\n## [{}]\n\n{}\n\n", section.name, section.meaning);
+    manual += "| key | type | default | meaning |\n|---|---|---|---|\n";
+    for (const Key& key : schema().keys) {
+      if (key.section == section.name) manual += row(key);
+    }
+  }
+  manual += "\nThis page is written by `mylos manual` from the schema in `src/config`.\n";
+  return manual;
+}
+
+}  // namespace mylos

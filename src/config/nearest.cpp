@@ -1,0 +1,47 @@
+#include "nearest.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mylos {
+namespace {
+
+/// Longer words are nobody's slip of the finger, and the distance costs the product of the lengths.
+constexpr std::size_t longest_word = 64;
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  const std::size_t columns = to.size() + 1;
+  std::vector<std::size_t> before_last(columns);
+  std::vector<std::size_t> last(columns);
+  std::vector<std::size_t> current(columns);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    current[0] = i;
+    for (std::size_t j = 1; j < columns; ++j) {
+      const std::size_t replaced = last[j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
+      current[j] = std::min({last[j] + 1, current[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
+      if (swapped) current[j] = std::min(current[j], before_last[j - 2] + 1);
+    }
+    before_last.swap(last);
+    last.swap(current);
+  }
+  return last.back();
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
+                                   std::size_t farthest) {
+  if (word.size() > longest_word) return std::nullopt;
+  std::optional<std::string> best;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance > farthest || (best && distance == farthest)) continue;
+    best = candidate;
+    farthest = distance;
+  }
+  return best;
+}
+
+}  // namespace mylos

@@ -1,0 +1,77 @@
+// [optimizer] and [schedule].
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr NumberRange fraction{0, true, 1, false};
+
+std::optional<std::string> read_betas(Options& options, const Value& value) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  if (list->size() != 2) return fmt::format("a list of {}", list->size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto number = number_in((*list)[i]);
+    if (!number || !fraction.holds(*number))
+      return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
+    (i == 0 ? options.optimizer.beta1 : options.optimizer.beta2) = *number;
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> write_betas(const Options& options) {
+  return Value{Value::List{{options.optimizer.beta1}, {options.optimizer.beta2}}};
+}
+
+void add_schedule_keys(Schema& schema) {
+  Keys keys(
+      schema, "schedule", "The learning rate over the run, counted in updates: skipped steps do not move it.",
+      [](auto& options) -> auto& { return options.schedule; });
+  keys.choice("type", &ScheduleOptions::type,
+              Words<ScheduleType>{{"constant", ScheduleType::constant},
+                                  {"step", ScheduleType::step},
+                                  {"linear", ScheduleType::linear},
+                                  {"cosine", ScheduleType::cosine}},
+              "How the learning rate falls after the warm-up.");
+  keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
+               "The learning rate rises linearly from 0 over this many updates.");
+  keys.integer("steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
+               "Updates, warm-up included, until `final_lr` is reached. 0: the run's length.");
+  keys.number("final_lr", &ScheduleOptions::final_lr, {0, true, 1000, true}, "",
+              "Where linear and cosine end.");
+  keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, largest_count}, "updates",
+                        "step: updates from one reduction to the next.");
+  keys.number("factor", &ScheduleOptions::factor, {0, false, 1, true}, "",
+              "step: each reduction multiplies the learning rate by this.");
+}
+
+}  // namespace
+
+void add_optimizer_keys(Schema& schema) {
+  Keys keys(
+      schema, "optimizer", "How the master weights move.",
+      [](auto& options) -> auto& { return options.optimizer; });
+  keys.choice(
+      "type", &OptimizerOptions::type,
+      Words<OptimizerType>{
+          {"adamw", OptimizerType::adamw}, {"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}},
+      "AdamW (decoupled decay), Adam, or gradient descent with momentum.");
+  keys.number("lr", &OptimizerOptions::lr, {0, false, 1000, true}, "", "Learning rate, the schedule's peak.");
+  Key& betas = keys.add("betas", "list of 2 numbers " + fraction.text(), "a ",
+                        "Decay rates of Adam's and AdamW's moments.");
+  betas.read = read_betas;
+  betas.write = write_betas;
+  keys.finish(betas);
+  keys.number("epsilon", &OptimizerOptions::epsilon, {1e-30, true, 1, true}, "",
+              "Added to the root of the second moment (Adam, AdamW).");
+  keys.number("weight_decay", &OptimizerOptions::weight_decay, {0, true, 1000, true}, "",
+              "On weight matrices only; biases and norms do not decay.");
+  keys.number("momentum", &OptimizerOptions::momentum, fraction, "", "Of sgd.");
+  keys.number("clip_norm", &OptimizerOptions::clip_norm, {0, true, 1e30, true}, "",
+              "Largest norm of the whole unscaled gradient; a longer one is shortened to it. 0: off.");
+  add_schedule_keys(schema);
+}
+
+}  // namespace mylos

@@ -1,0 +1,148 @@
+// [precision] and [precision.scaler].
+#include <algorithm>
+
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+const Words<DType>& type_words() {
+  static const Words<DType> words{{"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
+  return words;
+}
+
+/// One rule. A pattern given again moves to the end, where it wins.
+std::optional<std::string> read_rule(Options& options, const NamedValue& entry) {
+  const auto* held = std::get_if<std::string>(&entry.value.held);
+  const auto word = std::find_if(type_words().begin(), type_words().end(), [&](const auto& candidate) {
+    return held != nullptr && candidate.first == *held;
+  });
+  const std::string where = " for '" + printable(entry.name) + '\'';
+  if (!is_name(entry.name)) return "an entry" + where;
+  if (word == type_words().end()) {
+    const bool nested = std::holds_alternative<Value::Table>(entry.value.held);
+    return describe(entry.value) + where + (nested ? " (a pattern with dots needs quotes)" : "");
+  }
+  auto& rules = options.precision.rules;
+  std::erase_if(rules, [&](const PrecisionRule& rule) { return rule.pattern == entry.name; });
+  rules.push_back({entry.name, word->second});
+  return std::nullopt;
+}
+
+void fill_rules(Key& key) {
+  key.has_entries = true;
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* table = std::get_if<Value::Table>(&value.held);
+    if (table == nullptr) return describe(value);
+    for (const NamedValue& entry : *table) {
+      if (auto found = read_rule(options, entry)) return found;
+    }
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    Value::Table table;
+    for (const PrecisionRule& rule : options.precision.rules) {
+      table.push_back({rule.pattern, {std::string(name_of(rule.type))}});
+    }
+    return Value{std::move(table)};
+  };
+  key.clear = [](Options& options) { options.precision.rules.clear(); };
+}
+
+/// Sets of scaler parameters by name; each starts from the defaults.
+struct Preset {
+  std::string name;
+  double initial_scale;
+  double growth_factor;
+  std::int64_t growth_interval;
+};
+
+void fill_preset(Key& key) {
+  const std::vector<Preset> presets{
+      {"standard", 65536, 2, 2000}, {"conservative", 32768, 1.5, 5000}, {"aggressive", 131072, 2.5, 1000}};
+  for (const Preset& preset : presets) key.choices.push_back(preset.name);
+  key.type = alternatives(key.choices);
+  key.default_text = "\"standard\"";
+  key.read = [presets](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* held = std::get_if<std::string>(&value.held);
+    for (const Preset& preset : presets) {
+      if (held == nullptr || *held != preset.name) continue;
+      ScalerOptions& scaler = options.precision.scaler;
+      scaler.initial_scale = preset.initial_scale;
+      scaler.growth_factor = preset.growth_factor;
+      scaler.growth_interval = preset.growth_interval;
+      return std::nullopt;
+    }
+    return describe(value);
+  };
+  // The resolved deck gives the parameters themselves.
+  key.write = [](const Options&) -> std::optional<Value> { return std::nullopt; };
+}
+
+void add_scaler_keys(Schema& schema) {
+  Keys keys(
+      schema, "precision.scaler", "The loss scaler, which keeps small gradients from vanishing in 16 bits.",
+      [](auto& options) -> auto& { return options.precision.scaler; });
+  constexpr NumberRange scale{1e-30, true, 1e30, true};
+  keys.choice(
+      "mode", &ScalerOptions::mode,
+      Words<ScalerMode>{{"auto", ScalerMode::automatic},
+                        {"dynamic", ScalerMode::dynamic},
+                        {"static", ScalerMode::fixed},
+                        {"off", ScalerMode::off}},
+      "A scale that follows the overflows, one that stays, or none. auto: dynamic for fp16, off otherwise. "
+      "In every mode a step with non-finite gradients is skipped by all ranks.");
+  fill_preset(
+      keys.add("preset", "", "",
+               "Sets `initial_scale`, `growth_factor` and `growth_interval`; keys given beside it win. "
+               "conservative: 32768, 1.5, 5000; aggressive: 131072, 2.5, 1000."));
+  keys.number("initial_scale", &ScalerOptions::initial_scale, scale, "", "The loss scale of the first step.");
+  keys.number("growth_factor", &ScalerOptions::growth_factor, {1, false, 65536, true}, "",
+              "The scale is multiplied by this after `growth_interval` good steps.");
+  keys.number("backoff_factor", &ScalerOptions::backoff_factor, {0, false, 1, false}, "",
+              "The scale is multiplied by this when gradients overflow.");
+  keys.integer("growth_interval", &ScalerOptions::growth_interval, {1, largest_count}, "steps",
+               "Good steps in a row before the scale grows.");
+  keys.integer("hysteresis", &ScalerOptions::hysteresis, {1, largest_count}, "overflows",
+               "Backs off at this overflow since the last refill, and at each later one. 1: at once.");
+  keys.choice(
+      "hysteresis_refill", &ScalerOptions::hysteresis_refill,
+      Words<HysteresisRefill>{{"growth", HysteresisRefill::growth},
+                              {"good_step", HysteresisRefill::good_step}},
+      "When the overflows that are tolerated are counted anew: when the scale grows, or at each good step.");
+  keys.number("min_scale", &ScalerOptions::min_scale, scale, "", "The scale never falls below this.");
+  keys.number("max_scale", &ScalerOptions::max_scale, scale, "", "The scale never grows above this.");
+  keys.integer(
+      "max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, largest_count}, "steps",
+      "The run ends as diverged after this many skips in a row: with a dynamic scale counted from the "
+      "first skip at `min_scale`, else from the first.");
+}
+
+}  // namespace
+
+void add_precision_keys(Schema& schema) {
+  Keys keys(
+      schema, "precision", "Which numbers are kept in which type. Master weights are always fp32.",
+      [](auto& options) -> auto& { return options.precision; });
+  keys.choice("compute", &PrecisionOptions::compute, type_words(),
+              "The type of compute weights, activations and their gradients.");
+  keys.choice(
+      "gradient", &PrecisionOptions::gradient,
+      Words<GradientType>{{"auto", GradientType::automatic},
+                          {"compute", GradientType::compute},
+                          {"fp32", GradientType::fp32}},
+      "The type of the gradient buffer. auto: the compute type for one micro-batch per step, fp32 for more.");
+  Key& rules = keys.add(
+      "rules",
+      "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),
+      "a ",
+      "Exceptions from `compute`. A name beats a pattern, a pattern beats a kind, and among "
+      "patterns the later one wins: `rules = { head = \"fp32\", \"norm.*\" = \"fp32\" }`.");
+  fill_rules(rules);
+  keys.finish(rules);
+  add_scaler_keys(schema);
+}
+
+}  // namespace mylos

@@ -1,0 +1,65 @@
+// [run] and [data].
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+
+void add_run_keys(Schema& schema) {
+  Keys keys(
+      schema, "run", "The run's name, length and reports.",
+      [](auto& options) -> auto& { return options.run; });
+  keys.text("name", &RunOptions::name, is_name,
+            "name (1 to 100 bytes; no '/', no control characters, not '.' or '..')", "\"run\"",
+            "What this run is called.");
+  keys.text("folder", &RunOptions::folder, is_path, "path (1 to 4096 bytes, no control characters)",
+            "\"runs/<name>\"", "Where the run writes: resolved deck, history, checkpoints.");
+  keys.integer("seed", &RunOptions::seed, {0, largest_seed}, "",
+               "Key of all random numbers: initial weights, order of the samples, dropout.");
+  keys.optional_integer("epochs", &RunOptions::epochs, {1, largest_epochs}, "passes over the training data",
+                        "Length of the run. Exactly one of `epochs` and `steps` is given.");
+  keys.optional_integer("steps", &RunOptions::steps, {1, largest_count}, "steps",
+                        "Length of the run, counting skipped steps too.");
+  keys.integer("threads", &RunOptions::threads, {0, 65536}, "threads per rank",
+               "0: the cores that this rank may use, divided by the ranks that share them.");
+  keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
+               "How often the validation and test data are evaluated. 0: after each epoch.");
+  keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
+               "How often a progress line is printed.");
+}
+
+void add_data_keys(Schema& schema) {
+  Keys keys(
+      schema, "data", "Where samples come from and how a batch is made of them.",
+      [](auto& options) -> auto& { return options.data; });
+  const std::string file = "path (1 to 4096 bytes, no control characters)";
+  keys.text("train", &DataOptions::train, is_path, file, "none",
+            "HDF5 file with the training samples, as `mylos prepare` writes it. Relative to the working "
+            "directory.");
+  keys.text("test", &DataOptions::test, is_path, file, "none", "HDF5 file with the test samples.");
+  keys.number("validation", &DataOptions::validation, {0, true, 1, false}, "",
+              "Fraction of the training samples, taken from their end, that is held out for validation.");
+  keys.integer("batch", &DataOptions::batch, {1, largest_count}, "samples",
+               "Samples per step, over all ranks together.");
+  keys.integer(
+      "micro_batch", &DataOptions::micro_batch, {0, largest_count}, "samples",
+      "Most samples that a rank holds at once; a larger share is taken in pieces whose gradients are "
+      "added. 0: its whole share.");
+  keys.choice(
+      "normalize", &DataOptions::normalize,
+      Words<Normalize>{
+          {"none", Normalize::none}, {"standard", Normalize::standard}, {"minmax", Normalize::minmax}},
+      "Inputs (and the targets of a regression) to mean 0 and deviation 1, or to the range from 0 to 1, by "
+      "the statistics of the training data.");
+  keys.choice(
+      "shuffle", &DataOptions::shuffle,
+      Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
+      "Order of an epoch: all samples shuffled, or blocks of neighbours (for data larger than memory).");
+  keys.choice(
+      "last_batch", &DataOptions::last_batch,
+      Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
+      "What becomes of the samples left at the end of an epoch when they fill no batch: dropped, or joined "
+      "with the first of the next epoch.");
+}
+
+}  // namespace mylos

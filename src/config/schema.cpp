@@ -1,0 +1,170 @@
+#include "mylos/config/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nearest.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+std::vector<LaterFeature> later_features() {
+  const std::string transformers = "transformers";
+  return {{"memory", "", "the memory planner"},
+          {"run.reproducible", "", "the same weights on any number of ranks"},
+          {"run.walltime", "", "time limits"},
+          {"data.window", "", "token data"},
+          {"model.layers", "", "networks given layer by layer"},
+          {"model.heads", "", transformers},
+          {"model.width", "", transformers},
+          {"model.context", "", transformers},
+          {"model.vocabulary", "", transformers},
+          {"model.positions", "", transformers},
+          {"model.tied", "", transformers},
+          {"model.type", "gpt", transformers},
+          {"model.type", "cnn", "convolution"},
+          {"model.type", "chain", "networks given layer by layer"},
+          {"optimizer.shard", "", "sharded optimizer state"},
+          {"checkpoint.every_minutes", "", "checkpoints by the clock"},
+          {"checkpoint.background", "", "checkpoints written in the background"},
+          {"checkpoint.on_error", "", "runs that survive a full disk"}};
+}
+
+Schema build() {
+  Schema result;
+  add_run_keys(result);
+  add_data_keys(result);
+  add_model_keys(result);
+  add_precision_keys(result);
+  add_optimizer_keys(result);
+  add_machine_keys(result);
+  result.later = later_features();
+  return result;
+}
+
+std::string last_part(std::string_view path) {
+  return std::string(path.substr(path.rfind('.') + 1));
+}
+
+bool is_at_or_below(std::string_view path, std::string_view top) {
+  return path == top || (path.size() > top.size() && path.starts_with(top) && path[top.size()] == '.');
+}
+
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string result;
+  for (const std::string& word : words) result += (result.empty() ? "" : ", ") + word;
+  return result;
+}
+
+std::vector<std::string> keys_of(const std::string& section) {
+  std::vector<std::string> names;
+  for (const Key& key : schema().keys) {
+    if (key.section == section) names.push_back(key.name);
+  }
+  for (const Section& other : schema().sections) {
+    if (other.name.starts_with(section + '.')) names.push_back(other.name.substr(section.size() + 1));
+  }
+  return names;
+}
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const Section& section : schema().sections) names.push_back(section.name);
+  return names;
+}
+
+/// The key that was probably meant: one with nearly this path, else the one with this name in another
+/// section.
+std::optional<std::string> nearest_key(std::string_view path) {
+  const std::string name = last_part(path);
+  std::vector<std::string> paths;
+  for (const Key& key : schema().keys) paths.push_back(key.path());
+  if (auto near = nearest(path, paths, 1 + name.size() / 4)) return near;
+  const auto same_name = std::find_if(paths.begin(), paths.end(),
+                                      [&](const std::string& other) { return last_part(other) == name; });
+  if (same_name == paths.end()) return std::nullopt;
+  return *same_name;
+}
+
+std::optional<std::string> later_feature(std::string_view path) {
+  for (const LaterFeature& later : schema().later) {
+    if (later.word.empty() && is_at_or_below(path, later.path)) {
+      return fmt::format("it belongs to a feature that this version does not have yet ({})", later.feature);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string list_sections() {
+  return "the sections are " + comma_separated(section_names());
+}
+
+}  // namespace
+
+const Schema& schema() {
+  static const Schema the_schema = build();
+  return the_schema;
+}
+
+const Key* Schema::find_key(std::string_view path) const {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path() == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+const Section* Schema::find_section(std::string_view name) const {
+  const auto found = std::find_if(sections.begin(), sections.end(),
+                                  [&](const Section& section) { return section.name == name; });
+  return found == sections.end() ? nullptr : &*found;
+}
+
+std::string explain_unknown_key(std::string_view path) {
+  const std::string shown = printable(path);
+  if (schema().find_section(path) != nullptr) {
+    return fmt::format("'{}' is a section, not a key; its keys are {}", shown,
+                       comma_separated(keys_of(std::string(path))));
+  }
+  if (const auto later = later_feature(path)) return fmt::format("unknown key '{}': {}", shown, *later);
+  if (const auto near = nearest_key(path)) {
+    return fmt::format("unknown key '{}'; did you mean '{}'?", shown, *near);
+  }
+  const auto dot = path.rfind('.');
+  const auto* section = dot == std::string_view::npos ? nullptr : schema().find_section(path.substr(0, dot));
+  if (section == nullptr) return fmt::format("unknown key '{}'; {}", shown, list_sections());
+  return fmt::format("unknown key '{}'; the keys of [{}] are {}", shown, section->name,
+                     comma_separated(keys_of(section->name)));
+}
+
+std::string explain_unknown_section(std::string_view name) {
+  const std::string shown = printable(name);
+  if (const auto later = later_feature(name)) return fmt::format("unknown section [{}]: {}", shown, *later);
+  if (const auto near = nearest(name, section_names(), 1 + name.size() / 4)) {
+    return fmt::format("unknown section [{}]; did you mean [{}]?", shown, *near);
+  }
+  for (const Section& section : schema().sections) {
+    if (last_part(section.name) == last_part(name)) {
+      return fmt::format("unknown section [{}]; did you mean [{}]?", shown, section.name);
+    }
+  }
+  return fmt::format("unknown section [{}]; {}", shown, list_sections());
+}
+
+std::string explain_refused_value(const Key& key, const Value& value, const std::string& found) {
+  std::string message = fmt::format("'{}' must be {}{}, not {}", key.path(), key.article, key.type, found);
+  const auto* word = std::get_if<std::string>(&value.held);
+  if (word == nullptr) return message;
+  for (const LaterFeature& later : schema().later) {
+    if (later.path == key.path() && later.word == *word) {
+      return fmt::format("{}: that belongs to a feature that this version does not have yet ({})", message,
+                         later.feature);
+    }
+  }
+  if (const auto near = nearest(*word, key.choices, 1 + word->size() / 4)) {
+    return fmt::format("{}; did you mean \"{}\"?", message, *near);
+  }
+  return message;
+}
+
+}  // namespace mylos

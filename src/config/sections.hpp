@@ -1,0 +1,15 @@
+// The sections of the deck: each function adds one room's keys to the schema.
+#pragma once
+
+#include "mylos/config/schema.hpp"
+
+namespace mylos {
+
+void add_run_keys(Schema& schema);
+void add_data_keys(Schema& schema);
+void add_model_keys(Schema& schema);
+void add_precision_keys(Schema& schema);
+void add_optimizer_keys(Schema& schema);
+void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels
+
+}  // namespace mylos

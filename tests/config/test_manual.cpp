@@ -1,0 +1,79 @@
+// The manual and the decks that come with Mylos agree with the schema.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/deck_builders.hpp"
+#include "mylos/config/manual.hpp"
+#include "mylos/config/schema.hpp"
+
+namespace mylos::testing {
+namespace {
+
+const std::filesystem::path source = MYLOS_SOURCE_DIR;
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Manual, IsWhatTheSchemaSays) {
+  EXPECT_TRUE(text_of(source / "docs/deck.md") == deck_manual())
+      << "docs/deck.md is not what the schema says. Write it anew: build/host/bin/mylos manual > "
+         "docs/deck.md";
+}
+
+TEST(Manual, NamesEveryKeyOnce) {
+  const std::string manual = deck_manual();
+  for (const Section& section : schema().sections) {
+    const auto start = manual.find("\n## [" + section.name + "]\n");
+    ASSERT_NE(start, std::string::npos) << section.name;
+    const std::string table = manual.substr(start, manual.find("\n## [", start + 1) - start);
+    for (const Key& key : schema().keys) {
+      const bool is_there = table.find("\n| `" + key.name + "` |") != std::string::npos;
+      EXPECT_TRUE(is_there || key.section != section.name) << key.path();
+    }
+  }
+}
+
+TEST(Manual, StartsWithADeckThatReads) {
+  const Deck deck = read_deck(example_deck(), "example", {});
+  EXPECT_EQ(deck.options.model.hidden, (std::vector<std::int64_t>{256, 256}));
+}
+
+TEST(Manual, GivesDefaultsThatAreTheDefaults) {
+  for (const Key& key : schema().keys) {
+    if (key.default_text == "none" || key.name == "folder") continue;
+    const std::string override_text = key.path() + '=' + key.default_text;
+    EXPECT_EQ(read_with("", {override_text}).options, read_with("").options) << override_text;
+  }
+}
+
+TEST(Inputs, AllRead) {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source / "inputs")) {
+    EXPECT_NO_THROW((void)read_deck(file.path().string())) << file.path();
+    ++count;
+  }
+  EXPECT_GE(count, 4);
+}
+
+TEST(Inputs, FashionDecksDifferInTheirTypeOnly) {
+  const Options bf16 = read_deck((source / "inputs/fashion_mlp.toml").string());
+  EXPECT_EQ(bf16.model.hidden, (std::vector<std::int64_t>{1024, 1024}));
+  EXPECT_EQ(bf16.precision.compute, DType::bf16);
+  for (const auto& [file, type] : {std::pair{"fp16", DType::fp16}, std::pair{"fp32", DType::fp32}}) {
+    Options other = read_deck((source / "inputs/fashion_mlp_").string() + file + ".toml");
+    EXPECT_EQ(other.precision.compute, type);
+    other.precision.compute = bf16.precision.compute;
+    other.run.name = bf16.run.name;
+    other.run.folder = bf16.run.folder;
+    EXPECT_EQ(other, bf16) << file;
+  }
+}
+
+}  // namespace
+}  // namespace mylos::testing

@@ -1,0 +1,139 @@
+// The resolved deck reads back to the options that it was written from, whatever they are.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "config/deck_builders.hpp"
+#include "mylos/config/schema.hpp"
+
+namespace mylos::testing {
+namespace {
+
+/// Draws options that fulfil the checks between keys, and otherwise anything within the ranges.
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+
+  Options options() {
+    Options o;
+    o.run = {name(),           text(),        engine_() >> 1U, 0, 0, static_cast<int>(integer(0, 65536)),
+             integer(0, 1000), integer(1, 99)};
+    (integer(0, 1) == 0 ? o.run.epochs : o.run.steps) = integer(1, 1'000'000);
+    o.data = {text(),
+              integer(0, 1) == 0 ? "" : text(),
+              fraction(),
+              integer(1, 2147483647),
+              integer(0, 2147483647),
+              one_of<Normalize>(3),
+              one_of<Shuffle>(2),
+              one_of<LastBatch>(2)};
+    o.model = {ModelType::mlp,      widths(),           one_of<Activation>(5),
+               one_of<NormType>(2), fraction(),         one_of<LossType>(2),
+               integer(0, 1 << 28), integer(0, 1 << 28)};
+    o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
+    o.optimizer = {one_of<OptimizerType>(3),
+                   positive(1e-20, 1000),
+                   fraction(),
+                   fraction(),
+                   positive(1e-30, 1),
+                   fraction(),
+                   fraction(),
+                   fraction()};
+    o.schedule = {one_of<ScheduleType>(4), 0, integer(1, 1000), fraction(), integer(1, 1000),
+                  positive(1e-9, 1)};
+    o.schedule.warmup = integer(0, o.schedule.steps);
+    o.communication = {one_of<CommunicationBackend>(3), integer(1, std::int64_t{1} << 40),
+                       one_of<ReduceType>(3), positive(1e-9, 1e6)};
+    o.checkpoint = {integer(0, 9999), integer(0, 9), integer(0, 9999)};
+    o.kernels.gemm = one_of<GemmChoice>(4);
+    return o;
+  }
+
+ private:
+  std::int64_t integer(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
+  double fraction() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
+  double positive(double least, double most) {
+    return std::exp(std::uniform_real_distribution<double>(std::log(least), std::log(most) - 1e-9)(engine_));
+  }
+  template <class Enumeration>
+  Enumeration one_of(int count) {
+    return static_cast<Enumeration>(integer(0, count - 1));
+  }
+  std::string from(const std::vector<std::string>& pieces) {
+    std::string result;
+    for (std::int64_t n = integer(1, 12); n > 0; --n) {
+      result += pieces[static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(pieces.size()) - 1))];
+    }
+    return result;
+  }
+  std::string name() { return from({"a", "Z", "7", "_", "ü", "\"", "\\", "'", " ", "#", "=", "🌾", "]"}); }
+  std::string text() { return from({"a", "/", "..", "ü", "\"", "\\", "'", " ", "\\n", "#", "=", "漢"}); }
+  std::vector<std::int64_t> widths() {
+    std::vector<std::int64_t> result(static_cast<std::size_t>(integer(0, 5)));
+    for (auto& width : result) width = integer(1, 1 << 20);
+    return result;
+  }
+  std::vector<PrecisionRule> rules() {
+    std::vector<PrecisionRule> result;
+    for (std::int64_t n = integer(0, 4); n > 0; --n) {
+      result.push_back({std::to_string(n) + from({"norm", ".", "*", "\"", "head"}), one_of<DType>(3)});
+    }
+    return result;
+  }
+  ScalerOptions scaler() {
+    ScalerOptions s{one_of<ScalerMode>(4),
+                    0,
+                    1 + positive(1e-6, 100),
+                    positive(1e-6, 1),
+                    integer(1, 9999),
+                    integer(1, 9),
+                    one_of<HysteresisRefill>(2),
+                    positive(1e-30, 1),
+                    positive(1e10, 1e30),
+                    integer(1, 99)};
+    s.initial_scale = positive(s.min_scale, s.max_scale);
+    return s;
+  }
+
+  std::mt19937_64 engine_;
+};
+
+TEST(ResolvedDeck, ReadsBackToTheSameOptions) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const Options options = Draw(seed).options();
+    const std::string text = resolve(options);
+    const Deck deck = read_deck(text, "resolved.toml", {});
+    ASSERT_EQ(deck.options, options) << text;
+    ASSERT_EQ(deck.resolved, text);
+  }
+}
+
+TEST(ResolvedDeck, SaysWhatDefaultsOverridesAndPresetsCameTo) {
+  const std::string resolved =
+      read_with("", {"precision.scaler.preset=conservative", "communication.bucket=3 MB"}).resolved;
+  for (const std::string line : {"folder = \"runs/run\"", "steps = 100", "batch = 256", "lr = 0.001",
+                                 "initial_scale = 32768.0", "bucket = \"3000000 B\"", "rules = {}"}) {
+    EXPECT_NE(resolved.find('\n' + line + '\n'), std::string::npos) << line << "\nis not in\n" << resolved;
+  }
+  for (const std::string key : {"epochs", "preset", "step_size", "test"}) {
+    EXPECT_EQ(resolved.find('\n' + key + " ="), std::string::npos) << key;
+  }
+}
+
+TEST(ResolvedDeck, WritesEveryKeyThatItReads) {
+  // A key whose writing were forgotten would be lost from checkpoints.
+  const Options options = Draw(1).options();
+  for (const Key& key : schema().keys) {
+    const auto value = key.write(options);
+    if (!value) continue;
+    Options changed;
+    ASSERT_EQ(key.read(changed, *value), std::nullopt) << key.path();
+    EXPECT_EQ(to_toml(*key.write(changed)), to_toml(*value)) << key.path();
+  }
+}
+
+}  // namespace
+}  // namespace mylos::testing
