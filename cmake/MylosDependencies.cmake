@@ -40,6 +40,7 @@ if(Mylos_ENABLE_CUDA STREQUAL "ON")
 endif()
 execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
                 OUTPUT_VARIABLE mylos_kokkos_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(Kokkos_LAUNCH_COMPILER OFF)  # ours, below
 find_package(Kokkos 5.0 QUIET PATHS "${mylos_kokkos_prefix}")
 if(NOT Kokkos_FOUND)
   message(FATAL_ERROR "Kokkos 5 was not found, neither as a package nor at ${mylos_kokkos_prefix}.\n"
@@ -88,8 +89,12 @@ if(Mylos_ENABLE_PERF)
   find_package(benchmark REQUIRED)
 endif()
 
-# Found compilations are not repeated. With CUDA the launcher's place belongs to Kokkos' own, which picks nvcc.
+# Compilations are found again by ccache. In a build for NVIDIA devices, cmake/device-compiler picks nvcc or the C++ compiler.
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM AND NOT Mylos_HAVE_CUDA AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+if(Mylos_HAVE_CUDA)
+  set(mylos_launcher "${PROJECT_SOURCE_DIR}/cmake/device-compiler ${CUDAToolkit_NVCC_EXECUTABLE} ${CMAKE_CXX_COMPILER}")
+  set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${mylos_launcher}")
+  set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${mylos_launcher}")
+elseif(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()

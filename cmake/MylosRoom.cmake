@@ -1,22 +1,12 @@
 # The shapes that every room's CMakeLists.txt takes: a library, its tests, its tests on several ranks, a benchmark.
 
-# mylos_add_room(NAME [WITHOUT_KOKKOS] SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
+# mylos_add_room(NAME SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
 # A room links only rooms below it, so an include that points up does not build.
-# WITHOUT_KOKKOS: no source of the room includes Kokkos, so a build for devices leaves it to the plain C++ compiler.
 function(mylos_add_room name)
-  cmake_parse_arguments(room "WITHOUT_KOKKOS" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(room "" "" "SOURCES;LINK" ${ARGN})
   add_library(mylos_${name} STATIC ${room_SOURCES})
   target_include_directories(mylos_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
-  foreach(dependency IN LISTS room_LINK)
-    if(room_WITHOUT_KOKKOS AND dependency MATCHES "^mylos_")
-      set_property(TARGET mylos_${name} APPEND PROPERTY INTERFACE_LINK_LIBRARIES "$<LINK_ONLY:${dependency}>")
-    else()
-      target_link_libraries(mylos_${name} PUBLIC ${dependency})
-    endif()
-  endforeach()
-  if(room_WITHOUT_KOKKOS)
-    target_link_libraries(mylos_${name} PUBLIC fmt::fmt)
-  endif()
+  target_link_libraries(mylos_${name} PUBLIC ${room_LINK})
   mylos_warnings(mylos_${name})
 endfunction()
 
