@@ -1,0 +1,140 @@
+#include "mylos/data/dataset.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/builders.hpp"
+#include "mylos/data/dataset_writer.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+std::string refusal(const std::string& path) {
+  const std::string message = error_of([&] { const Dataset dataset(path); });
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
+
+/// A file made by h5py with these lines, `f` being the file.
+std::string python_file(const TemporaryFolder& folder, const std::string& lines) {
+  const std::string path = folder / "data.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path + "', 'w')\n" + lines);
+  return path;
+}
+
+TEST(Dataset, AFileFromPythonWithoutOurExtrasIsADataset) {
+  const TemporaryFolder folder;
+  const Dataset dataset(python_file(folder,
+                                    "f['inputs'] = n.arange(12, dtype='f4').reshape(6, 2)\n"
+                                    "f['labels'] = n.arange(6) % 3\nf.attrs['classes'] = 3\n"));
+  EXPECT_EQ(dataset.task(), Task::classification);
+  EXPECT_EQ(dataset.samples(), 6);
+  EXPECT_EQ(dataset.features(), 2);
+  EXPECT_EQ(dataset.outputs(), 3);
+  std::vector<std::int32_t> labels(3);
+  dataset.read_labels(2, 3, labels.data());
+  EXPECT_EQ(labels, (std::vector<std::int32_t>{2, 0, 1}));
+  EXPECT_EQ(dataset.input_statistics().mean, (std::vector<double>{5, 6}));
+}
+
+TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(refusal(folder / "none.h5"), "cannot be opened: No such file or directory");
+  write_file(folder / "deck.toml", "[run]\nname = \"fashion\"\n");
+  EXPECT_EQ(refusal(folder / "deck.toml"), "is not an HDF5 file");
+  EXPECT_EQ(refusal(python_file(folder, "f['x'] = 1\n")), "dataset /inputs is missing");
+  EXPECT_EQ(refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
+            "has neither /labels [samples] nor /targets [samples, outputs]");
+  EXPECT_EQ(refusal(python_file(folder,
+                                "f['inputs'] = n.zeros((3, 2), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
+                                "f['targets'] = n.zeros((3, 1), 'f4')\n")),
+            "has both /labels and /targets, expected one of them");
+  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-checkpoint'\n")),
+            "is a mylos-checkpoint file, expected mylos-dataset");
+  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-dataset'\nf.attrs['version'] = 2\n")),
+            "mylos-dataset version 2, expected at most 1");
+}
+
+TEST(Dataset, PartsThatDoNotFitAreRefused) {
+  const TemporaryFolder folder;
+  const auto labelled = [&](const std::string& inputs, const std::string& labels,
+                            const std::string& more = "") {
+    return refusal(
+        python_file(folder, "f['inputs'] = " + inputs + "\nf['labels'] = " + labels + "\n" + more));
+  };
+  EXPECT_EQ(labelled("n.zeros((3, 2, 2), 'f4')", "n.zeros(3, 'i4')"),
+            "dataset /inputs has 3 dimensions, expected 2 [samples, features]");
+  EXPECT_EQ(labelled("n.zeros((3, 2))", "n.zeros(3, 'i4')"),
+            "dataset /inputs holds float64, expected uint8 or float32");
+  EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros((3, 1), 'i4')", "f.attrs['classes'] = 2\n"),
+            "dataset /labels has 2 dimensions, expected 1 [samples]");
+  EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'f4')", "f.attrs['classes'] = 2\n"),
+            "dataset /labels holds float32, expected int32 or int64 or uint8");
+  EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(4, 'i4')", "f.attrs['classes'] = 2\n"),
+            "dataset /labels has 4 samples, /inputs has 3");
+  EXPECT_EQ(labelled("n.zeros((0, 2), 'f4')", "n.zeros(0, 'i4')", "f.attrs['classes'] = 2\n"),
+            "dataset /inputs is [0, 2], expected at least one sample and one feature");
+  EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')"),
+            "/ has no attribute 'classes', expected an integer");
+  EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')", "f.attrs['classes'] = 0\n"),
+            "attribute 'classes' of / is 0, expected at least 1");
+  EXPECT_EQ(
+      refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\nf['targets'] = n.zeros(3, 'f4')\n")),
+      "dataset /targets has 1 dimension, expected 2 [samples, outputs]");
+}
+
+TEST(Dataset, TestDataMustLookLikeTrainingData) {
+  const TemporaryFolder folder;
+  const Dataset train(write_images(folder / "train.h5", 20, 4, 10));
+  const auto mismatch = [&](const std::string& path) {
+    const Dataset other(path);
+    return error_of([&] { require_same_shape(train, other); });
+  };
+  const std::string end = ", " + train.path();
+  EXPECT_EQ(mismatch(write_images(folder / "a.h5", 20, 5, 10)),
+            (folder / "a.h5") + ": has 5 features per sample" + end + " has 4");
+  EXPECT_EQ(mismatch(write_images(folder / "b.h5", 20, 4, 7)),
+            (folder / "b.h5") + ": has 7 classes" + end + " has 10");
+  EXPECT_EQ(mismatch(write_table(folder / "c.h5", 20, 4, 10)),
+            (folder / "c.h5") + ": holds targets" + end + " holds labels");
+  EXPECT_NO_THROW(require_same_shape(train, Dataset(write_images(folder / "d.h5", 5, 4, 10))));
+}
+
+TEST(Dataset, IdentityIsThatOfTheContentsHoweverTheFileWasMade) {
+  const TemporaryFolder folder;
+  const Dataset plain(write_images(folder / "plain.h5", 30, 4, 3));
+  std::vector<std::uint8_t> inputs(120);
+  std::vector<std::int32_t> labels(30);
+  plain.read_inputs(0, 30, inputs.data());
+  plain.read_labels(0, 30, labels.data());
+  const auto write = [&](const std::string& path) {
+    DatasetWriter writer(path, plain.shape(), "a test");
+    writer.add_labels(labels.data(), 30);
+    writer.add_inputs(inputs.data(), 13);
+    writer.add_inputs(inputs.data() + 13 * 4, 17);
+    writer.finish();
+    return Dataset(path).identity();
+  };
+  const std::string identity = write(folder / "prepared.h5");
+  EXPECT_EQ(identity, plain.identity());
+  EXPECT_EQ(identity.size(), 64u);
+  EXPECT_EQ(Dataset(folder / "prepared.h5").input_statistics().deviation, plain.input_statistics().deviation);
+  labels[29] ^= 1;
+  EXPECT_NE(write(folder / "other.h5"), identity);
+}
+
+TEST(Dataset, ValidationIsTheEndOfTheFile) {
+  const auto splits = split_samples(1000, 0.1);
+  EXPECT_EQ(splits.train.first, 0);
+  EXPECT_EQ(splits.train.count, 900);
+  EXPECT_EQ(splits.validation.first, 900);
+  EXPECT_EQ(splits.validation.count, 100);
+  EXPECT_EQ(split_samples(1000, 0).validation.count, 0);
+  EXPECT_EQ(error_of([] { (void)split_samples(1000, 1.0); }),
+            "data.validation = 1, expected at least 0 and below 1");
+  EXPECT_EQ(error_of([] { (void)split_samples(10, 0.01); }),
+            "data.validation = 0.01 leaves no sample of 10 for validation");
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,0 +1,300 @@
+#include "mylos/data/loader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "data/allocation_count.hpp"
+#include "data/builders.hpp"
+#include "mylos/base/dispatch.hpp"
+#include "mylos/data/evaluation_reader.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+Sampler sampler_for(std::int64_t samples, std::int64_t batch, Shuffle shuffle,
+                    LastBatch last_batch = LastBatch::join) {
+  return Sampler({.samples = samples,
+                  .batch = batch,
+                  .seed = 5,
+                  .shuffle = shuffle,
+                  .last_batch = last_batch,
+                  .block_samples = 16,
+                  .window_blocks = 3});
+}
+
+float input_at(const Batch& batch, std::int64_t element) {
+  return dispatch(batch.type, [&](auto tag) {
+    return to_float(static_cast<const typename decltype(tag)::type*>(batch.inputs)[element]);
+  });
+}
+
+/// The batch holds the samples that the sampler names, rounded as its type does.
+void expect_images(const Batch& batch, const Sampler& sampler, Split split, std::int64_t features,
+                   std::int64_t classes, const Normalizer& normalizer) {
+  for (std::int64_t i = 0; i < batch.samples; ++i) {
+    const std::int64_t position = batch.step * sampler.options().batch + batch.first_sample + i;
+    const std::int64_t index = split.first + sampler.index_at(position);
+    ASSERT_EQ(batch.labels[i], label_of(index, classes));
+    for (std::int64_t j = 0; j < features; ++j) {
+      double expected = pixel(index, j);
+      if (!normalizer.inputs.identity()) {
+        const auto column = static_cast<std::size_t>(j);
+        expected =
+            (expected - double{normalizer.inputs.shift[column]}) * double{normalizer.inputs.scale[column]};
+      }
+      const double unit = batch.type == DType::bf16   ? unit_roundoff<bfloat16>
+                          : batch.type == DType::fp16 ? unit_roundoff<half>
+                                                      : 4 * unit_roundoff<float>;
+      ASSERT_NEAR(input_at(batch, i * features + j), expected, (unit + 1e-6) * std::abs(expected) + 1e-6);
+    }
+  }
+}
+
+TEST(Loader, GivesTheSamplersSamplesInBothShufflesTypesAndEnds) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 150, 9, 10));
+  const Split split{10, 131};  // neither end of the file
+  for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    for (const auto last_batch : {LastBatch::drop, LastBatch::join}) {
+      for (const auto type : {DType::fp32, DType::bf16, DType::fp16}) {
+        const auto sampler = sampler_for(split.count, 20, shuffle, last_batch);
+        const auto normalizer = normalizer_for(Normalize::standard, dataset);
+        Loader loader(dataset, split, sampler, normalizer, {.type = type});
+        for (std::int64_t step = 0; step < 30; ++step) {
+          const Batch& batch = loader.next();
+          ASSERT_EQ(batch.step, step);
+          ASSERT_EQ(batch.samples, 20);
+          expect_images(batch, sampler, split, 9, 10, normalizer);
+        }
+      }
+    }
+  }
+}
+
+TEST(Loader, EveryNumberOfRanksAndMicroBatchesSeesTheSameGlobalBatches) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 150, 3, 10));
+  const Split split{0, 150};
+  for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    const auto sampler = sampler_for(150, 17, shuffle);
+    for (int ranks = 1; ranks <= 5; ++ranks) {
+      for (const std::int64_t micro_batch : {0, 3}) {
+        std::map<std::int64_t, int> seen;  // position -> times
+        for (int rank = 0; rank < ranks; ++rank) {
+          Loader loader(dataset, split, sampler, {},
+                        {.type = DType::fp32, .micro_batch = micro_batch, .rank = rank, .ranks = ranks});
+          const Share share = batch_share(17, rank, ranks);
+          for (std::int64_t i = 0; i < 12 * micro_batch_count(share.count, micro_batch); ++i) {
+            const Batch& batch = loader.next();
+            ASSERT_LE(batch.samples, micro_batch_samples(share.count, micro_batch));
+            expect_images(batch, sampler, split, 3, 10, {});
+            for (std::int64_t j = 0; j < batch.samples; ++j) ++seen[batch.step * 17 + batch.first_sample + j];
+          }
+        }
+        ASSERT_EQ(seen.size(), 12u * 17);
+        ASSERT_EQ(seen.rbegin()->first, 12 * 17 - 1);
+      }
+    }
+  }
+}
+
+TEST(Loader, ASeekGoesOnAsTheRunThrough) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 100, 3, 100));
+  for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    const auto sampler = sampler_for(100, 12, shuffle);
+    Loader loader(dataset, {0, 100}, sampler, {}, {});
+    std::vector<std::vector<std::int32_t>> through;
+    for (int step = 0; step < 40; ++step) {
+      const Batch& batch = loader.next();
+      through.emplace_back(batch.labels, batch.labels + batch.samples);
+    }
+    for (const int step : {0, 7, 8, 9, 33}) {
+      loader.seek(step * 12);
+      Loader restarted(dataset, {0, 100}, sampler, {}, {.first_position = step * 12});
+      for (int i = step; i < std::min(step + 5, 40); ++i) {
+        for (auto* reader : {&loader, &restarted}) {
+          const Batch& batch = reader->next();
+          EXPECT_EQ(batch.step, i);
+          EXPECT_EQ(std::vector<std::int32_t>(batch.labels, batch.labels + batch.samples),
+                    through[static_cast<std::size_t>(i)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Loader, ABatchStaysUntilTheSecondOneAfterIt) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 100, 3, 100));
+  const auto sampler = sampler_for(100, 10, Shuffle::samples);
+  Loader loader(dataset, {0, 100}, sampler, {}, {});
+  const Batch* before = &loader.next();
+  for (int i = 0; i < 50; ++i) {
+    const Batch* now = &loader.next();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    expect_images(*before, sampler, {0, 100}, 3, 100, {});
+    before = now;
+  }
+}
+
+TEST(Loader, RegressionTargetsAreNormalisedAndComeBack) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_table(folder / "a.h5", 128, 3, 2));
+  const auto sampler = sampler_for(128, 10, Shuffle::blocks);
+  const auto normalizer = normalizer_for(Normalize::standard, dataset);
+  Loader loader(dataset, {0, 128}, sampler, normalizer, {});
+  for (int step = 0; step < 20; ++step) {
+    const Batch& batch = loader.next();
+    EXPECT_EQ(batch.labels, nullptr);
+    std::vector<float> targets(batch.targets, batch.targets + 20);
+    EXPECT_LT(std::abs(targets[0]), 3);
+    normalizer.undo_targets(targets);
+    for (std::int64_t i = 0; i < 10; ++i) {
+      const auto index = sampler.index_at(step * 10 + i);
+      EXPECT_NEAR(targets[static_cast<std::size_t>(2 * i)], measured(index, 3), 1e-4);
+      EXPECT_NEAR(targets[static_cast<std::size_t>(2 * i + 1)], measured(index, 4), 1e-4);
+    }
+  }
+}
+
+TEST(Loader, SteadyStateAllocatesNothing) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 1000, 9, 10));
+  for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    const auto sampler = sampler_for(1000, 10, shuffle);
+    const auto normalizer = normalizer_for(Normalize::standard, dataset);
+    Loader loader(dataset, {0, 1000}, sampler, normalizer, {.type = DType::bf16});
+    for (int step = 0; step < 20; ++step) (void)loader.next();
+    const long before = allocations();
+    for (int step = 0; step < 500; ++step) (void)loader.next();
+    EXPECT_EQ(allocations() - before, 0) << (shuffle == Shuffle::blocks ? "blocks" : "samples");
+  }
+}
+
+/// Reads until an error comes; its message without the file's name.
+std::string reading_error(const std::string& path, DType type, Shuffle shuffle,
+                          const Normalizer& normalizer = {}) {
+  const Dataset dataset(path);
+  Loader loader(dataset, {0, dataset.samples()}, sampler_for(dataset.samples(), 10, shuffle), normalizer,
+                {.type = type});
+  const std::string message = error_of([&] {
+    for (int step = 0; step < 100; ++step) (void)loader.next();
+  });
+  EXPECT_TRUE(message.starts_with(path + ": ")) << message;
+  return message.substr(path.size() + 2);
+}
+
+TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  const auto make = [&](const std::string& change) {
+    python("import h5py, numpy as n\nf = h5py.File('" + path +
+           "', 'w')\nx = n.ones((100, 4), 'f4')\ny = n.zeros(100, 'i4')\nt = n.ones((100, 2), 'f4')\n" +
+           change +
+           "\nf['inputs'] = x\nf.attrs['classes'] = 10\n"
+           "if t is None: f['labels'] = y\nelse: f['targets'] = t\n");
+    return path;
+  };
+  for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    EXPECT_EQ(reading_error(make("x[57, 2] = n.nan; t = None"), DType::bf16, shuffle),
+              "/inputs row 57, column 2 (counted from 0) is nan, expected a finite number");
+    EXPECT_EQ(reading_error(make("x[3, 0] = -n.inf"), DType::fp32, shuffle),
+              "/inputs row 3, column 0 (counted from 0) is -inf, expected a finite number");
+    EXPECT_EQ(reading_error(make("t[99, 1] = n.nan"), DType::fp32, shuffle),
+              "/targets row 99, column 1 (counted from 0) is nan, expected a finite number");
+    EXPECT_EQ(reading_error(make("y[42] = 10; t = None"), DType::fp32, shuffle),
+              "/labels row 42 (counted from 0) is 10, expected 0 to 9");
+    EXPECT_EQ(reading_error(make("y[41] = -1; t = None"), DType::fp32, shuffle),
+              "/labels row 41 (counted from 0) is -1, expected 0 to 9");
+    EXPECT_EQ(
+        reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle),
+        "/inputs row 9, column 3 (counted from 0) is 65520, too large for fp16: normalize the data or choose "
+        "another type");
+  }
+}
+
+TEST(Loader, BatchesBeforeTheWrongOneAreGivenAndTheErrorStays) {
+  const TemporaryFolder folder;
+  const std::string path = write_images(folder / "a.h5", 100, 3, 10);
+  python("import h5py\nf = h5py.File('" + path + "', 'r+')\nf['labels'][50] = 99");
+  const Dataset dataset(path);
+  const auto sampler = sampler_for(100, 10, Shuffle::samples);
+  std::int64_t wrong_step = 0;
+  while (true) {
+    std::vector<std::int64_t> indices(10);
+    sampler.indices_at(wrong_step * 10, indices);
+    if (std::find(indices.begin(), indices.end(), 50) != indices.end()) break;
+    ++wrong_step;
+  }
+  Loader loader(dataset, {0, 100}, sampler, {}, {});
+  for (std::int64_t step = 0; step < wrong_step; ++step) EXPECT_EQ(loader.next().step, step);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(error_of([&] { (void)loader.next(); }),
+              path + ": /labels row 50 (counted from 0) is 99, expected 0 to 9");
+  }
+  loader.seek(0);
+  if (wrong_step > 0) {
+    EXPECT_EQ(loader.next().step, 0);
+  }
+}
+
+TEST(Loader, MoreSamplesThanMemoryAreRefusedWithTheWayOut) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 1000, 100, 10));
+  LoaderOptions options;
+  options.ranks_on_node = 1 << 30;  // leaves each rank some bytes
+  const std::string message = error_of([&] {
+    const Loader loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::samples), {}, options);
+  });
+  EXPECT_TRUE(message.starts_with(dataset.path() +
+                                  ": its 1000 training samples take 101.6 KiB in memory, more than "
+                                  "half of the "))
+      << message;
+  EXPECT_TRUE(message.ends_with("that each rank has; data.shuffle = \"blocks\" reads them in pieces"))
+      << message;
+  EXPECT_NO_THROW(
+      (void)Loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::blocks), {}, options).next());
+}
+
+TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 100, 3, 10));
+  EXPECT_EQ(error_of([&] {
+              Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
+            }),
+            "data.batch = 3 is less than the 4 ranks, expected a sample for each");
+}
+
+TEST(EvaluationReader, RanksCoverTheSplitOnceInOrder) {
+  const TemporaryFolder folder;
+  const Dataset dataset(write_images(folder / "a.h5", 50, 2, 50));
+  const Split split{7, 23};
+  for (const int ranks : {1, 2, 3, 5, 30}) {
+    for (int pass = 0; pass < 2; ++pass) {
+      std::vector<std::int32_t> labels;
+      for (int rank = 0; rank < ranks; ++rank) {
+        EvaluationReader reader(dataset, split, {}, {.most_samples = 4, .rank = rank, .ranks = ranks});
+        for (int i = 0; i < pass && reader.next(); ++i) {
+        }
+        reader.rewind();
+        while (const Batch* batch = reader.next()) {
+          EXPECT_LE(batch->samples, 4);
+          EXPECT_EQ(batch->first_sample, static_cast<std::int64_t>(labels.size()));
+          EXPECT_EQ(input_at(*batch, 1), pixel(split.first + batch->first_sample, 1));
+          labels.insert(labels.end(), batch->labels, batch->labels + batch->samples);
+        }
+      }
+      ASSERT_EQ(labels.size(), 23u);
+      for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(labels[i], static_cast<std::int32_t>(7 + i));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mylos
