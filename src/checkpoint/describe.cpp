@@ -1,0 +1,99 @@
+#include "mylos/checkpoint/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "mylos/base/units.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "stored_bytes.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace {
+
+std::string shape_of(const hdf5::Dataset& dataset) {
+  return fmt::format("[{}]", fmt::join(dataset.dims(), ", "));
+}
+
+std::int64_t bytes_of(const hdf5::Dataset& dataset) {
+  return dataset.size() * element_bytes(dataset.type());
+}
+
+std::string scalar_text(const hdf5::Dataset& dataset) {
+  if (dataset.type() == hdf5::ElementType::text) return dataset.read_text();
+  if (dataset.type() == hdf5::ElementType::float32 || dataset.type() == hdf5::ElementType::float64) {
+    double value = 0;
+    dataset.read(0, 1, &value);
+    return fmt::format("{:.9g}", value);
+  }
+  if (dataset.type() == hdf5::ElementType::uint64) {
+    std::uint64_t value = 0;
+    dataset.read(0, 1, &value);
+    return fmt::format("{}", value);
+  }
+  std::int64_t value = 0;
+  dataset.read(0, 1, &value);
+  return fmt::format("{}", value);
+}
+
+void collect(const hdf5::File& file, const std::string& group, std::vector<hdf5::Dataset>& datasets) {
+  for (const hdf5::Child& child : file.children(group)) {
+    const std::string path = group + "/" + child.name;
+    if (child.kind == hdf5::ObjectKind::group) collect(file, path, datasets);
+    if (child.kind == hdf5::ObjectKind::dataset) datasets.push_back(file.dataset(path));
+  }
+}
+
+/// One line per dataset of a top-level group: the value of a scalar, shape and bytes of an array.
+std::string group_text(const hdf5::File& file, const std::string& group) {
+  std::vector<hdf5::Dataset> datasets;
+  collect(file, group, datasets);
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  std::string lines;
+  for (const hdf5::Dataset& dataset : datasets) {
+    const std::string name = dataset.path().substr(group.size() + 1);
+    if (dataset.dims().empty()) {
+      lines += fmt::format("  {:<32} {}\n", name, scalar_text(dataset));
+      continue;
+    }
+    elements += dataset.size();
+    bytes += bytes_of(dataset);
+    lines += fmt::format("  {:<32} {:<8} {:<18} {:>10}\n", name, hdf5::name_of(dataset.type()),
+                         shape_of(dataset), format_bytes(bytes_of(dataset)));
+  }
+  const std::string sum =
+      elements == 0 ? "" : fmt::format(": {} elements, {}", elements, format_bytes(bytes));
+  return fmt::format("{}{}\n{}", group.substr(1), sum, lines);
+}
+
+std::string indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += line.empty() ? "\n" : "  " + line + "\n";
+  return result;
+}
+
+}  // namespace
+
+bool looks_like_checkpoint(const std::string& path) {
+  return begins_with_format(path);
+}
+
+std::string describe_checkpoint(RankGroup& ranks, const std::string& path) {
+  const CheckpointReader reader(ranks, path);
+  const CheckpointHeader& header = reader.header();
+  const hdf5::File file = hdf5::File::open(path);
+  std::string text = fmt::format("{}: {} {}, digest verified\n", path, checkpoint_format, checkpoint_version);
+  text += fmt::format("  step {}, created {} by Mylos {} on {} rank{}, {}\n", header.step, header.created,
+                      header.code_version, header.world_size, header.world_size == 1 ? "" : "s",
+                      format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path))));
+  for (const hdf5::Child& child : file.children("/")) {
+    if (child.kind == hdf5::ObjectKind::group) text += group_text(file, "/" + child.name);
+  }
+  return text + "deck\n" + indented(header.deck);
+}
+
+}  // namespace mylos

@@ -1,0 +1,179 @@
+#include "mylos/checkpoint/folder.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view prefix = "step-";
+constexpr std::string_view suffix = ".h5";
+constexpr std::size_t least_digits = 10;
+
+fs::path checkpoint_folder(const std::string& folder) {
+  return fs::path(folder) / "checkpoints";
+}
+
+/// The step that a file's name states, if it is a checkpoint's.
+std::optional<std::int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return {};
+  const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  const bool only_digits =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.size() < least_digits || digits.size() > 18 || !only_digits) return {};
+  return std::stoll(std::string(digits));
+}
+
+void remove_half_written(const std::string& folder) {
+  std::error_code failure;
+  std::vector<fs::path> half_written;
+  for (const auto& entry : fs::directory_iterator(checkpoint_folder(folder), failure)) {
+    const std::string name = entry.path().filename().string();
+    const std::string final_name = name.substr(0, name.rfind('.'));
+    if (name == temporary_path(final_name) && step_of(final_name)) half_written.push_back(entry.path());
+  }
+  for (const fs::path& path : half_written) fs::remove(path, failure);
+}
+
+RestartChoice choose(const std::string& folder, const std::string& restart) {
+  RestartChoice choice;
+  if (restart != "auto" && restart != "latest") {
+    verify_user_block(restart);
+    choice.path = restart;
+    choice.messages.push_back(fmt::format("restart from {}", restart));
+    return choice;
+  }
+  std::vector<CheckpointFile> files = list_checkpoints(folder);
+  for (; !files.empty(); files.pop_back()) {
+    const std::string& path = files.back().path;
+    try {
+      verify_user_block(path);
+      choice.path = path;
+      choice.messages.push_back(fmt::format("restart from {}", path));
+      return choice;
+    } catch (const Error& error) {
+      choice.messages.push_back(fmt::format("skipped {}", error.what()));
+    }
+  }
+  if (restart == "latest") {
+    fail_input("--restart latest: {} has no valid checkpoint{}{}", checkpoint_folder(folder).string(),
+               choice.messages.empty() ? "" : ": ", fmt::join(choice.messages, "; "));
+  }
+  choice.messages.push_back(
+      fmt::format("no valid checkpoint in {}: the run starts afresh", checkpoint_folder(folder).string()));
+  return choice;
+}
+
+/// A name in `folder` that no file has yet.
+fs::path free_name(const fs::path& folder, const fs::path& name) {
+  fs::path candidate = folder / name;
+  for (int i = 1; fs::exists(candidate); ++i) candidate = folder / fmt::format("{}.{}", name.string(), i);
+  return candidate;
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& folder, std::int64_t step) {
+  return (checkpoint_folder(folder) / fmt::format("{}{:010d}{}", prefix, step, suffix)).string();
+}
+
+std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
+  std::vector<CheckpointFile> files;
+  std::error_code failure;
+  for (const auto& entry : fs::directory_iterator(checkpoint_folder(folder), failure)) {
+    const auto step = step_of(entry.path().filename().string());
+    if (step && entry.is_regular_file(failure)) files.push_back({*step, entry.path().string()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return files;
+}
+
+RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder, const std::string& restart) {
+  RestartChoice choice;
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) choice = choose(folder, restart);
+  });
+  const std::string path = broadcast_text(ranks, choice.path.value_or(""));
+  choice.path = path.empty() ? std::nullopt : std::optional(path);
+  std::string messages = broadcast_text(ranks, fmt::format("{}\n", fmt::join(choice.messages, "\n")));
+  choice.messages.clear();
+  for (std::size_t end = 0; (end = messages.find('\n')) != std::string::npos; messages.erase(0, end + 1)) {
+    choice.messages.push_back(messages.substr(0, end));
+  }
+  return choice;
+}
+
+void require_unused_folder(RankGroup& ranks, const std::string& folder) {
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    const auto files = list_checkpoints(folder);
+    if (files.empty()) return;
+    fail_input(
+        "{} has checkpoints of an earlier run (the newest: {}): go on from there with --restart latest, or "
+        "give "
+        "another run.folder",
+        folder, fs::path(files.back().path).filename().string());
+  });
+}
+
+std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& folder, std::int64_t step) {
+  std::vector<std::string> moved;
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    remove_half_written(folder);
+    const fs::path aside = checkpoint_folder(folder) / "superseded";
+    for (const CheckpointFile& file : list_checkpoints(folder)) {
+      if (file.step <= step) continue;
+      const fs::path name = fs::path(file.path).filename();
+      std::error_code failure;
+      fs::create_directories(aside, failure);
+      if (!failure) fs::rename(file.path, free_name(aside, name), failure);
+      if (failure) fail_run("{}: cannot be moved to {}: {}", file.path, aside.string(), failure.message());
+      moved.push_back(name.string());
+    }
+    if (fs::exists(checkpoint_folder(folder))) name_latest(folder);
+  });
+  return moved;
+}
+
+void verify_checkpoint(const std::string& path) {
+  verify_user_block(path);
+}
+
+void name_latest(const std::string& folder) {
+  const fs::path latest = checkpoint_folder(folder) / "latest";
+  const auto files = list_checkpoints(folder);
+  if (files.empty()) {
+    std::error_code failure;
+    fs::remove(latest, failure);
+    return;
+  }
+  PendingFile pending(latest.string());
+  std::ofstream text(pending.temporary());
+  text << fs::path(files.back().path).filename().string() << '\n';
+  text.close();
+  if (!text) fail_run("{}: cannot be written", pending.temporary());
+  pending.publish();
+}
+
+void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& options) {
+  remove_half_written(folder);
+  const auto files = list_checkpoints(folder);
+  if (options.keep_last == 0) return;
+  const auto kept = std::min(files.size(), static_cast<std::size_t>(options.keep_last));
+  for (std::size_t i = 0; i + kept < files.size(); ++i) {
+    if (options.keep_every > 0 && files[i].step % options.keep_every == 0) continue;
+    std::error_code failure;
+    fs::remove(files[i].path, failure);
+    if (failure) fail_run("{}: cannot be deleted: {}", files[i].path, failure.message());
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,137 @@
+#include "mylos/checkpoint/reader.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "stored_bytes.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace {
+
+hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
+  std::optional<hdf5::File> file;
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) verify_user_block(path);
+  });
+  run_on_all(ranks, [&] { file = hdf5::File::open(path); });
+  return *file;
+}
+
+CheckpointHeader read_header(const hdf5::File& file) {
+  if (file.text_attribute("/", "format") != checkpoint_format)
+    fail_input("{}: is not a Mylos checkpoint", file.path());
+  if (const auto version = file.integer_attribute("/", "version"); version != checkpoint_version) {
+    fail_input("{}: has format version {}, this program reads {}", file.path(), version, checkpoint_version);
+  }
+  CheckpointHeader header;
+  header.step = file.integer_attribute("/", "step");
+  header.code_version = file.text_attribute("/", "code_version");
+  header.created = file.text_attribute("/", "created");
+  header.world_size = file.integer_attribute("/", "world_size");
+  header.deck = file.dataset("/deck").read_text();
+  return header;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& dims) {
+  return dims.empty() ? "a scalar" : fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+/// Who it is that needs an array, in messages.
+const char* owner_of(const std::string& path) {
+  return path.starts_with("/model/") ? "the deck's model" : "this run";
+}
+
+/// Paths of all datasets in the group and below it, sorted.
+void collect_datasets(const hdf5::File& file, const std::string& group, std::vector<std::string>& paths) {
+  for (const hdf5::Child& child : file.children(group)) {
+    const std::string path = group + "/" + child.name;
+    if (child.kind == hdf5::ObjectKind::group) {
+      collect_datasets(file, path, paths);
+    } else {
+      paths.push_back(path);
+    }
+  }
+}
+
+void require_array(const hdf5::File& file, const StateArray& array) {
+  const char* owner = owner_of(array.path);
+  if (!file.exists(array.path)) {
+    fail_input("checkpoint {} has no {}, which {} needs as {}", file.path(), array.path, owner,
+               shape_text(array.dims));
+  }
+  const hdf5::Dataset dataset = file.dataset(array.path);
+  if (dataset.dims() != array.dims) {
+    fail_input("checkpoint {}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()),
+               owner, shape_text(array.dims));
+  }
+  if (dataset.type() != array.type) {
+    fail_input("checkpoint {}: {} holds {}, {} needs {}", file.path(), array.path,
+               hdf5::name_of(dataset.type()), owner, hdf5::name_of(array.type));
+  }
+}
+
+/// In each top-level group that the state names, the file may have nothing that the state has not.
+void require_nothing_more(const hdf5::File& file, const CheckpointState& state) {
+  std::set<std::string> known;
+  std::set<std::string> groups;
+  const auto add = [&](const std::string& path) {
+    known.insert(path);
+    const auto end = path.find('/', 1);
+    if (end != std::string::npos) groups.insert(path.substr(0, end));
+  };
+  for (const StateArray& array : state.arrays) add(array.path);
+  for (const StateText& text : state.texts) add(text.path);
+  for (const std::string& group : groups) {
+    std::vector<std::string> paths;
+    collect_datasets(file, group, paths);
+    for (const std::string& path : paths) {
+      if (known.count(path) > 0) continue;
+      fail_input("checkpoint {} has {}, which {} has not", file.path(), path, owner_of(path));
+    }
+  }
+}
+
+}  // namespace
+
+CheckpointReader::CheckpointReader(RankGroup& ranks, const std::string& path)
+    : ranks_(ranks), path_(path), file_(open_checked(ranks, path)) {
+  run_on_all(ranks, [&] { header_ = read_header(file_); });
+}
+
+bool CheckpointReader::exists(const std::string& array_or_group) const {
+  return file_.exists(array_or_group);
+}
+
+std::vector<std::int64_t> CheckpointReader::dims(const std::string& array) const {
+  return file_.dataset(array).dims();
+}
+
+std::string CheckpointReader::text(const std::string& path) const {
+  const std::string text = file_.dataset(path).read_text();
+  require_crc(file_, path, crc_of_text(text));
+  return text;
+}
+
+void CheckpointReader::require_match(const CheckpointState& state) const {
+  for (const StateArray& array : state.arrays) require_array(file_, array);
+  for (const StateText& text : state.texts) {
+    if (!file_.exists(text.path)) fail_input("checkpoint {} has no {}", path_, text.path);
+  }
+  require_nothing_more(file_, state);
+}
+
+void CheckpointReader::read(CheckpointState& state) const {
+  run_on_all(ranks_, [&] {
+    require_match(state);
+    for (const StateArray& array : state.arrays) {
+      require_crc(file_, array.path, read_elements(file_.dataset(array.path), array));
+    }
+    for (StateText& entry : state.texts) entry.text = text(entry.path);
+  });
+}
+
+}  // namespace mylos

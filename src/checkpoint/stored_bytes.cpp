@@ -1,0 +1,136 @@
+#include "stored_bytes.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/io/digest.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
+
+template <class Function>
+decltype(auto) with_type(hdf5::ElementType type, Function&& function) {
+  switch (type) {
+    case hdf5::ElementType::uint8:
+      return function(TypeTag<std::uint8_t>{});
+    case hdf5::ElementType::int32:
+      return function(TypeTag<std::int32_t>{});
+    case hdf5::ElementType::int64:
+      return function(TypeTag<std::int64_t>{});
+    case hdf5::ElementType::uint64:
+      return function(TypeTag<std::uint64_t>{});
+    case hdf5::ElementType::float32:
+      return function(TypeTag<float>{});
+    case hdf5::ElementType::float64:
+      return function(TypeTag<double>{});
+    case hdf5::ElementType::text:
+    case hdf5::ElementType::other:
+      break;
+  }
+  fail_run("a checkpoint holds no arrays of {}", hdf5::name_of(type));
+}
+
+std::int64_t elements_per_piece(hdf5::ElementType type) {
+  return piece_bytes / element_bytes(type);
+}
+
+using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using DeviceBytes = Kokkos::View<std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+enum class Direction { out_of_state, into_state };
+
+/// Calls use(first, count, host memory of those elements) for the range: once where the host reaches the
+/// state's memory, else piece by piece through a buffer.
+void through_host(const StateArray& array, std::int64_t first, std::int64_t count, Direction direction,
+                  const std::function<void(std::int64_t, std::int64_t, std::byte*)>& use) {
+  const std::int64_t size = element_bytes(array.type);
+  auto* start = static_cast<std::byte*>(array.data);
+  if (memory_is_host || !array.on_device) {
+    if (count > 0) use(first, count, start + first * size);
+    return;
+  }
+  const std::int64_t piece = elements_per_piece(array.type);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, count) * size));
+  for (std::int64_t done = 0; done < count; done += piece) {
+    const std::int64_t length = std::min(piece, count - done);
+    const auto bytes = static_cast<std::size_t>(length * size);
+    const HostBytes host(buffer.data(), bytes);
+    const DeviceBytes device(start + (first + done) * size, bytes);
+    if (direction == Direction::out_of_state) Kokkos::deep_copy(host, device);
+    use(first + done, length, buffer.data());
+    if (direction == Direction::into_state) Kokkos::deep_copy(device, host);
+  }
+}
+
+}  // namespace
+
+std::int64_t StateArray::size() const {
+  std::int64_t elements = 1;
+  for (const auto extent : dims) elements *= extent;
+  return elements;
+}
+
+std::int64_t element_bytes(hdf5::ElementType type) {
+  return with_type(type,
+                   [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
+}
+
+std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
+                             std::int64_t count) {
+  std::uint32_t crc = 0;
+  through_host(array, first, count, Direction::out_of_state,
+               [&](std::int64_t from, std::int64_t length, std::byte* host) {
+                 with_type(array.type, [&](auto tag) {
+                   dataset.write(from, length, reinterpret_cast<const typename decltype(tag)::type*>(host));
+                 });
+                 crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
+               });
+  return crc;
+}
+
+std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array) {
+  std::uint32_t crc = 0;
+  through_host(array, 0, array.size(), Direction::into_state,
+               [&](std::int64_t from, std::int64_t length, std::byte* host) {
+                 with_type(array.type, [&](auto tag) {
+                   dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
+                 });
+                 crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
+               });
+  return crc;
+}
+
+std::uint32_t crc_of(const hdf5::Dataset& dataset) {
+  if (dataset.type() == hdf5::ElementType::text) return crc_of_text(dataset.read_text());
+  std::uint32_t crc = 0;
+  with_type(dataset.type(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::int64_t piece = elements_per_piece(dataset.type());
+    std::vector<T> buffer(static_cast<std::size_t>(std::min(piece, dataset.size())));
+    for (std::int64_t first = 0; first < dataset.size(); first += piece) {
+      const std::int64_t count = std::min(piece, dataset.size() - first);
+      dataset.read(first, count, buffer.data());
+      crc = crc32_of(buffer.data(), static_cast<std::size_t>(count) * sizeof(T), crc);
+    }
+  });
+  return crc;
+}
+
+std::uint32_t crc_of_text(std::string_view text) {
+  return text.empty() ? crc32_of("", 1) : crc32_of(text.data(), text.size());
+}
+
+void require_crc(const hdf5::File& file, const std::string& path, std::uint32_t crc) {
+  const auto stored = static_cast<std::uint32_t>(file.integer_attribute(path, crc_attribute));
+  if (stored != crc) {
+    fail_input("{}: {} is damaged: its CRC-32 is {:08x}, {:08x} was written", file.path(), path, crc, stored);
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,31 @@
+// Between the state's memory and the datasets of a file: pieces through the host, and the CRC-32 of what
+// passes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "mylos/checkpoint/state.hpp"
+
+namespace mylos {
+
+inline constexpr const char* crc_attribute = "crc32";
+
+/// Bytes of one element.
+[[nodiscard]] std::int64_t element_bytes(hdf5::ElementType type);
+
+/// Writes elements [first, first + count) of the array; returns the CRC-32 of their bytes.
+std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
+                             std::int64_t count);
+/// Reads all elements into the array; returns their CRC-32.
+std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array);
+
+/// The CRC-32 of what the dataset holds, read piece by piece.
+[[nodiscard]] std::uint32_t crc_of(const hdf5::Dataset& dataset);
+/// The CRC-32 of a text as it is stored: at least one byte.
+[[nodiscard]] std::uint32_t crc_of_text(std::string_view text);
+
+/// Throws Error (bad_input) unless the dataset's own CRC-32 is `crc`.
+void require_crc(const hdf5::File& file, const std::string& path, std::uint32_t crc);
+
+}  // namespace mylos

@@ -1,0 +1,85 @@
+#include "user_block.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "mylos/base/error.hpp"
+#include "mylos/io/digest.hpp"
+
+namespace mylos {
+namespace {
+
+/// A pure function of what it describes: a checker makes it anew and compares all of it.
+std::string make_block(const std::string& digest, std::int64_t file_bytes) {
+  std::string block = fmt::format(
+      "{} {}\nbytes {}\nsha256 {} (of bytes {} to the end)\nThe rest is HDF5: h5dump and h5py read this file "
+      "as it is.\n",
+      checkpoint_format, checkpoint_version, file_bytes, digest, user_block_bytes);
+  block.resize(static_cast<std::size_t>(user_block_bytes) - 1, ' ');
+  return block + '\n';
+}
+
+std::string read_block(const std::string& path) {
+  std::string block(static_cast<std::size_t>(user_block_bytes), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(block.data(), user_block_bytes);
+  block.resize(static_cast<std::size_t>(file.gcount()));
+  return block;
+}
+
+std::int64_t size_of_file(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  const auto bytes = std::filesystem::file_size(path, failure);
+  if (failure) fail_input("{}: cannot be read: {}", path, failure.message());
+  return static_cast<std::int64_t>(bytes);
+}
+
+/// The number after the line start `name` in the block, or -1.
+std::int64_t number_after(std::string_view block, std::string_view name) {
+  const auto start = block.find(name);
+  if (start == std::string_view::npos) return -1;
+  std::int64_t value = 0;
+  std::size_t digits = 0;
+  for (const char c : block.substr(start + name.size())) {
+    if (c < '0' || c > '9' || ++digits > 18) break;
+    value = value * 10 + (c - '0');
+  }
+  return digits == 0 ? -1 : value;
+}
+
+}  // namespace
+
+void write_user_block(const std::string& path) {
+  const std::string block = make_block(sha256_of_file(path, user_block_bytes), size_of_file(path));
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.write(block.data(), user_block_bytes);
+  file.flush();
+  if (!file) fail_run("{}: its digest cannot be written", path);
+}
+
+void verify_user_block(const std::string& path) {
+  const std::int64_t bytes = size_of_file(path);
+  if (bytes == 0) fail_input("{}: is empty", path);
+  const std::string block = read_block(path);
+  if (!block.starts_with(checkpoint_format)) fail_input("{}: is not a Mylos checkpoint", path);
+  const std::int64_t version = number_after(block, fmt::format("{} ", checkpoint_format));
+  if (version > checkpoint_version) {
+    fail_input("{}: has format version {}, this program reads up to {}", path, version, checkpoint_version);
+  }
+  const std::int64_t written = number_after(block, "\nbytes ");
+  if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
+    fail_input("{}: is truncated: {} bytes of {}", path, bytes, written);
+  }
+  if (block != make_block(sha256_of_file(path, user_block_bytes), bytes)) {
+    fail_input("{}: is damaged: its contents do not have the digest that was written with them", path);
+  }
+}
+
+bool begins_with_format(const std::string& path) {
+  std::error_code failure;
+  return std::filesystem::is_regular_file(path, failure) && read_block(path).starts_with(checkpoint_format);
+}
+
+}  // namespace mylos

@@ -1,0 +1,25 @@
+// The first 512 bytes of a checkpoint: a text that says what the file is, how long it is, and the digest of
+// the rest.
+//
+// It is checked before HDF5 sees the file: HDF5 1.10 does not survive every damaged file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mylos {
+
+inline constexpr std::int64_t user_block_bytes = 512;
+inline constexpr const char* checkpoint_format = "mylos-checkpoint";
+inline constexpr std::int64_t checkpoint_version = 1;
+
+/// Computes the digest of what follows the block and writes the block.
+void write_user_block(const std::string& path);
+
+/// Throws Error (bad_input) with the cause unless block, length and digest are right.
+void verify_user_block(const std::string& path);
+
+/// True if the file begins with the format's name.
+[[nodiscard]] bool begins_with_format(const std::string& path);
+
+}  // namespace mylos

@@ -1,0 +1,183 @@
+#include "mylos/checkpoint/writer.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/slices.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/digest.hpp"
+#include "stored_bytes.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+/// Every path once, and no text that would not be read back as it is.
+void require_writable(const CheckpointState& state) {
+  for (const StateText& text : state.texts) {
+    if (text.text.ends_with('\0')) fail_run("{}: a text that ends in zeros cannot be stored", text.path);
+  }
+}
+
+/// More than the file will take, so that creating its structure cannot meet a full disk either.
+std::int64_t generous_bytes(const CheckpointState& state) {
+  std::int64_t bytes = 256 << 10;
+  for (const StateArray& array : state.arrays) bytes += array.size() * element_bytes(array.type) + 2048;
+  for (const StateText& text : state.texts) bytes += static_cast<std::int64_t>(text.text.size()) + 2048;
+  return bytes;
+}
+
+/// The file while it is written: its datasets, open on all ranks.
+struct OpenFile {
+  hdf5::File file;
+  std::vector<hdf5::Dataset> arrays;
+  std::vector<hdf5::Dataset> texts;
+};
+
+/// All structure is made, and every attribute has its place, before the disk space is reserved.
+OpenFile create_structure(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                          const CheckpointState& state) {
+  hdf5::CreateOptions options;
+  options.user_block = user_block_bytes;
+  if (ranks.size() > 1) options.communicator = ranks.mpi();
+  OpenFile open{hdf5::File::create(path, options), {}, {}};
+  open.file.write_attribute("/", "format", checkpoint_format);
+  open.file.write_attribute("/", "version", checkpoint_version);
+  open.file.write_attribute("/", "step", header.step);
+  open.file.write_attribute("/", "created", header.created);
+  open.file.write_attribute("/", "code_version", header.code_version);
+  open.file.write_attribute("/", "world_size", header.world_size);
+  for (const StateArray& array : state.arrays) {
+    open.arrays.push_back(open.file.create_dataset(array.path, array.type, array.dims));
+    open.file.write_attribute(array.path, crc_attribute, std::int64_t{0});
+  }
+  for (const StateText& text : state.texts) {
+    const auto bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(text.text.size()));
+    open.texts.push_back(open.file.create_text(text.path, bytes));
+    open.file.write_attribute(text.path, crc_attribute, static_cast<std::int64_t>(crc_of_text(text.text)));
+  }
+  open.file.flush();
+  return open;
+}
+
+SliceRange share(const StateArray& array, const RankGroup& ranks, int rank) {
+  return slice_of(static_cast<std::size_t>(array.size()), ranks.size(), rank);
+}
+
+/// This rank's share of every array; returns the CRC-32 of each share.
+std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& state, const RankGroup& ranks) {
+  std::vector<std::uint32_t> crcs;
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    const SliceRange range = share(state.arrays[i], ranks, ranks.rank());
+    crcs.push_back(write_elements(open.arrays[i], state.arrays[i], static_cast<std::int64_t>(range.begin),
+                                  static_cast<std::int64_t>(range.size())));
+  }
+  if (ranks.rank() == 0) {
+    for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
+  }
+  return crcs;
+}
+
+/// Joins the shares' CRCs in file order and stores them with their arrays.
+void write_crcs(OpenFile& open, const CheckpointState& state, RankGroup& ranks,
+                const std::vector<std::uint32_t>& own) {
+  std::vector<std::uint32_t> all(own.size() * static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(own.data(), all.data(), own.size() * sizeof(std::uint32_t));
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    const StateArray& array = state.arrays[i];
+    std::uint32_t crc = 0;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const auto bytes =
+          static_cast<std::int64_t>(share(array, ranks, rank).size()) * element_bytes(array.type);
+      if (bytes > 0) crc = crc32_joined(crc, all[static_cast<std::size_t>(rank) * own.size() + i], bytes);
+    }
+    open.file.write_attribute(array.path, crc_attribute, static_cast<std::int64_t>(crc));
+  }
+}
+
+/// What lies on the disk is what was in memory: each rank reads some of the datasets again.
+void verify_share(const std::string& path, const CheckpointState& state, const RankGroup& ranks) {
+  const hdf5::File file = hdf5::File::open(path);
+  const auto step = static_cast<std::size_t>(ranks.size());
+  for (std::size_t i = static_cast<std::size_t>(ranks.rank()); i < state.arrays.size(); i += step) {
+    require_crc(file, state.arrays[i].path, crc_of(file.dataset(state.arrays[i].path)));
+  }
+  for (std::size_t i = static_cast<std::size_t>(ranks.rank()); i < state.texts.size(); i += step) {
+    require_crc(file, state.texts[i].path, crc_of(file.dataset(state.texts[i].path)));
+  }
+}
+
+}  // namespace
+
+std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& given,
+                             const CheckpointState& given_state, const CheckpointOptions& options) {
+  const Region region("checkpoint");
+  CheckpointHeader header = given;
+  header.created = broadcast_text(ranks, utc_now());
+  header.world_size = ranks.size();
+  CheckpointState state = given_state;
+  state.add_text("/deck", header.deck);
+
+  const std::string path = checkpoint_path(folder, header.step);
+  const std::string temporary = temporary_path(path);
+  const auto on_rank_0 = [&ranks](const std::function<void()>& function) {
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) function();
+    });
+  };
+
+  std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
+  on_rank_0([&] {
+    require_writable(state);
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    pending.emplace(path);
+    if (!std::ofstream(temporary)) fail_run("{}: cannot be created", temporary);
+    reserve_space(temporary, generous_bytes(state));
+  });
+  {
+    OpenFile open = create_structure(ranks, temporary, header, state);
+    // A write that the disk refuses on one rank can hang the others: no rank writes before the space is
+    // certain. A flush extends the file to all that was allocated in it (HDF5 itself cannot tell that size
+    // over MPI).
+    ranks.barrier();
+    on_rank_0(
+        [&] { reserve_space(temporary, static_cast<std::int64_t>(std::filesystem::file_size(temporary))); });
+    std::vector<std::uint32_t> crcs;
+    run_on_all(ranks, [&] { crcs = write_share(open, state, ranks); });
+    write_crcs(open, state, ranks, crcs);
+    open.file.flush();
+    open.arrays.clear();
+    open.texts.clear();
+    open.file.close();
+  }
+  on_rank_0([&] {
+    write_user_block(temporary);
+    sync_file(temporary);
+  });
+  run_on_all(ranks, [&] { verify_share(temporary, state, ranks); });
+  on_rank_0([&] {
+    pending->publish();
+    name_latest(folder);
+    delete_old_checkpoints(folder, options);
+  });
+  return path;
+}
+
+}  // namespace mylos

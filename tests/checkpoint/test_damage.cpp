@@ -1,0 +1,115 @@
+// Files that are not what was written are refused before HDF5 sees them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos {
+namespace {
+
+using test::SampleState;
+using testing::HasSubstr;
+
+class Damage : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int step : {100, 200}) {
+      SampleState state = SampleState::filled(step);
+      newest = write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
+    }
+    ranks.barrier();
+    std::ifstream file(newest, std::ios::binary);
+    contents.assign(std::istreambuf_iterator<char>(file), {});
+    ranks.barrier();
+  }
+  void replace_newest(const std::string& bytes) {
+    ranks.barrier();
+    if (ranks.rank() == 0) std::ofstream(newest, std::ios::binary) << bytes;
+    ranks.barrier();
+  }
+  /// Restarts with the newest file replaced; returns why it was skipped.
+  std::string why_skipped(const std::string& bytes) {
+    replace_newest(bytes);
+    const RestartChoice choice = find_checkpoint(ranks, folder.path(), "latest");
+    EXPECT_EQ(choice.path, checkpoint_path(folder.path(), 100));
+    EXPECT_EQ(choice.messages.size(), 2u);
+    EXPECT_THAT(choice.messages.back(), HasSubstr("restart from"));
+    try {
+      const CheckpointReader reader(ranks, newest);
+      ADD_FAILURE() << "a damaged file was opened";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+    }
+    return choice.messages.front();
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+  std::string newest;
+  std::string contents;
+};
+
+TEST_F(Damage, AFlippedBitIsNoticedAndThePreviousFileTaken) {
+  std::string bytes = contents;
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  EXPECT_THAT(why_skipped(bytes), HasSubstr("step-0000000200.h5: is damaged"));
+}
+
+TEST_F(Damage, AFlippedBitIsNoticedWhereverItIs) {
+  if (ranks.rank() == 0) {
+    for (std::size_t i = 0; i < contents.size(); i += i < 512 ? 1 : 31) {
+      std::string bytes = contents;
+      bytes[i] = static_cast<char>(bytes[i] ^ (1 << (i % 8)));
+      std::ofstream(newest, std::ios::binary) << bytes;
+      EXPECT_THROW(verify_checkpoint(newest), Error) << "byte " << i;
+    }
+    std::ofstream(newest, std::ios::binary) << contents;
+    EXPECT_NO_THROW(verify_checkpoint(newest));
+  }
+}
+
+TEST_F(Damage, ATruncatedFileIsNoticed) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{512}, contents.size() - 1}) {
+    EXPECT_THAT(why_skipped(contents.substr(0, bytes)), HasSubstr("is truncated"));
+  }
+  EXPECT_THAT(why_skipped(contents + "x"), HasSubstr("is damaged"));
+}
+
+TEST_F(Damage, AnEmptyFileATextAndAnotherHdf5FileAreNoCheckpoints) {
+  EXPECT_THAT(why_skipped(""), HasSubstr("is empty"));
+  EXPECT_THAT(why_skipped("these are my notes\n"), HasSubstr("is not a Mylos checkpoint"));
+  EXPECT_THAT(why_skipped(contents.substr(512)), HasSubstr("is not a Mylos checkpoint"));
+}
+
+TEST_F(Damage, AFormatOfALaterProgramIsSaidToBeOne) {
+  std::string bytes = contents;
+  bytes.replace(bytes.find(" 1\n"), 3, " 7\n");
+  EXPECT_THAT(why_skipped(bytes), HasSubstr("format version 7, this program reads up to 1"));
+}
+
+TEST_F(Damage, AFileGivenByNameMustItselfBeValid) {
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), newest).path, newest);
+  replace_newest(contents.substr(0, 1000));
+  EXPECT_THROW((void)find_checkpoint(ranks, folder.path(), newest), Error);
+  EXPECT_THROW((void)find_checkpoint(ranks, folder.path(), folder.path() + "/none.h5"), Error);
+}
+
+TEST_F(Damage, WhatIsLeftOfAKilledWriteIsIgnoredAndCleared) {
+  const std::string half_written = checkpoint_path(folder.path(), 300) + ".tmp";
+  if (ranks.rank() == 0)
+    std::ofstream(half_written, std::ios::binary) << contents.substr(0, contents.size() / 2);
+  ranks.barrier();
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "auto").path, newest);
+  SampleState state = SampleState::filled(400);
+  write_checkpoint(ranks, folder.path(), test::header_of(400), state.view(), {});
+  EXPECT_FALSE(std::filesystem::exists(half_written));
+}
+
+}  // namespace
+}  // namespace mylos

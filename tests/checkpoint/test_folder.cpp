@@ -1,0 +1,124 @@
+#include "mylos/checkpoint/folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos {
+namespace {
+
+using test::SampleState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class Folder : public testing::Test {
+ protected:
+  void write(int step, const CheckpointOptions& options = {}) {
+    SampleState state = SampleState::filled(step);
+    write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), options);
+  }
+  [[nodiscard]] std::vector<std::int64_t> steps() {
+    ranks.barrier();
+    std::vector<std::int64_t> result;
+    for (const CheckpointFile& file : list_checkpoints(folder.path())) result.push_back(file.step);
+    ranks.barrier();
+    return result;
+  }
+  [[nodiscard]] std::string latest() {
+    ranks.barrier();
+    std::string name;
+    std::ifstream(folder.path() + "/checkpoints/latest") >> name;
+    ranks.barrier();
+    return name;
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+};
+
+TEST_F(Folder, TheNewestAreKeptAndThoseOfRoundSteps) {
+  CheckpointOptions options;
+  options.keep_last = 2;
+  options.keep_every = 1000;
+  for (int step = 500; step <= 3000; step += 500) write(step, options);
+  EXPECT_THAT(steps(), ElementsAre(1000, 2000, 2500, 3000));
+  EXPECT_EQ(latest(), "step-0000003000.h5");
+}
+
+TEST_F(Folder, KeepLastZeroKeepsAll) {
+  CheckpointOptions options;
+  options.keep_last = 0;
+  for (int step = 1; step <= 4; ++step) write(step, options);
+  EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(Folder, AFolderThatWasUsedIsRefusedAsBadInput) {
+  EXPECT_NO_THROW(require_unused_folder(ranks, folder.path()));
+  write(500);
+  try {
+    require_unused_folder(ranks, folder.path());
+    FAIL() << "rank " << ranks.rank();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_THAT(error.what(), HasSubstr("step-0000000500.h5"));
+    EXPECT_THAT(error.what(), HasSubstr("--restart latest"));
+  }
+}
+
+TEST_F(Folder, AutoStartsAfreshWhereLatestInsists) {
+  const RestartChoice choice = find_checkpoint(ranks, folder.path(), "auto");
+  EXPECT_FALSE(choice.path);
+  EXPECT_THAT(choice.messages, ElementsAre(HasSubstr("starts afresh")));
+  try {
+    (void)find_checkpoint(ranks, folder.path(), "latest");
+    FAIL() << "rank " << ranks.rank();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+  }
+}
+
+TEST_F(Folder, AllRanksTakeTheSameFile) {
+  write(500);
+  write(1000);
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "auto").path, checkpoint_path(folder.path(), 1000));
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 1000));
+}
+
+TEST_F(Folder, ARestartFromAnOlderFileSetsTheNewerAside) {
+  CheckpointOptions options;
+  options.keep_last = 0;
+  for (const int step : {100, 200, 300}) write(step, options);
+  const auto moved = set_aside_newer(ranks, folder.path(), 100);
+  EXPECT_EQ(moved.size(), ranks.rank() == 0 ? 2u : 0u);
+  EXPECT_THAT(steps(), ElementsAre(100));
+  EXPECT_EQ(latest(), "step-0000000100.h5");
+  for (const int step : {200, 300}) write(step, options);
+  set_aside_newer(ranks, folder.path(), 200);
+  ranks.barrier();
+  const std::string aside = folder.path() + "/checkpoints/superseded/";
+  for (const char* name : {"step-0000000200.h5", "step-0000000300.h5", "step-0000000300.h5.1"}) {
+    EXPECT_TRUE(fs::exists(aside + name)) << name;
+  }
+}
+
+TEST_F(Folder, ARestartInAFolderWithoutCheckpointsMovesNothing) {
+  EXPECT_TRUE(set_aside_newer(ranks, folder.path(), -1).empty());
+  EXPECT_FALSE(fs::exists(folder.path() + "/checkpoints"));
+}
+
+TEST_F(Folder, AFolderThatCannotBeMadeIsAnErrorOnAllRanks) {
+  const std::string file = folder.path() + "/file";
+  if (ranks.rank() == 0) std::ofstream(file) << "not a folder";
+  ranks.barrier();
+  SampleState state = SampleState::filled(1);
+  EXPECT_THROW(write_checkpoint(ranks, file, test::header_of(1), state.view(), {}), Error);
+}
+
+}  // namespace
+}  // namespace mylos

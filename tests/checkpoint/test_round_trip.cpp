@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos {
+namespace {
+
+using test::SampleState;
+using testing::HasSubstr;
+
+class RoundTrip : public testing::Test {
+ protected:
+  std::string write(int step) {
+    SampleState state = SampleState::filled(step);
+    return write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
+  }
+  /// The message with which the file is refused for a run that needs `state`.
+  std::string refusal(const std::string& path, CheckpointState state) {
+    try {
+      const CheckpointReader reader(ranks, path);
+      reader.read(state);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      return error.what();
+    }
+    return "taken";
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+};
+
+TEST_F(RoundTrip, WhatIsReadIsWhatWasWrittenBitForBit) {
+  const std::string path = write(500);
+  EXPECT_EQ(path, folder.path() + "/checkpoints/step-0000000500.h5");
+  const CheckpointReader reader(ranks, path);
+  SampleState state;
+  CheckpointState view = state.view();
+  view.texts[0].text.clear();
+  reader.read(view);
+  EXPECT_TRUE(state.same_bits(SampleState::filled(500)));
+  EXPECT_EQ(view.texts[0].text, "fashion, 60000 samples");
+  EXPECT_EQ(reader.header().step, 500);
+  EXPECT_EQ(reader.header().deck, test::header_of(500).deck);
+  EXPECT_EQ(reader.header().code_version, "0.1.0-test");
+  EXPECT_EQ(reader.header().world_size, ranks.size());
+  EXPECT_EQ(reader.header().created.size(), std::string("2026-11-21T09:30:00Z").size());
+  EXPECT_EQ(reader.dims("/optimizer/norms"), (std::vector<std::int64_t>{7, 11, 13}));
+  EXPECT_FALSE(reader.exists("/history"));
+}
+
+TEST_F(RoundTrip, AnArrayOfMoreThanOnePieceArrivesWhole) {
+  std::vector<float> large((std::size_t{9} << 20) / sizeof(float) + 5);
+  for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<float>(i % 1013);
+  CheckpointState state;
+  state.add_host("/model/large", large.data(), {static_cast<std::int64_t>(large.size())});
+  const std::string path = write_checkpoint(ranks, folder.path(), test::header_of(1), state, {});
+  const std::vector<float> written = large;
+  std::fill(large.begin(), large.end(), 0.0f);
+  CheckpointReader(ranks, path).read(state);
+  EXPECT_EQ(large, written);
+}
+
+TEST_F(RoundTrip, NothingIsLeftBesideTheFileAndTheNameOfTheLatest) {
+  write(500);
+  write(1000);
+  ranks.barrier();
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/checkpoints")) {
+    names.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("step-0000000500.h5", "step-0000001000.h5", "latest"));
+}
+
+TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
+  const std::string path = write(1);
+  SampleState sample;
+  CheckpointState narrower = sample.view();
+  narrower.arrays[0].dims = {29, 37};
+  narrower.arrays[1].dims = {6};
+  EXPECT_EQ(refusal(path, narrower),
+            "checkpoint " + path + ": /model/hidden0/weight is [37, 29], the deck's model needs [29, 37]");
+
+  CheckpointState deeper = sample.view();
+  deeper.add_device("/model/hidden1/weight", sample.bias.data(), {5});
+  EXPECT_EQ(refusal(path, deeper),
+            "checkpoint " + path + " has no /model/hidden1/weight, which the deck's model needs as [5]");
+
+  CheckpointState shallower = sample.view();
+  shallower.arrays.erase(shallower.arrays.begin() + 1);
+  EXPECT_EQ(refusal(path, shallower),
+            "checkpoint " + path + " has /model/hidden0/bias, which the deck's model has not");
+
+  std::vector<double> wide(5);
+  CheckpointState retyped = sample.view();
+  retyped.arrays[1].data = wide.data();
+  retyped.arrays[1].type = hdf5::ElementType::float64;
+  EXPECT_THAT(refusal(path, retyped),
+              HasSubstr("/model/hidden0/bias holds float32, the deck's model needs float64"));
+
+  CheckpointState only_model = sample.view();
+  only_model.arrays.resize(2);
+  only_model.texts.clear();
+  EXPECT_EQ(refusal(path, only_model), "taken")
+      << "groups that a reader does not ask for are none of its business";
+}
+
+TEST_F(RoundTrip, InfoSaysWhatIsInTheFile) {
+  const std::string text = describe_checkpoint(ranks, write(500));
+  EXPECT_TRUE(looks_like_checkpoint(checkpoint_path(folder.path(), 500)));
+  for (const char* line :
+       {"mylos-checkpoint 1", "step 500", "by Mylos 0.1.0-test", "model: 1078 elements, 4.2",
+        "hidden0/weight", "[37, 29]", "65536", "500000003500", "fashion, 60000 samples", "name = \"tiny\""}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+}  // namespace
+}  // namespace mylos
