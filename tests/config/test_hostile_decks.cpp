@@ -73,6 +73,7 @@ TEST(HostileDeck, IsNotNestedDeeply) {
   EXPECT_EQ(message_of("x = \"\\\"\"\ny = " + repeated("[", 100'000)), refusal);
   EXPECT_EQ(message_of("x = '\\'\ny = " + repeated("[", 100'000)), refusal);
   EXPECT_EQ(message_of("x = \"\"\"\"\"\"\"\"\ny = " + repeated("[", 100'000)), refusal);
+  EXPECT_EQ(message_of("\nx = [\"\"\"a\"\"\"\", " + repeated("[", 100'000)), refusal);
   EXPECT_EQ(message_of("x = ''\ny = " + repeated("[", 100'000)), refusal);
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "config/deck_builders.hpp"
+#include "mylos/config/difference.hpp"
 #include "mylos/config/schema.hpp"
 
 namespace mylos::testing {
@@ -133,6 +134,22 @@ TEST(ResolvedDeck, WritesEveryKeyThatItReads) {
     ASSERT_EQ(key.read(changed, *value), std::nullopt) << key.path();
     EXPECT_EQ(to_toml(*key.write(changed)), to_toml(*value)) << key.path();
   }
+}
+
+TEST(Difference, NamesTheKeysThatTwoDecksGiveOtherValues) {
+  const Options before = read_with("").options;
+  const Options after =
+      read_with("", {"optimizer.lr=0.5", "run.epochs=2", "precision.rules.head=fp32"}).options;
+  std::string told;
+  for (const auto& [key, old_value, new_value] : differing_keys(before, after)) {
+    told += key + ": " + old_value + " -> " + new_value + '\n';
+  }
+  EXPECT_EQ(told,
+            "run.epochs: nothing -> 2\n"
+            "run.steps: 100 -> nothing\n"
+            "precision.rules: {} -> { \"head\" = \"fp32\" }\n"
+            "optimizer.lr: 0.001 -> 0.5\n");
+  EXPECT_TRUE(differing_keys(after, after).empty());
 }
 
 }  // namespace
