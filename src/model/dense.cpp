@@ -29,6 +29,11 @@ GemmProblem input_gradient_product(const DenseOptions& options, std::int64_t row
   return linear_input_gradient(rows, options.inputs, options.outputs, options.type);
 }
 
+/// True where backward needs the pre-activation z, so that z and the output are two tensors.
+bool keeps_pre_activation(const DenseOptions& options) {
+  return options.activation != Activation::none && !keeps_output(options.activation, options.dropout > 0);
+}
+
 /// Where the parts of the backward workspace start.
 struct BackwardWorkspace {
   std::size_t input_gradient = 0;  // dx before its cast to the input's type
@@ -76,8 +81,7 @@ BlockCost Dense::cost(const GemmEngine& gemm, std::int64_t rows) const {
   const bool relu = options_.activation == Activation::relu;
   BlockCost cost;
   cost.output_bytes = activation_bytes(options_.outputs);
-  cost.saved_bytes =
-      keeps_output(options_.activation, options_.dropout > 0) ? 0 : activation_bytes(options_.outputs);
+  cost.saved_bytes = keeps_pre_activation(options_) ? activation_bytes(options_.outputs) : 0;
   cost.forward_workspace = cast_bytes(rows * options_.inputs, options_.input_type, options_.type) +
                            aligned_bytes(gemm.workspace_bytes(forward_product(options_, rows, relu)));
   cost.backward_workspace = backward_workspace(options_, gemm, rows).bytes;
@@ -95,8 +99,9 @@ void Dense::forward(const StepContext& context, const BlockMemory& memory) const
   const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
   std::byte* gemm_workspace =
       memory.workspace + cast_bytes(memory.input.size(), options_.input_type, options_.type);
-  const bool keeps_z = !keeps_output(options_.activation, options_.dropout > 0);
-  const Tensor z = keeps_z ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
+  const Tensor z = keeps_pre_activation(options_)
+                       ? Tensor(memory.saved, options_.type, rows, options_.outputs)
+                       : memory.output;
   context.gemm.run(context.exec, forward_product(options_, rows, relu), input.data(),
                    memory.weights[0].data(), z.data(), memory.weights[1].data(), gemm_workspace);
 
@@ -121,9 +126,9 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   if (options_.dropout > 0) {
     dropout = {dropout_stream_, static_cast<float>(options_.dropout), context.step, context.first_sample};
   }
-  const bool kept_output = keeps_output(options_.activation, options_.dropout > 0);
-  const Tensor kept =
-      kept_output ? memory.output : Tensor(memory.saved, options_.type, rows, options_.outputs);
+  const Tensor kept = keeps_pre_activation(options_)
+                          ? Tensor(memory.saved, options_.type, rows, options_.outputs)
+                          : memory.output;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, kept, gradients.output, dz, gradients.weights[1],
                       gradients.accumulate, dropout);
