@@ -10,7 +10,8 @@ namespace {
 struct UpdateRule {
   OptimizerType type;
   float beta1, beta2, epsilon, momentum;
-  float decay;  // 0 for vectors
+  float new1, new2;  // 1 - beta1 and 1 - beta2: in float, 1 - 0.999 would be off by 1e-5 of itself
+  float decay;       // 0 for vectors
   float inverse_divisor;
 };
 
@@ -30,7 +31,7 @@ struct Sgd {
 
 /// Adam and AdamW differ in where the decay goes.
 struct Adam {
-  float factor, coupled_decay, keep, beta1, beta2, epsilon, step_size, inverse_root;
+  float factor, coupled_decay, keep, beta1, beta2, new1, new2, epsilon, step_size, inverse_root;
 
   KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateControl& control)
       : factor(control.gradient_factor * rule.inverse_divisor),
@@ -38,13 +39,15 @@ struct Adam {
         keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * rule.decay : 1.0f),
         beta1(rule.beta1),
         beta2(rule.beta2),
+        new1(rule.new1),
+        new2(rule.new2),
         epsilon(rule.epsilon),
         step_size(control.lr / control.bias_correction1),
         inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
     const float g = factor * gradient + coupled_decay * weight;
-    m = beta1 * m + (1.0f - beta1) * g;
-    v = beta2 * v + (1.0f - beta2) * g * g;
+    m = beta1 * m + new1 * g;
+    v = beta2 * v + new2 * g * g;
     return keep * weight - step_size * m / (Kokkos::sqrt(v) * inverse_root + epsilon);
   }
 };
@@ -114,6 +117,8 @@ void Optimizer::update(const Execution& exec, ParameterStore& parameters,
                           .beta2 = static_cast<float>(options_.beta2),
                           .epsilon = static_cast<float>(options_.epsilon),
                           .momentum = static_cast<float>(options_.momentum),
+                          .new1 = static_cast<float>(1.0 - options_.beta1),
+                          .new2 = static_cast<float>(1.0 - options_.beta2),
                           .decay = slot.spec.is_matrix ? static_cast<float>(options_.weight_decay) : 0.0f,
                           .inverse_divisor = 1.0f / gradient_divisor[slot.bucket]};
     const Tensor gradient = parameters.gradient(slot);
