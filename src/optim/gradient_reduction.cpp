@@ -1,5 +1,8 @@
 #include "mylos/optim/gradient_reduction.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
@@ -11,6 +14,17 @@ DType wire_type(ReduceType choice, DType gradient, DType compute) {
   if (choice == ReduceType::fp32) return DType::fp32;
   if (choice == ReduceType::compute) return compute;
   return gradient == DType::bf16 ? DType::bf16 : DType::fp32;
+}
+
+/// The type in which the layers of a bucket compute; float where they differ, so that none loses digits.
+DType compute_type_of(const ParameterLayout& layout, std::size_t bucket) {
+  std::optional<DType> common;
+  for (const ParameterSlot& slot : layout.slots) {
+    if (slot.bucket != bucket) continue;
+    if (common && *common != slot.compute) return DType::fp32;
+    common = slot.compute;
+  }
+  return common.value_or(DType::fp32);
 }
 
 CommunicationBuffer buffer_of(const Tensor& tensor) {
@@ -43,17 +57,15 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     : communicator_(communicator), layout_(parameters.layout()), requests_(layout_.buckets.size()) {
   const int world = communicator.size();
   std::size_t wire_bytes = 0;
-  std::size_t in_flight = 0;
+  std::size_t reductions = 0;
+  std::size_t gathers = 0;
   std::vector<DType> wire_types;
   for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
     const GradientBucket& bucket = layout_.buckets[i];
-    DType compute = bucket.type;
-    for (const ParameterSlot& slot : layout_.slots) {
-      if (slot.bucket == i) compute = slot.compute;
-    }
-    const DType wire = world == 1 ? bucket.type : wire_type(type, bucket.type, compute);
+    const DType wire = world == 1 ? bucket.type : wire_type(type, bucket.type, compute_type_of(layout_, i));
     wire_types.push_back(wire);
-    in_flight += static_cast<std::size_t>(bucket.count) * size_of(wire);
+    reductions += static_cast<std::size_t>(bucket.count) * size_of(wire);
+    gathers += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
     if (wire != bucket.type)
       wire_bytes += aligned_bytes(static_cast<std::size_t>(bucket.count) * size_of(wire));
   }
@@ -79,7 +91,7 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     own_slices_.push_back(slice_of_rank(plan.gradients, communicator.rank(), world));
     plans_.push_back(plan);
   }
-  if (world > 1) communicator.reserve(in_flight);
+  if (world > 1) communicator.reserve(std::max(reductions, gathers));
 }
 
 void GradientReduction::start(const Execution& exec, std::size_t bucket) {
@@ -106,6 +118,9 @@ void GradientReduction::finish(const Execution& exec) {
     if (plans_[i].wire.data() != plans_[i].gradients.data()) {
       convert(exec, slice_of_rank(plans_[i].wire, rank, world), own_slices_[i]);
     }
+  }
+  // Gathers start when no reduction is in flight any more: both then take turns in the same staging memory.
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
     requests_[i] = communicator_.start_all_gather(exec, buffer_of(plans_[i].gradients));
   }
   for (Request& request : requests_) communicator_.wait(exec, request);
