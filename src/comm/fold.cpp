@@ -47,7 +47,7 @@ void fold(const Execution& execution, const T* parts, int ranks, std::size_t cou
       KOKKOS_LAMBDA(const std::size_t index) {
         const std::size_t first = index * block;
         const std::size_t length = count - first < block ? count - first : block;
-        Sum sum[block];
+        Sum sum[block] = {};
         for (std::size_t i = 0; i < length; ++i) sum[i] = widen(parts[first + i]);
         for (int rank = 1; rank < ranks; ++rank) {
           const T* part = parts + static_cast<std::size_t>(rank) * count + first;

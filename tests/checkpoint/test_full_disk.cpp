@@ -58,6 +58,7 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
       EXPECT_EQ(error.code(), ExitCode::failed);
       EXPECT_THAT(error.what(), HasSubstr("disk is full"));
     }
+    ranks.barrier();
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));
     const RestartChoice choice = find_checkpoint(ranks, folder.path(), "latest");
     ASSERT_EQ(choice.path, checkpoint_path(folder.path(), 100));
