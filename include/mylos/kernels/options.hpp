@@ -3,7 +3,7 @@
 
 namespace mylos {
 
-enum class GemmChoice { automatic, onednn, cublaslt, kokkos };
+enum class GemmChoice { automatic, onednn, cublaslt, kokkos, tiles };
 
 enum class Activation { none, relu, gelu, tanh, silu };
 

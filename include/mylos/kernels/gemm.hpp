@@ -1,0 +1,86 @@
+// Matrix products behind one small interface: C[m,n] = op(A)·op(B), float accumulation whatever the types.
+//
+// All matrices are row-major and contiguous. A value of C is summed in float, in a fixed order, and rounded
+// to C's type once, after everything else has been applied to it:
+//     C = round(relu(op(A)·op(B) + bias + C))     each of relu, bias and the old C only where the problem
+//     says so
+// A linear layer y = x·Wᵀ + bias with weights W[outputs, inputs] needs the three products that the functions
+// below describe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mylos/base/dtype.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/kernels/options.hpp"
+
+namespace mylos {
+
+/// One product, from shapes and types alone.
+struct GemmProblem {
+  std::int64_t m = 0;        ///< rows of C
+  std::int64_t n = 0;        ///< columns of C
+  std::int64_t k = 0;        ///< length of the sums
+  bool transpose_a = false;  ///< A is stored [k, m] instead of [m, k]
+  bool transpose_b = false;  ///< B is stored [n, k] instead of [k, n]
+  DType a = DType::fp32;
+  DType b = DType::fp32;          ///< the same as `a`
+  DType c = DType::fp32;          ///< the same as `a`, or fp32
+  DType bias_type = DType::fp32;  ///< the type of B or of C
+  bool accumulate = false;        ///< C is added to
+  bool bias = false;              ///< a vector [n] is added to every row
+  bool relu = false;              ///< negative results become zero; NaN stays NaN
+
+  friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
+};
+
+/// y[samples, outputs] = x[samples, inputs] · W[outputs, inputs]ᵀ
+[[nodiscard]] GemmProblem linear_output(std::int64_t samples, std::int64_t inputs, std::int64_t outputs,
+                                        DType type);
+
+/// dx[samples, inputs] = dy[samples, outputs] · W[outputs, inputs]
+[[nodiscard]] GemmProblem linear_input_gradient(std::int64_t samples, std::int64_t inputs,
+                                                std::int64_t outputs, DType type);
+
+/// dW[outputs, inputs] = dy[samples, outputs]ᵀ · x[samples, inputs], stored as `gradient_type`, which is fp32
+/// where micro-batches are accumulated.
+[[nodiscard]] GemmProblem linear_weight_gradient(std::int64_t samples, std::int64_t inputs,
+                                                 std::int64_t outputs, DType type, DType gradient_type);
+
+/// Floating-point operations of the product.
+[[nodiscard]] constexpr double flops_of(const GemmProblem& problem) {
+  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+         static_cast<double>(problem.k);
+}
+
+/// Computes products. An engine keeps what it needs between calls (primitives, chosen algorithms): after the
+/// first run of a problem it allocates nothing. It is used by one thread at a time.
+class GemmEngine {
+ public:
+  virtual ~GemmEngine() = default;
+
+  /// The name users type in decks.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// Bytes of workspace that `run` needs for this problem, aligned as an Arena aligns.
+  [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
+
+  /// Computes the product in the order of `execution`. Matrices do not overlap; `bias` is read only where the
+  /// problem has one. Throws Error when the types do not go together or the library fails.
+  virtual void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b,
+                   void* c, const void* bias, void* workspace) = 0;
+};
+
+/// The engine that the deck asks for; `automatic` is the fastest of this machine for each problem.
+/// Throws Error (bad input) when that engine is not in this build, naming those that are.
+[[nodiscard]] std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options);
+
+/// The engines of this build, by the names that decks use.
+[[nodiscard]] std::vector<std::string> gemm_engine_names();
+
+}  // namespace mylos

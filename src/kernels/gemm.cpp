@@ -1,0 +1,112 @@
+// Describes the products of a linear layer and chooses the engine that computes them.
+#include "mylos/kernels/gemm.hpp"
+
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "gemm_engines.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+struct Engine {
+  GemmChoice choice;
+  MakeGemm (*find)();
+};
+
+// From the fastest to the one that runs everywhere.
+constexpr Engine engines[] = {
+    {GemmChoice::cublaslt, cublaslt_gemm},
+    {GemmChoice::onednn, onednn_gemm},
+    {GemmChoice::tiles, tiled_gemm},
+    {GemmChoice::kokkos, kokkos_gemm},
+};
+
+constexpr std::string_view name_of(GemmChoice choice) {
+  switch (choice) {
+    case GemmChoice::cublaslt:
+      return "cublaslt";
+    case GemmChoice::onednn:
+      return "onednn";
+    case GemmChoice::tiles:
+      return "tiles";
+    case GemmChoice::kokkos:
+      return "kokkos";
+    case GemmChoice::automatic:
+      break;
+  }
+  return "auto";
+}
+
+}  // namespace
+
+GemmProblem linear_output(std::int64_t samples, std::int64_t inputs, std::int64_t outputs, DType type) {
+  GemmProblem problem;
+  problem.m = samples;
+  problem.n = outputs;
+  problem.k = inputs;
+  problem.transpose_b = true;
+  problem.a = problem.b = problem.c = problem.bias_type = type;
+  return problem;
+}
+
+GemmProblem linear_input_gradient(std::int64_t samples, std::int64_t inputs, std::int64_t outputs,
+                                  DType type) {
+  GemmProblem problem;
+  problem.m = samples;
+  problem.n = inputs;
+  problem.k = outputs;
+  problem.a = problem.b = problem.c = problem.bias_type = type;
+  return problem;
+}
+
+GemmProblem linear_weight_gradient(std::int64_t samples, std::int64_t inputs, std::int64_t outputs,
+                                   DType type, DType gradient_type) {
+  GemmProblem problem;
+  problem.m = outputs;
+  problem.n = inputs;
+  problem.k = samples;
+  problem.transpose_a = true;
+  problem.a = problem.b = problem.bias_type = type;
+  problem.c = gradient_type;
+  return problem;
+}
+
+void check_gemm_problem(const GemmProblem& problem) {
+  if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
+    fail_run("a product of {} x {} by {} x {} has no elements", problem.m, problem.k, problem.k, problem.n);
+  }
+  if (problem.a != problem.b) {
+    fail_run("a product of {} by {}: both operands must have one type", mylos::name_of(problem.a),
+             mylos::name_of(problem.b));
+  }
+  if (problem.c != problem.a && problem.c != DType::fp32) {
+    fail_run("a product of {} stored as {}: only {} or fp32 can be", mylos::name_of(problem.a),
+             mylos::name_of(problem.c), mylos::name_of(problem.a));
+  }
+  if (problem.bias && problem.bias_type != problem.b && problem.bias_type != problem.c) {
+    fail_run("a product of {} stored as {} with a bias of {}: the bias has one of the other two types",
+             mylos::name_of(problem.a), mylos::name_of(problem.c), mylos::name_of(problem.bias_type));
+  }
+}
+
+std::vector<std::string> gemm_engine_names() {
+  std::vector<std::string> names;
+  for (const auto& [choice, find] : engines) {
+    if (find() != nullptr) names.emplace_back(name_of(choice));
+  }
+  return names;
+}
+
+std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
+  for (const auto& [choice, find] : engines) {
+    if (options.gemm != GemmChoice::automatic && options.gemm != choice) continue;
+    if (const MakeGemm make = find()) return make();
+  }
+  fail_input("kernels.gemm = \"{}\" is not in this build, which has: auto, {}", name_of(options.gemm),
+             fmt::join(gemm_engine_names(), ", "));
+}
+
+}  // namespace mylos

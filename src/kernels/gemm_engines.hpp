@@ -1,0 +1,20 @@
+// What each engine's file offers to gemm.cpp: how to make the engine, null where it is not in this build.
+#pragma once
+
+#include <memory>
+
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+using MakeGemm = std::unique_ptr<GemmEngine> (*)();
+
+MakeGemm cublaslt_gemm();  // NVIDIA devices
+MakeGemm onednn_gemm();    // hosts with oneDNN
+MakeGemm tiled_gemm();     // hosts
+MakeGemm kokkos_gemm();    // everywhere, with Kokkos Kernels
+
+/// Throws Error when the sizes or types of the problem do not go together.
+void check_gemm_problem(const GemmProblem& problem);
+
+}  // namespace mylos

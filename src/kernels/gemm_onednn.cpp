@@ -1,0 +1,140 @@
+// Products by oneDNN: float everywhere, bfloat16 where the processor multiplies it itself (AVX512-BF16, AMX).
+//
+// oneDNN runs on the OpenMP pool that Kokkos uses. It has no half product on hosts, and its bfloat16 without
+// those instructions takes more than twice the time of float; both are left to the tiles of gemm_tiles.cpp.
+// The processor's bfloat16 instructions take subnormal inputs for zero.
+#include <dnnl.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "gemm_engines.hpp"
+#include "gemm_finish.hpp"
+#include "mylos/base/arena.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using Format = dnnl::memory::format_tag;
+
+dnnl::memory::data_type data_type(DType type) {
+  return type == DType::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+}
+
+bool processor_multiplies_bfloat16() {
+  constexpr auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
+/// A primitive with its arguments, made once for each problem.
+struct Product {
+  GemmProblem problem;
+  dnnl::matmul primitive;
+  std::size_t workspace_bytes = 0;
+  dnnl::memory a;
+  dnnl::memory b;
+  dnnl::memory c;
+  dnnl::memory bias;
+  dnnl::memory workspace;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
+  const dnnl::memory::desc a({problem.m, problem.k}, data_type(problem.a),
+                             problem.transpose_a ? Format::ba : Format::ab);
+  const dnnl::memory::desc b({problem.k, problem.n}, data_type(problem.b),
+                             problem.transpose_b ? Format::ba : Format::ab);
+  const dnnl::memory::desc c({problem.m, problem.n}, data_type(problem.c), Format::ab);
+  const dnnl::memory::desc bias({1, problem.n}, data_type(problem.bias_type), Format::ab);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (problem.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum();
+    attributes.set_post_ops(sum);
+  }
+  const auto operation = problem.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+  const dnnl::matmul::primitive_desc descriptor(operation, attributes, engine);
+
+  Product product;
+  product.problem = problem;
+  product.primitive = dnnl::matmul(descriptor);
+  product.workspace_bytes = descriptor.scratchpad_desc().get_size();
+  product.a = dnnl::memory(a, engine, DNNL_MEMORY_NONE);
+  product.b = dnnl::memory(b, engine, DNNL_MEMORY_NONE);
+  product.c = dnnl::memory(c, engine, DNNL_MEMORY_NONE);
+  product.workspace = dnnl::memory(descriptor.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
+  product.arguments = {{DNNL_ARG_SRC, product.a.get()},
+                       {DNNL_ARG_WEIGHTS, product.b.get()},
+                       {DNNL_ARG_DST, product.c.get()},
+                       {DNNL_ARG_SCRATCHPAD, product.workspace.get()}};
+  if (problem.bias) {
+    product.bias = dnnl::memory(bias, engine, DNNL_MEMORY_NONE);
+    product.arguments.push_back({DNNL_ARG_BIAS, product.bias.get()});
+  }
+  return product;
+}
+
+class OneDnnGemm final : public GemmEngine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "onednn"; }
+
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return by_tiles(problem) ? tiles_->workspace_bytes(problem)
+                             : aligned_bytes(product(problem).workspace_bytes);
+  }
+
+  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
+           const void* bias, void* workspace) override {
+    if (by_tiles(problem)) return tiles_->run(execution, problem, a, b, c, bias, workspace);
+    try {
+      Product& chosen = product(problem);
+      chosen.a.set_data_handle(const_cast<void*>(a));  // oneDNN's handles know no const
+      chosen.b.set_data_handle(const_cast<void*>(b));
+      chosen.c.set_data_handle(c);
+      chosen.workspace.set_data_handle(workspace);
+      if (problem.bias) chosen.bias.set_data_handle(const_cast<void*>(bias));
+      // The C function: its C++ wrapper allocates at every call.
+      dnnl::error::wrap_c_api(
+          dnnl_primitive_execute(chosen.primitive.get(), stream_.get(),
+                                 static_cast<int>(chosen.arguments.size()), chosen.arguments.data()),
+          "could not run a product");
+    } catch (const dnnl::error& error) {
+      fail_run("oneDNN: {}", error.what());
+    }
+    if (problem.relu) apply_relu(execution, problem, c);
+  }
+
+ private:
+  [[nodiscard]] bool by_tiles(const GemmProblem& problem) const {
+    return problem.a == DType::fp16 || (problem.a == DType::bf16 && !native_bfloat16_);
+  }
+
+  [[nodiscard]] Product& product(const GemmProblem& problem) const {
+    const auto found = std::find_if(products_.begin(), products_.end(),
+                                    [&](const Product& product) { return product.problem == problem; });
+    if (found != products_.end()) return *found;
+    check_gemm_problem(problem);
+    try {
+      return products_.emplace_back(make_product(engine_, problem));
+    } catch (const dnnl::error& error) {
+      fail_run("oneDNN has no product {} x {} by {} x {} of {}: {}", problem.m, problem.k, problem.k,
+               problem.n, mylos::name_of(problem.a), error.what());
+    }
+  }
+
+  bool native_bfloat16_ = processor_multiplies_bfloat16();
+  std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+  mutable std::vector<Product> products_;  // made at first use, also to learn their workspace
+};
+
+}  // namespace
+
+MakeGemm onednn_gemm() {
+  return [] { return std::unique_ptr<GemmEngine>(std::make_unique<OneDnnGemm>()); };
+}
+
+}  // namespace mylos

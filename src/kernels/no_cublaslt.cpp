@@ -1,0 +1,10 @@
+// This build has no cuBLASLt.
+#include "gemm_engines.hpp"
+
+namespace mylos {
+
+MakeGemm cublaslt_gemm() {
+  return nullptr;
+}
+
+}  // namespace mylos
