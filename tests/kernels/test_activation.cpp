@@ -1,1 +1,196 @@
-namespace mylos {}
+// Activation functions: values and gradients against double precision, the fused bias gradient, aliasing.
+#include "mylos/kernels/activation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+double reference(Activation activation, double x) {
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::gelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+  }
+  return 0;
+}
+
+double derivative(Activation activation, double x) {
+  constexpr double h = 1e-5;
+  return (reference(activation, x + h) - reference(activation, x - h)) / (2 * h);
+}
+
+class EveryActivation : public testing::TestWithParam<std::tuple<Activation, DType>> {
+ protected:
+  Activation activation() const { return std::get<0>(GetParam()); }
+  DType type() const { return std::get<1>(GetParam()); }
+};
+
+// One tile, several, none full: 300 columns cross the host's strip of 256.
+constexpr std::int64_t rows = 150;
+constexpr std::int64_t columns = 301;
+
+/// Values in [-4, 4) but not within 0.01 of ReLU's kink, where central differences mean nothing.
+std::vector<float> inputs(DType type) {
+  auto values = test::random_values(type, rows * columns, -4, 4, 1);
+  for (float& value : values) {
+    if (std::abs(value) < 0.01f) value = 0.5f;
+  }
+  return values;
+}
+
+TEST_P(EveryActivation, ForwardIsTheRoundedDoubleReference) {
+  const auto x = inputs(type());
+  const test::Matrix in(type(), rows, columns, x);
+  const test::Matrix out(type(), rows, columns);
+  activation_forward(Execution{}, activation(), in, out, {});
+  const auto y = out.values();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = reference(activation(), x[i]);
+    ASSERT_NEAR(y[i], expected, test::rounding_error(type(), expected) + 1e-6 * std::abs(expected) + 1e-12)
+        << x[i];
+  }
+}
+
+TEST_P(EveryActivation, BackwardIsTheCentralDifferenceOfTheDoubleReference) {
+  const auto x = inputs(type());
+  const auto dy = test::random_values(type(), rows * columns, -1, 1, 2);
+  const test::Matrix in(type(), rows, columns, x);
+  const test::Matrix out(type(), rows, columns);
+  const test::Matrix d_out(type(), rows, columns, dy);
+  const test::Matrix d_in(type(), rows, columns);
+  activation_forward(Execution{}, activation(), in, out, {});
+  const test::Matrix& kept = keeps_output(activation(), false) ? out : in;
+  activation_backward(Execution{}, activation(), kept, d_out, d_in, {}, false, {});
+  const auto dx = d_in.values();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = dy[i] * derivative(activation(), x[i]);
+    // Float: 1e-3 relatively. tanh reads its rounded output y: 1 - y^2 inherits 2 |y| times y's error,
+    // besides the rounding of the result.
+    const double from_output =
+        activation() == Activation::tanh ? 2 * std::abs(dy[i]) * test::rounding_error(type(), 1) : 0;
+    const double bound = type() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
+                                               : test::rounding_error(type(), expected) + from_output + 1e-5;
+    ASSERT_NEAR(dx[i], expected, bound) << x[i];
+  }
+}
+
+TEST_P(EveryActivation, InPlaceGivesTheSameBits) {
+  const auto x = inputs(type());
+  const test::Matrix in(type(), rows, columns, x);
+  const test::Matrix out(type(), rows, columns);
+  const test::Matrix both(type(), rows, columns, x);
+  activation_forward(Execution{}, activation(), in, out, {});
+  activation_forward(Execution{}, activation(), both, both, {});
+  EXPECT_EQ(both.bytes(), out.bytes());
+
+  const auto dy = test::random_values(type(), rows * columns, -1, 1, 2);
+  const test::Matrix d_out(type(), rows, columns, dy);
+  const test::Matrix d_in(type(), rows, columns);
+  const test::Matrix d_both(type(), rows, columns, dy);
+  const test::Matrix bias(DType::fp32, 1, columns);
+  activation_backward(Execution{}, activation(), in, d_out, d_in, {}, false, {});
+  activation_backward(Execution{}, activation(), in, d_both, d_both, bias, false, {});
+  EXPECT_EQ(d_both.bytes(), d_in.bytes());
+}
+
+TEST_P(EveryActivation, BiasGradientIsTheColumnSumOfTheRoundedGradient) {
+  const test::Matrix kept(type(), rows, columns, inputs(type()));
+  const test::Matrix d_out(type(), rows, columns, test::random_values(type(), rows * columns, -1, 1, 2));
+  const test::Matrix d_in(type(), rows, columns);
+  for (const DType bias_type : test::all_types) {
+    for (const bool accumulate : {false, true}) {
+      const float before = accumulate ? 2.0f : 0.0f;
+      const test::Matrix bias(bias_type, 1, columns, std::vector<float>(columns, 2.0f));
+      activation_backward(Execution{}, activation(), kept, d_out, d_in, bias, accumulate, {});
+      const auto dx = d_in.values();
+      const auto sums = bias.values();
+      for (std::size_t column = 0; column < columns; ++column) {
+        double sum = before;
+        double magnitude = before;
+        for (std::size_t row = 0; row < rows; ++row) {
+          sum += dx[row * columns + column];
+          magnitude += std::abs(dx[row * columns + column]);
+        }
+        ASSERT_NEAR(sums[column], sum, test::rounding_error(bias_type, sum) + 100 * 0x1p-24 * magnitude);
+      }
+    }
+  }
+}
+
+TEST_P(EveryActivation, BiasGradientHasTheSameBitsForAnyNumberOfThreads) {
+  const test::Matrix kept(type(), rows, columns, inputs(type()));
+  const test::Matrix d_out(type(), rows, columns, test::random_values(type(), rows * columns, -1, 1, 2));
+  const test::Matrix d_in(type(), rows, columns);
+  const test::Matrix wide(DType::fp32, 1, columns);
+  const test::Matrix narrow(DType::fp32, 1, columns);
+  activation_backward(Execution{}, activation(), kept, d_out, d_in, wide, false, {});
+  const Execution narrower = test::narrower_execution();
+  activation_backward(narrower, activation(), kept, d_out, d_in, narrow, false, {});
+  narrower.fence();
+  EXPECT_EQ(wide.bytes(), narrow.bytes());
+}
+
+std::string name_of_case(const testing::TestParamInfo<EveryActivation::ParamType>& parameter) {
+  constexpr const char* names[] = {"none", "relu", "gelu", "tanh", "silu"};
+  return fmt::format("{}_{}", names[static_cast<int>(std::get<0>(parameter.param))],
+                     name_of(std::get<1>(parameter.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Activations, EveryActivation,
+                         testing::Combine(testing::Values(Activation::none, Activation::relu,
+                                                          Activation::gelu, Activation::tanh,
+                                                          Activation::silu),
+                                          testing::ValuesIn(test::all_types)),
+                         name_of_case);
+
+TEST(ActivationBackward, SumsIntegersExactlyInAnyShape) {
+  for (const auto& [n, m] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {1, 10}, {513, 3}, {64, 256}, {130, 777}}) {
+    std::vector<float> dy;
+    std::vector<float> expected(static_cast<std::size_t>(m));
+    for (std::int64_t i = 0; i < n * m; ++i) {
+      dy.push_back(static_cast<float>((i * 7) % 31 - 15));
+      expected[static_cast<std::size_t>(i % m)] += dy.back();
+    }
+    const test::Matrix d_out(DType::bf16, n, m, dy);
+    const test::Matrix bias(DType::fp32, 1, m);
+    activation_backward(Execution{}, Activation::none, {}, d_out, d_out, bias, false, {});
+    EXPECT_EQ(bias.values(), expected) << n << " x " << m;
+  }
+}
+
+TEST(ActivationBackward, ALongColumnOfHalfsLosesNoPrecision) {
+  constexpr std::int64_t n = 100'000;
+  const test::Matrix d_out(DType::bf16, n, 1, std::vector<float>(n, 1.0f / 3));
+  const test::Matrix bias(DType::fp32, 1, 1);
+  activation_backward(Execution{}, Activation::none, {}, d_out, d_out, bias, false, {});
+  const double expected = static_cast<double>(n) * test::rounded_to(DType::bf16, 1.0f / 3);
+  EXPECT_NEAR(bias.values()[0], expected, 1e-5 * expected);
+}
+
+TEST(ActivationForward, PassesNanOn) {
+  const float nan = std::nanf("");
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::tanh, Activation::silu}) {
+    const test::Matrix x(DType::fp16, 1, 3, {1.0f, nan, -1.0f});
+    const test::Matrix y(DType::fp16, 1, 3);
+    activation_forward(Execution{}, activation, x, y, {});
+    EXPECT_TRUE(std::isnan(y.values()[1]));
+    EXPECT_FALSE(std::isnan(y.values()[2]));
+  }
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,1 +1,183 @@
-namespace mylos {}
+// Layer normalisation against a double reference and its central differences.
+#include "mylos/kernels/layernorm.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t rows = 37;
+constexpr std::int64_t columns = 301;
+constexpr float epsilon = 1e-5f;
+
+using Values = std::vector<double>;
+
+/// One row, as the formula says.
+Values reference(const Values& x, const Values& gamma, const Values& beta) {
+  const auto count = static_cast<double>(x.size());
+  double mean = 0;
+  for (const double value : x) mean += value / count;
+  double variance = 0;
+  for (const double value : x) variance += (value - mean) * (value - mean) / count;
+  Values y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    y.push_back((x[i] - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * gamma[i] + beta[i]);
+  }
+  return y;
+}
+
+Values widened(const std::vector<float>& values, std::size_t first = 0,
+               std::size_t count = std::string::npos) {
+  count = std::min(count, values.size() - first);
+  return Values(values.begin() + static_cast<std::ptrdiff_t>(first),
+                values.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+/// A layer with its tensors, forward done.
+struct LayerNormCase {
+  explicit LayerNormCase(DType type, DType weight_type = DType::fp32)
+      : x(type, rows, columns, test::random_values(type, rows * columns, -2, 3, 1)),
+        dy(type, rows, columns, test::random_values(type, rows * columns, -1, 1, 2)),
+        gamma(weight_type, 1, columns, test::random_values(weight_type, columns, 0.5f, 1.5f, 3)),
+        beta(weight_type, 1, columns, test::random_values(weight_type, columns, -1, 1, 4)),
+        y(type, rows, columns),
+        dx(type, rows, columns),
+        mean(DType::fp32, 1, rows),
+        rstd(DType::fp32, 1, rows),
+        dgamma(DType::fp32, 1, columns),
+        dbeta(DType::fp32, 1, columns),
+        workspace("workspace", layernorm_backward_workspace(rows, columns)) {
+    layernorm_forward(Execution{}, x, gamma, beta, y, mean.floats(), rstd.floats(), epsilon);
+  }
+  void backward(const Execution& exec, const Tensor& d_out, const Tensor& d_in,
+                bool accumulate = false) const {
+    layernorm_backward(exec, x, d_out, gamma, mean.floats(), rstd.floats(), d_in, dgamma, dbeta, accumulate,
+                       workspace.data());
+    exec.fence();
+  }
+
+  test::Matrix x, dy, gamma, beta, y, dx, mean, rstd, dgamma, dbeta;
+  Arena workspace;
+};
+
+class LayerNorm : public testing::TestWithParam<std::tuple<DType, DType>> {
+ protected:
+  DType type() const { return std::get<0>(GetParam()); }
+  LayerNormCase layer_{std::get<0>(GetParam()), std::get<1>(GetParam())};
+};
+
+TEST_P(LayerNorm, ForwardIsTheRoundedDoubleReference) {
+  const auto x = layer_.x.values();
+  const auto y = layer_.y.values();
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Values expected = reference(widened(x, row * columns, columns), widened(layer_.gamma.values()),
+                                      widened(layer_.beta.values()));
+    for (std::size_t i = 0; i < columns; ++i) {
+      ASSERT_NEAR(y[row * columns + i], expected[i], test::rounding_error(type(), expected[i]) + 2e-6);
+    }
+  }
+}
+
+TEST_P(LayerNorm, InputGradientIsTheCentralDifference) {
+  layer_.backward(Execution{}, layer_.dy, layer_.dx);
+  const auto x = layer_.x.values();
+  const auto dy = layer_.dy.values();
+  const auto dx = layer_.dx.values();
+  const Values gamma = widened(layer_.gamma.values());
+  const Values beta = widened(layer_.beta.values());
+  for (const std::size_t row : {std::size_t{0}, std::size_t{16}, std::size_t{rows - 1}}) {
+    const auto loss_at = [&](const Values& inputs) {
+      const Values y = reference(inputs, gamma, beta);
+      double loss = 0;
+      for (std::size_t i = 0; i < columns; ++i) loss += y[i] * dy[row * columns + i];
+      return loss;
+    };
+    for (std::size_t i = 0; i < columns; i += 11) {
+      constexpr double h = 1e-5;
+      Values above = widened(x, row * columns, columns);
+      Values below = above;
+      above[i] += h;
+      below[i] -= h;
+      const double expected = (loss_at(above) - loss_at(below)) / (2 * h);
+      // Float: 1e-3 relatively. 16 bit: float arithmetic on operands that the type holds, so one rounding.
+      const double bound = type() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
+                                                 : test::rounding_error(type(), expected) + 1e-5;
+      ASSERT_NEAR(dx[row * columns + i], expected, bound);
+    }
+  }
+}
+
+TEST_P(LayerNorm, WeightGradientsAreTheColumnSums) {
+  layer_.backward(Execution{}, layer_.dy, layer_.dx);
+  const auto x = layer_.x.values();
+  const auto dy = layer_.dy.values();
+  const Values ones(columns, 1.0);
+  const Values zeros(columns, 0.0);
+  Values dgamma(columns);
+  Values dbeta(columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Values n = reference(widened(x, row * columns, columns), ones, zeros);
+    for (std::size_t i = 0; i < columns; ++i) {
+      dgamma[i] += dy[row * columns + i] * n[i];
+      dbeta[i] += dy[row * columns + i];
+    }
+  }
+  const auto dgamma_found = layer_.dgamma.values();
+  const auto dbeta_found = layer_.dbeta.values();
+  for (std::size_t i = 0; i < columns; ++i) {
+    ASSERT_NEAR(dgamma_found[i], dgamma[i], 1e-3 * std::abs(dgamma[i]) + 2e-5);
+    ASSERT_NEAR(dbeta_found[i], dbeta[i], 1e-3 * std::abs(dbeta[i]) + 2e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LayerNorm,
+                         testing::Values(std::tuple(DType::fp32, DType::fp32),
+                                         std::tuple(DType::bf16, DType::bf16),
+                                         std::tuple(DType::fp16, DType::fp16),
+                                         std::tuple(DType::bf16, DType::fp32)),
+                         [](const auto& parameter) {
+                           return fmt::format("{}_weights_{}", name_of(std::get<0>(parameter.param)),
+                                              name_of(std::get<1>(parameter.param)));
+                         });
+
+TEST(LayerNormBackward, InPlaceGivesTheSameBits) {
+  const LayerNormCase layer(DType::bf16);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto dgamma = layer.dgamma.bytes();
+  layer.backward(Execution{}, layer.dy, layer.dy);
+  EXPECT_EQ(layer.dy.bytes(), layer.dx.bytes());
+  EXPECT_EQ(layer.dgamma.bytes(), dgamma);
+}
+
+TEST(LayerNormBackward, HasTheSameBitsForAnyNumberOfThreads) {
+  const LayerNormCase layer(DType::fp16);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto dx = layer.dx.bytes();
+  const auto dgamma = layer.dgamma.bytes();
+  const auto dbeta = layer.dbeta.bytes();
+  layer.backward(test::narrower_execution(), layer.dy, layer.dx);
+  EXPECT_EQ(layer.dx.bytes(), dx);
+  EXPECT_EQ(layer.dgamma.bytes(), dgamma);
+  EXPECT_EQ(layer.dbeta.bytes(), dbeta);
+}
+
+TEST(LayerNormBackward, AccumulatesOntoWhatIsThere) {
+  const LayerNormCase layer(DType::fp32);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto once = layer.dgamma.values();
+  layer.backward(Execution{}, layer.dy, layer.dx, true);
+  const auto twice = layer.dgamma.values();
+  for (std::size_t i = 0; i < columns; ++i) EXPECT_EQ(twice[i], 2 * once[i]);
+}
+
+TEST(LayerNormForward, InPlaceGivesTheSameBits) {
+  const LayerNormCase layer(DType::bf16);
+  layernorm_forward(Execution{}, layer.x, layer.gamma, layer.beta, layer.x, layer.mean.floats(),
+                    layer.rstd.floats(), epsilon);
+  EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,1 +1,195 @@
-namespace mylos {}
+// Losses against double references, their gradients against central differences, and hostile inputs.
+#include "mylos/kernels/loss.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+using Values = std::vector<double>;
+
+double cross_entropy_of(const Values& logits, std::size_t label) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - largest);
+  return std::log(sum) + largest - logits[label];
+}
+
+/// Runs the loss on its own copy of the logits and keeps what it gave.
+struct CrossEntropy {
+  CrossEntropy(DType type, std::int64_t classes, const std::vector<float>& values,
+               const std::vector<std::int32_t>& labels, bool in_place = false, float scale = 1024.0f) {
+    const auto rows = static_cast<std::int64_t>(labels.size());
+    const test::Matrix logits(type, rows, classes, values);
+    const test::Matrix separate(type, rows, classes);
+    const Arena label_memory("labels", labels.size() * sizeof(std::int32_t));
+    const Arena correct_memory("correct", labels.size() * sizeof(std::int32_t));
+    const test::Matrix loss_memory(DType::fp32, 1, rows);
+    const test::DeviceValue<float> scale_memory(scale);
+    test::copy_to_device(labels.data(), label_memory.data(), label_memory.bytes());
+    softmax_cross_entropy(Execution{}, logits, reinterpret_cast<const std::int32_t*>(label_memory.data()),
+                          in_place ? logits : separate, scale_memory.data(), 1.0f / static_cast<float>(rows),
+                          loss_memory.floats(), reinterpret_cast<std::int32_t*>(correct_memory.data()));
+    loss = loss_memory.values();
+    correct.resize(labels.size());
+    test::copy_to_host(correct_memory.data(), correct.data(), correct_memory.bytes());
+    gradient = in_place ? logits.values() : separate.values();
+  }
+  std::vector<float> loss;
+  std::vector<float> gradient;
+  std::vector<std::int32_t> correct;
+};
+
+class CrossEntropyOfType : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, CrossEntropyOfType, testing::ValuesIn(test::all_types),
+                         [](const auto& parameter) { return std::string(name_of(parameter.param)); });
+
+TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
+  constexpr std::size_t rows = 50;
+  for (const std::size_t classes : {std::size_t{2}, std::size_t{10}, std::size_t{1000}}) {
+    const auto x = test::random_values(GetParam(), static_cast<std::int64_t>(rows * classes), -5, 5, 1);
+    std::vector<std::int32_t> labels;
+    for (std::size_t row = 0; row < rows; ++row)
+      labels.push_back(static_cast<std::int32_t>(row * 7 % classes));
+    const CrossEntropy found(GetParam(), static_cast<std::int64_t>(classes), x, labels);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto label = static_cast<std::size_t>(labels[row]);
+      const Values logits(x.begin() + static_cast<std::ptrdiff_t>(row * classes),
+                          x.begin() + static_cast<std::ptrdiff_t>((row + 1) * classes));
+      const double loss = cross_entropy_of(logits, label);
+      ASSERT_NEAR(found.loss[row], loss, 1e-5 * loss + 1e-6);
+      ASSERT_EQ(found.correct[row], std::max_element(logits.begin(), logits.end()) - logits.begin() ==
+                                        static_cast<std::ptrdiff_t>(label));
+      for (std::size_t c = 0; c<classes; c += classes> 10 ? 37 : 1) {
+        constexpr double h = 1e-5;
+        Values above = logits;
+        Values below = logits;
+        above[c] += h;
+        below[c] -= h;
+        const double slope = (cross_entropy_of(above, label) - cross_entropy_of(below, label)) / (2 * h);
+        const double expected = 1024.0 / rows * slope;
+        const double bound = GetParam() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
+                                                       : test::rounding_error(GetParam(), expected) + 1e-5;
+        ASSERT_NEAR(found.gradient[row * classes + c], expected, bound);
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyOfType, InPlaceGivesTheSameNumbers) {
+  const auto x = test::random_values(GetParam(), 30, -5, 5, 1);
+  const CrossEntropy separate(GetParam(), 10, x, {1, 2, 3});
+  const CrossEntropy in_place(GetParam(), 10, x, {1, 2, 3}, true);
+  EXPECT_EQ(in_place.gradient, separate.gradient);
+  EXPECT_EQ(in_place.loss, separate.loss);
+  EXPECT_EQ(in_place.correct, separate.correct);
+}
+
+TEST(CrossEntropy, HugeLogitsAreStable) {
+  const CrossEntropy found(DType::fp32, 3, {1e30f, 0, -1e30f, -1e4f, -1e4f, -1e4f}, {0, 1}, false, 2.0f);
+  EXPECT_EQ(found.loss[0], 0.0f);
+  EXPECT_NEAR(found.loss[1], std::log(3.0), 1e-6);
+  EXPECT_NEAR(found.gradient[4], 1.0 / 3 - 1, 1e-6);
+}
+
+TEST(CrossEntropy, AScaleThatHalfDoesNotHoldIsAppliedInFloat) {
+  const CrossEntropy found(DType::fp16, 2, {0, 0, 0, 0}, {0, 1}, false, 65536.0f);
+  EXPECT_EQ(found.gradient, (std::vector<float>{-16384, 16384, 16384, -16384}));
+}
+
+TEST(CrossEntropy, OfEqualLogitsTheFirstWins) {
+  const CrossEntropy found(DType::fp32, 3, {1, 1, 0, 1, 1, 0}, {0, 1});
+  EXPECT_EQ(found.correct, (std::vector<std::int32_t>{1, 0}));
+}
+
+TEST(CrossEntropy, NanAndInfinityMakeTheLossNanAndNothingCorrect) {
+  for (const float bad : {not_a_number, infinity}) {
+    for (std::size_t position = 0; position < 3; ++position) {
+      std::vector<float> logits{0.1f, 0.2f, 0.3f};
+      logits[position] = bad;
+      const CrossEntropy found(DType::fp32, 3, logits, {2});
+      EXPECT_TRUE(std::isnan(found.loss[0]));
+      EXPECT_EQ(found.correct[0], 0);
+      EXPECT_TRUE(std::isnan(found.gradient[position]));
+    }
+  }
+}
+
+TEST(CrossEntropy, ALabelOutsideTheClassesMakesLossAndGradientNan) {
+  const CrossEntropy found(DType::bf16, 3, {1, 2, 3, 1, 2, 3}, {-1, 3});
+  for (const float loss : found.loss) EXPECT_TRUE(std::isnan(loss));
+  for (const float gradient : found.gradient) EXPECT_TRUE(std::isnan(gradient));
+  EXPECT_EQ(found.correct, (std::vector<std::int32_t>{0, 0}));
+}
+
+TEST(CrossEntropy, EvaluationNeedsNeitherGradientNorScale) {
+  const test::Matrix logits(DType::fp32, 1, 2, {0, 0});
+  const test::DeviceValue<std::int32_t> label(0);
+  const test::DeviceValue<float> loss;
+  softmax_cross_entropy(Execution{}, logits, label.data(), {}, nullptr, 0, loss.data(), nullptr);
+  EXPECT_NEAR(loss.get(), std::log(2.0), 1e-6);
+}
+
+TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
+  constexpr std::size_t rows = 33;
+  constexpr std::size_t columns = 17;
+  const auto t = test::random_values(DType::fp32, rows * columns, -2, 2, 2);
+  const test::Matrix targets(DType::fp32, rows, columns, t);
+  const test::DeviceValue<float> scale(256.0f);
+  for (const DType type : test::all_types) {
+    const auto p = test::random_values(type, rows * columns, -2, 2, 1);
+    const test::Matrix predictions(type, rows, columns, p);
+    const test::Matrix gradient(type, rows, columns);
+    const test::Matrix loss(DType::fp32, 1, rows);
+    mean_squared_error(Execution{}, predictions, targets.floats(), gradient, scale.data(), 1.0f / rows,
+                       loss.floats());
+    const auto losses = loss.values();
+    const auto d = gradient.values();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto loss_of_row = [&](std::size_t moved, double by) {
+        double sum = 0;
+        for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
+          const double error = p[i] + (i == moved ? by : 0) - t[i];
+          sum += error * error;
+        }
+        return sum / columns;
+      };
+      ASSERT_NEAR(losses[row], loss_of_row(0, 0), 1e-5);
+      for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
+        const double expected = 256.0 / rows * (loss_of_row(i, 1e-4) - loss_of_row(i, -1e-4)) / 2e-4;
+        const double bound = type == DType::fp32
+                                 ? 1e-3 * std::abs(expected) + 1e-6
+                                 : test::rounding_error(type, expected) + 1e-6 * std::abs(expected) + 1e-8;
+        ASSERT_NEAR(d[i], expected, bound);
+      }
+    }
+    const auto separate = gradient.values();
+    mean_squared_error(Execution{}, predictions, targets.floats(), predictions, scale.data(), 1.0f / rows,
+                       loss.floats());
+    EXPECT_EQ(predictions.values(), separate);
+  }
+}
+
+TEST(SumRows, AddsToWhatIsThere) {
+  const test::Matrix values(DType::fp32, 1, 1000, std::vector<float>(1000, 0.5f));
+  const test::DeviceValue<double> sum(3.0);
+  sum_rows(Execution{}, values.floats(), 1000, sum.data());
+  EXPECT_EQ(sum.get(), 503.0);
+
+  const std::vector<std::int32_t> ones(1000, 1);
+  const Arena integers("integers", ones.size() * sizeof(std::int32_t));
+  test::copy_to_device(ones.data(), integers.data(), integers.bytes());
+  const test::DeviceValue<std::int64_t> count(5);
+  sum_rows(Execution{}, reinterpret_cast<const std::int32_t*>(integers.data()), 1000, count.data());
+  EXPECT_EQ(count.get(), 1005);
+}
+
+}  // namespace
+}  // namespace mylos

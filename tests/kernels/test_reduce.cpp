@@ -1,1 +1,98 @@
-namespace mylos {}
+// Reductions: exact where arithmetic is, blind to no element, the same for any number of threads.
+#include "mylos/kernels/reduce.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+double squares(const Execution& exec, const Tensor& tensor) {
+  const Arena partial_sums("partial sums", partial_sums_bytes(tensor.size()));
+  const test::DeviceValue<double> result(-1.0);
+  sum_of_squares(exec, tensor, reinterpret_cast<double*>(partial_sums.data()), result.data());
+  exec.fence();
+  return result.get();
+}
+
+std::int64_t first_bad(const Tensor& tensor) {
+  const test::DeviceValue<std::int64_t> index(-7);
+  first_nonfinite(Execution{}, tensor, index.data());
+  Execution{}.fence();
+  return index.get();
+}
+
+TEST(SumOfSquares, IsExactForSmallIntegers) {
+  for (const DType type : test::all_types) {
+    for (const std::int64_t count : {1, 17, 32768, 100'003}) {
+      std::vector<float> values;
+      double expected = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        values.push_back(static_cast<float>(i % 23 - 11));
+        expected += values.back() * values.back();
+      }
+      EXPECT_EQ(squares(Execution{}, test::Matrix(type, 1, count, values)), expected);
+    }
+  }
+}
+
+TEST(SumOfSquares, OfFiniteValuesIsFiniteEvenAtTheEndOfTheRange) {
+  const test::Matrix tensor(DType::bf16, 1, 1000, std::vector<float>(1000, 0x1.FEp127f));
+  EXPECT_DOUBLE_EQ(squares(Execution{}, tensor), 1000 * 0x1.FEp127 * 0x1.FEp127);
+}
+
+TEST(SumOfSquares, ShowsOneBadElementAtAnyPosition) {
+  constexpr std::int64_t count = 32768 + 201;
+  for (const DType type : test::all_types) {
+    for (std::int64_t position = 0; position < count;
+         position += position < 40 || position > 32740 ? 1 : 1021) {
+      const test::Matrix tensor(type, 1, count, std::vector<float>(count, 1.0f));
+      const Tensor element(static_cast<std::byte*>(tensor.tensor().data()) +
+                               static_cast<std::size_t>(position) * size_of(type),
+                           type, 1, 1);
+      for (const float bad : {infinity, -infinity, not_a_number}) {
+        test::set_values(element, {bad});
+        ASSERT_FALSE(std::isfinite(squares(Execution{}, tensor))) << position;
+        ASSERT_EQ(first_bad(tensor), position);
+      }
+    }
+  }
+}
+
+TEST(SumOfSquares, HasTheSameBitsForAnyNumberOfThreads) {
+  const auto values = test::random_values(DType::fp32, 1'000'001, -1, 1, 1);
+  const test::Matrix tensor(DType::fp32, 1, 1'000'001, values);
+  EXPECT_EQ(squares(Execution{}, tensor), squares(test::narrower_execution(), tensor));
+}
+
+TEST(FirstNonfinite, IsMinusOneWhereAllIsFinite) {
+  EXPECT_EQ(first_bad(test::Matrix(DType::fp16, 1, 100, std::vector<float>(100, 65504.0f))), -1);
+}
+
+TEST(FirstNonfinite, IsTheFirstOfSeveral) {
+  std::vector<float> values(1000, 1.0f);
+  values[999] = infinity;
+  values[123] = not_a_number;
+  values[124] = -infinity;
+  for (const DType type : test::all_types) EXPECT_EQ(first_bad(test::Matrix(type, 1, 1000, values)), 123);
+}
+
+TEST(MaxAbs, IsTheLargestMagnitude) {
+  std::vector<float> values(1000, 1.0f);
+  values[321] = -3.5f;
+  values[322] = 2.0f;
+  for (const DType type : test::all_types) {
+    const test::DeviceValue<float> result(-1.0f);
+    max_abs(Execution{}, test::Matrix(type, 1, 1000, values), result.data());
+    EXPECT_EQ(result.get(), 3.5f);
+  }
+}
+
+}  // namespace
+}  // namespace mylos
