@@ -62,6 +62,15 @@ Turn::~Turn() {
   library_lock().unlock();
 }
 
+std::string library_version() {
+  const Turn turn;
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("HDF5 {}.{}.{}", major, minor, release);
+}
+
 std::string last_error() {
   std::string text;
   H5Ewalk2(

@@ -2,6 +2,24 @@
 
 namespace mylos {
 
+void begin_step(const Execution& exec, LossSums* sums) {
+  Kokkos::parallel_for(
+      "begin step", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) { *sums = LossSums{}; });
+}
+
+void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
+                    std::int32_t error, const AgreementBuffer& agreement) {
+  AgreementFlags* flags = agreement.own_flags();
+  AgreementSums* part = agreement.own_sums();
+  Kokkos::parallel_for(
+      "own part", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        flags->stop = stop;
+        flags->error = error;
+        part->samples = static_cast<double>(samples);
+        part->loss = sums->loss;
+      });
+}
+
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state) {
   Kokkos::parallel_for(
       "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {

@@ -20,6 +20,9 @@
 
 namespace mylos::hdf5 {
 
+/// "HDF5 1.10.8".
+[[nodiscard]] std::string library_version();
+
 /// The element types that Mylos reads and writes; `other` is anything else that a file may hold.
 enum class ElementType : std::uint8_t { uint8, int32, int64, uint64, float32, float64, text, other };
 

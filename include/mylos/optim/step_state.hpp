@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "mylos/comm/agreement.hpp"
+#include "mylos/model/model.hpp"
 #include "mylos/optim/options.hpp"
 #include "mylos/optim/schedule.hpp"
 #include "mylos/precision/loss_scaler.hpp"
@@ -53,6 +54,14 @@ struct StepRule {
   double beta1 = 0;
   double beta2 = 0;
 };
+
+/// Sets the sums of a step to zero, before its first micro-batch.
+void begin_step(const Execution& exec, LossSums* sums);
+
+/// Writes what this rank brings to the agreement beside the gradient check: its samples and their loss, and its rank
+/// + 1 where it was asked to stop or cannot go on.
+void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
+                    std::int32_t error, const AgreementBuffer& agreement);
 
 /// agreement + scaler -> state.control and state.record.
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);

@@ -1,0 +1,53 @@
+// The subcommands of `mylos`. Each returns an exit code; errors are thrown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos::app {
+
+struct TrainArguments {
+  std::string deck;
+  std::vector<std::string> overrides;  // key=value
+  std::string restart;                 // "", "auto", "latest" or a file
+  long stop_after = 0;                 // steps of this start; 0 = to the end
+};
+ExitCode train_command(const TrainArguments& arguments);
+
+struct EvaluateArguments {
+  std::string checkpoint;
+  std::string data;            // "" = the deck's
+  std::string split = "test";  // "test", "train", "validation"
+};
+ExitCode evaluate_command(const EvaluateArguments& arguments);
+
+struct PredictArguments {
+  std::string checkpoint;
+  std::string input;
+  std::string output;
+};
+ExitCode predict_command(const PredictArguments& arguments);
+
+struct PrepareIdxArguments {
+  std::string images;
+  std::string labels;
+  std::string output;
+};
+ExitCode prepare_idx_command(const PrepareIdxArguments& arguments);
+
+struct PrepareCsvArguments {
+  std::string input;
+  std::vector<std::string> targets;
+  std::string label;
+  std::string output;
+};
+ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
+
+ExitCode info_command(const std::string& file);
+
+/// Version, commit and what this build can use.
+std::string version_text();
+
+}  // namespace mylos::app

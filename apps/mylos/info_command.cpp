@@ -1,0 +1,32 @@
+// mylos info FILE, and what --version says.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "commands.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/io/hdf5.hpp"
+#include "mylos/kernels/gemm.hpp"
+#include "runtime.hpp"
+
+namespace mylos::app {
+
+ExitCode info_command(const std::string& file) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  const std::string text = describe_checkpoint(ranks, file);
+  standard_output(ranks.rank()).line(text);
+  return ExitCode::done;
+}
+
+std::string version_text() {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  const std::string mpi(library, static_cast<std::size_t>(length));
+  return fmt::format("mylos {}\n  Kokkos {}.{}.{}, {}\n  {}\n  {}\n  product engines: {}", code_version(),
+                     KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100, Execution::name(),
+                     mpi.substr(0, mpi.find(',')), hdf5::library_version(), fmt::join(gemm_engine_names(), ", "));
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,113 @@
+// The `mylos` command: reads the command line and runs one subcommand.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.hpp"
+#include "mylos/config/manual.hpp"
+#include "runtime.hpp"
+
+namespace {
+
+using mylos::ExitCode;
+using namespace mylos::app;  // NOLINT: this file is the command
+
+/// Everything that the command line can say.
+struct CommandLine {
+  TrainArguments train;
+  EvaluateArguments evaluate;
+  PredictArguments predict;
+  PrepareIdxArguments idx;
+  PrepareCsvArguments csv;
+  std::string info;
+  std::function<ExitCode()> command;
+};
+
+void add_train(CLI::App& app, CommandLine& line) {
+  CLI::App* train = app.add_subcommand("train", "Train the network that a deck describes");
+  train->add_option("deck", line.train.deck, "The deck (TOML); `mylos manual` lists every key")->required();
+  train->add_option("overrides", line.train.overrides, "section.key=value: takes the place of what the deck says");
+  train->add_option("--restart", line.train.restart,
+                    "auto: from the newest valid checkpoint, else afresh; latest: it must exist; or a checkpoint file");
+  train->add_option("--stop-after", line.train.stop_after,
+                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
+      ->check(CLI::PositiveNumber);
+  train->callback([&line] { line.command = [&line] { return train_command(line.train); }; });
+}
+
+void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
+  CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
+  evaluate->add_option("checkpoint", line.evaluate.checkpoint, "Checkpoint file, or a run's folder (its newest)")
+      ->required();
+  evaluate->add_option("--data", line.evaluate.data, "Dataset file (default: the one that the deck names)");
+  evaluate->add_option("--split", line.evaluate.split, "test, train or validation")
+      ->check(CLI::IsMember({"test", "train", "validation"}))
+      ->capture_default_str();
+  evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
+
+  CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
+  predict->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder")->required();
+  predict->add_option("input", line.predict.input, "Dataset file")->required();
+  predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")->required();
+  predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
+
+  CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
+  info->add_option("file", line.info, "Checkpoint file")->required();
+  info->callback([&line] { line.command = [&line] { return info_command(line.info); }; });
+}
+
+void add_prepare(CLI::App& app, CommandLine& line) {
+  CLI::App* prepare = app.add_subcommand("prepare", "Turn raw data into a dataset file (HDF5), checking it once");
+  prepare->require_subcommand(1);
+  CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
+  idx->add_option("images", line.idx.images)->required();
+  idx->add_option("labels", line.idx.labels)->required();
+  idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
+  idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
+
+  CLI::App* csv = prepare->add_subcommand("csv", "A table of numbers with a header line");
+  csv->add_option("file", line.csv.input)->required();
+  auto* targets = csv->add_option("--targets", line.csv.targets, "Columns to predict (regression), a,b,c");
+  targets->delimiter(',');
+  csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)")->excludes(targets);
+  csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
+  csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
+}
+
+ExitCode print_manual() {
+  fmt::print("{}", mylos::deck_manual());
+  return ExitCode::done;
+}
+
+/// CLI11's own codes become ours: 0 for --help and --version, 2 for a wrong command line. Only one rank prints.
+ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) app.exit(error);
+  return error.get_exit_code() == 0 ? ExitCode::done : ExitCode::bad_input;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  CLI::App app("Mylos trains neural networks on clusters in mixed precision.\n"
+               "Under mpirun every rank is one worker: mpirun -n 2 mylos train deck.toml\n",
+               "mylos");
+  CommandLine line;
+  app.require_subcommand(1);
+  app.set_version_flag("--version", version_text);
+  add_train(app, line);
+  add_use_of_checkpoints(app, line);
+  add_prepare(app, line);
+  app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] { line.command = print_manual; });
+
+  return run_with_mpi(argument_count, arguments, [&] {
+    try {
+      app.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+      return report_usage(app, error);
+    }
+    return line.command();
+  });
+}

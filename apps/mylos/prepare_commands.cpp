@@ -1,0 +1,44 @@
+// mylos prepare idx|csv ... --out FILE
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare_idx.hpp"
+#include "runtime.hpp"
+
+namespace mylos::app {
+namespace {
+
+void require_one_rank() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
+}
+
+ExitCode tell(const std::string& path) {
+  const Dataset data(path);
+  standard_output(0).line(fmt::format("{}: {} samples of {} features, {} {}", path, data.samples(), data.features(),
+                                      data.outputs(), data.task() == Task::classification ? "classes" : "targets"));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
+  require_one_rank();
+  prepare(PrepareIdx{.images = arguments.images, .labels = arguments.labels, .out = arguments.output});
+  return tell(arguments.output);
+}
+
+ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
+  require_one_rank();
+  if (arguments.targets.empty() == arguments.label.empty()) {
+    fail_input("mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label c");
+  }
+  prepare(PrepareCsv{.file = arguments.input, .targets = arguments.targets, .label = arguments.label,
+                     .out = arguments.output});
+  return tell(arguments.output);
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,119 @@
+#include "runtime.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace mylos::app {
+namespace {
+
+/// True if every rank comes here within two seconds: then they all failed, and for the same reason.
+bool all_ranks_failed() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  int done = 0;
+  while (done == 0 && std::chrono::steady_clock::now() < deadline) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return done != 0;
+}
+
+ExitCode report(const Error& error) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const bool everywhere = size == 1 || all_ranks_failed();
+  if (!everywhere) {
+    fmt::print(stderr, "mylos: rank {}: {}\n", rank, error.what());
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+  }
+  if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
+  return error.code();
+}
+
+struct CoreShare {
+  int cores;  // that this rank may use
+  int ranks;  // of this node that may use exactly the same ones
+};
+
+CoreShare core_share() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  sched_getaffinity(0, sizeof(own), &own);
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int size = 1;
+  MPI_Comm_size(node, &size);
+  std::vector<cpu_set_t> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node);
+  MPI_Comm_free(&node);
+  const auto sharing = std::count_if(all.begin(), all.end(), [&](const cpu_set_t& other) {
+    return std::memcmp(&other, &own, sizeof(own)) == 0;
+  });
+  return {std::max(1, CPU_COUNT(&own)), static_cast<int>(sharing)};
+}
+
+}  // namespace
+
+int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
+  // The step polls on the main thread alone; the background reader makes no MPI call.
+  int provided = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
+  ExitCode code = ExitCode::failed;
+  try {
+    code = command();
+  } catch (const Error& error) {
+    code = report(error);
+  } catch (const std::bad_alloc&) {
+    code = report(Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
+  } catch (const std::exception& error) {
+    code = report(Error(ExitCode::failed, error.what()));
+  }
+  MPI_Finalize();
+  return static_cast<int>(code);
+}
+
+KokkosRuntime::KokkosRuntime(int threads) {
+  const CoreShare share = core_share();
+  const char* wanted = std::getenv("OMP_NUM_THREADS");
+  if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
+  if (threads <= 0) threads = std::max(1, share.cores / share.ranks);
+  if (threads > share.cores) {
+    warning_ = fmt::format("warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it",
+                           threads, share.cores, share.cores == 1 ? "" : "s");
+  }
+  Kokkos::InitializationSettings settings;
+  settings.set_num_threads(threads);
+  settings.set_disable_warnings(true);  // about OMP_PROC_BIND, which mpirun's binding replaces
+  guard_ = std::make_unique<Kokkos::ScopeGuard>(settings);
+}
+
+Output standard_output(int rank) {
+  Output output;
+  if (rank != 0) return output;
+  output.is_terminal = isatty(STDOUT_FILENO) != 0;
+  output.line = [](const std::string& text) {
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+  };
+  output.live = [](const std::string& text) {
+    fmt::print("\r\033[K{}", text);
+    std::fflush(stdout);
+  };
+  return output;
+}
+
+}  // namespace mylos::app

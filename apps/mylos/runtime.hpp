@@ -1,0 +1,34 @@
+// MPI and Kokkos around a command, and how its errors reach the user.
+#pragma once
+
+#include <mpi.h>
+
+#include <Kokkos_Core.hpp>
+#include <functional>
+
+#include "mylos/base/error.hpp"
+#include "mylos/train/progress.hpp"
+
+namespace mylos::app {
+
+/// Runs `command` between MPI_Init and MPI_Finalize. An Error that all ranks throw is printed once, by rank 0; one
+/// that a rank throws alone is printed by that rank and ends all of them. Returns the exit code.
+int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command);
+
+/// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this rank
+/// may use divided by the ranks that share them.
+class KokkosRuntime {
+ public:
+  explicit KokkosRuntime(int threads);
+  /// Not empty if this rank has more threads than cores: a warning for the user.
+  [[nodiscard]] const std::string& warning() const { return warning_; }
+
+ private:
+  std::string warning_;
+  std::unique_ptr<Kokkos::ScopeGuard> guard_;
+};
+
+/// Standard output of rank 0; silent on the other ranks.
+Output standard_output(int rank);
+
+}  // namespace mylos::app

@@ -1,0 +1,33 @@
+// mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--stop-after N]
+#include <mpi.h>
+
+#include "commands.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/train/run.hpp"
+#include "runtime.hpp"
+
+namespace mylos::app {
+
+ExitCode train_command(const TrainArguments& arguments) {
+  RunRequest request;
+  {
+    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    std::string text;
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) text = read_deck_file(arguments.deck);
+    });
+    text = broadcast_text(ranks, text);
+    run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, arguments.overrides); });
+    request.output = standard_output(ranks.rank());
+  }
+  request.restart = arguments.restart;
+  request.stop_after = arguments.stop_after;
+
+  const KokkosRuntime kokkos(request.deck.options.run.threads);
+  if (!kokkos.warning().empty()) request.output.line(kokkos.warning());
+  Run run(std::move(request), MPI_COMM_WORLD);
+  return train(run);
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,40 @@
+// History: one row per step, in `history.csv` for people and as a tail in checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+
+#include "mylos/optim/step_state.hpp"
+
+namespace mylos {
+
+struct HistoryRow {
+  StepRecord record;
+  double epoch = 0;           // passes over the training data, after the step
+  double samples_per_s = 0;   // over all ranks
+  double elapsed_s = 0;       // since the run was first started, restarts included
+};
+
+class History {
+ public:
+  /// Rows that a checkpoint keeps.
+  static constexpr std::size_t tail_length = 1000;
+
+  /// Rows go to `path` too; an empty path writes no file (ranks but the first).
+  explicit History(std::string path) : path_(std::move(path)) {}
+
+  /// Appends rows to the file and to the tail.
+  void append(std::span<const HistoryRow> rows);
+  /// The last rows, oldest first.
+  [[nodiscard]] const std::deque<HistoryRow>& tail() const { return tail_; }
+  /// Goes on after a restart: takes the tail of the checkpoint, and cuts the file behind `step`.
+  void resume(std::deque<HistoryRow> tail, std::uint64_t step);
+
+ private:
+  std::string path_;
+  std::deque<HistoryRow> tail_;
+};
+
+}  // namespace mylos

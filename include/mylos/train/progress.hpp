@@ -1,0 +1,39 @@
+// Progress: what a person sees of a run while it goes on. One line per log point in a log; on a terminal a bar that
+// stays on its line, and lines only for what should remain.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "mylos/train/history.hpp"
+
+namespace mylos {
+
+/// Where a run's text goes. The library itself never prints.
+struct Output {
+  std::function<void(const std::string&)> line = [](const std::string&) {};       // a whole line
+  std::function<void(const std::string&)> live = [](const std::string&) {};       // replaces the last live text
+  bool is_terminal = false;
+};
+
+class Progress {
+ public:
+  Progress(Output output, std::uint64_t total_steps) : output_(std::move(output)), total_steps_(total_steps) {}
+
+  /// A log point. `remaining_s`: estimated time to the end.
+  void step(const HistoryRow& row, double remaining_s) const;
+  /// A line that stays: an evaluation, a checkpoint, a change of the loss scale.
+  void note(const std::string& text) const;
+  /// Removes the live bar.
+  void clear() const;
+
+ private:
+  Output output_;
+  std::uint64_t total_steps_;
+};
+
+/// "step 120/2808  epoch 0.51  loss 0.4312  lr 6.0e-04  |g| 0.91  scale 65536  48210 samples/s  ETA 1:05".
+[[nodiscard]] std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s);
+
+}  // namespace mylos

@@ -1,0 +1,99 @@
+// Run: a training run from its deck: data, trainer, checkpoints, history and progress.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/train/evaluation.hpp"
+#include "mylos/train/progress.hpp"
+#include "mylos/train/run_state.hpp"
+#include "mylos/train/staging.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+
+struct RunRequest {
+  Deck deck;
+  std::string restart;          // "", "auto", "latest" or a file
+  std::int64_t stop_after = 0;  // steps of this start; 0 = to the end
+  Output output;                // of this rank
+};
+
+class Run {
+ public:
+  /// Opens the data, checks everything against everything, allocates, and restores the checkpoint that the request
+  /// asks for. Throws Error on all ranks; bad input is found before anything is allocated or written.
+  Run(RunRequest request, MPI_Comm ranks);
+
+  /// True at the end of the run, after `stop_after` steps, and after an agreed stop request.
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] Trainer& trainer() { return *trainer_; }
+  [[nodiscard]] BatchSource& batches() { return *batches_; }
+  [[nodiscard]] bool stop_requested() const { return false; }
+
+  /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go on.
+  void look_at_step();
+  [[nodiscard]] bool wants_evaluation() const;
+  void evaluate();
+  [[nodiscard]] bool wants_checkpoint() const;
+  void write_checkpoint();
+  /// Last checkpoint and summary. ExitCode::requeue if the run is not at its end.
+  ExitCode finish();
+
+ private:
+  void open_data();
+  void complete_model_options();
+  void plan_length();
+  void build_trainer();
+  void open_folder();
+  void restore(const std::string& path);
+  void log(const StepState& state);
+  void note_scale(const StepRecord& record);
+  [[noreturn]] void explain_halt(const StepState& state);
+  [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] bool at_end() const { return step_ == total_steps_; }
+  [[nodiscard]] std::int64_t position() const { return step_ * options_.data.batch; }
+
+  RunRequest request_;
+  Options options_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<GemmEngine> gemm_;
+  std::optional<Dataset> train_;
+  std::optional<Dataset> test_;
+  Splits splits_;
+  std::optional<Sampler> sampler_;
+  StepPlan plan_;
+  std::int64_t total_steps_ = 0;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<LoaderBatches> batches_;
+  std::unique_ptr<EvaluationReader> evaluation_reader_;
+  std::string evaluation_name_;  // "test", "validation"
+  std::unique_ptr<History> history_;
+  std::unique_ptr<Progress> progress_;
+  RunState state_;
+
+  std::int64_t step_ = 0;          // steps begun
+  std::int64_t first_step_ = 0;    // of this start
+  std::int64_t logged_step_ = 0;   // up to which the history is written
+  std::int64_t saved_step_ = -1;
+  std::uint64_t skipped_ = 0;
+  double elapsed_before_s_ = 0;    // of earlier starts
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point logged_;
+  double training_s_ = 0;          // of this start: steps without evaluation and checkpoints
+  std::optional<Evaluation> last_evaluation_;
+  bool stop_agreed_ = false;
+};
+
+/// The training loop: trains to the end of the run or until it is told to stop.
+ExitCode train(Run& run);
+
+}  // namespace mylos

@@ -1,0 +1,56 @@
+// RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to places in the file.
+//
+//   /model/<layer>/<parameter>           master weights
+//   /optimizer/<layer>/<parameter>/<m>   moments
+//   /scaler/...                          the loss scaler's whole state
+//   /schedule/{step, updates}            steps begun, and those that were not skipped
+//   /data/{position, epoch, identity}    samples consumed; which data; and /data/normalization/{inputs,targets}/...
+//   /random/{seed, step, generator}      counter-based: that is all its state
+//   /plan/...                            what the run chose for this machine
+//   /history/<column>                    the last rows of history.csv
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/state.hpp"
+#include "mylos/data/normalizer.hpp"
+#include "mylos/train/history.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+
+/// The history's tail, column by column.
+struct HistoryColumns {
+  std::vector<std::uint64_t> step, updates;
+  std::vector<double> epoch, loss, gradient_norm, lr, scale, samples_per_s, elapsed_s;
+  std::vector<std::int32_t> overflow;
+
+  void resize(std::size_t rows);
+};
+
+[[nodiscard]] HistoryColumns columns_of(const std::deque<HistoryRow>& rows);
+[[nodiscard]] std::deque<HistoryRow> rows_of(const HistoryColumns& columns);
+
+struct RunState {
+  StepState step;
+  std::int64_t position = 0;  // samples consumed
+  std::int64_t epoch = 0;     // complete passes over the training data
+  std::uint64_t seed = 1;
+  std::string data_identity;
+  std::string gemm_engine;
+  std::int64_t micro_batch = 0;
+  std::int64_t device_bytes = 0;
+  Normalizer normalizer;
+  HistoryColumns history;
+};
+
+/// The parameters alone, as evaluation and prediction read them.
+[[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);
+/// Everything. The result points into `trainer` and `state`.
+[[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
+/// The scaling of inputs and targets that a run was trained with.
+[[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
+
+}  // namespace mylos

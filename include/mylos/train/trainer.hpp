@@ -1,0 +1,80 @@
+// Trainer: model, optimizer and loss scaler, and the step that moves them.
+//
+// A step allocates nothing, waits for nothing and copies nothing to the host: scaler, skip, learning rate and
+// counters live on the device. What happened is read from there between steps.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mylos/comm/communicator.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/model/model.hpp"
+#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/optimizer.hpp"
+#include "mylos/optim/step_state.hpp"
+#include "mylos/precision/gradient_check.hpp"
+#include "mylos/train/batch_source.hpp"
+#include "mylos/train/step_plan.hpp"
+
+namespace mylos {
+
+class Trainer {
+ public:
+  /// Allocates everything and draws the initial weights. `run_steps`: length of the run, for the schedule.
+  /// `communicator` and `gemm` must outlive the trainer.
+  Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator, const StepPlan& plan,
+          std::int64_t run_steps);
+
+  /// One step over the next micro-batches. `stop_requested` travels with the agreement. If `batches` throws, this
+  /// rank still takes part in the step's collectives and the error reaches all ranks: see throw_if_failed().
+  void step(BatchSource& batches, bool stop_requested);
+
+  /// What the device knows after the last step. Waits for it where it is not the host.
+  [[nodiscard]] StepState read_state() const;
+  void write_state(const StepState& state);
+  /// The records of the steps (from, to], oldest first; at most record_capacity.
+  [[nodiscard]] std::vector<StepRecord> read_records(std::uint64_t from, std::uint64_t to) const;
+  static constexpr std::int64_t record_capacity = 1024;
+
+  /// Throws on all ranks if any had an error in the last step. Call it on all ranks, where read_state() says
+  /// halted.
+  void throw_if_failed();
+  [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
+
+  [[nodiscard]] const Execution& execution() const { return exec_; }
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
+  [[nodiscard]] GemmEngine& gemm() const { return gemm_; }
+  [[nodiscard]] Model& model() { return model_; }
+  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
+  [[nodiscard]] const StepPlan& plan() const { return plan_; }
+  /// Loss scale and step number in device memory.
+  [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
+  [[nodiscard]] const std::uint64_t* step_number() const { return &state_.data()->step; }
+  /// Bytes of device memory that the trainer holds.
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  void compute_gradients(BatchSource& batches);
+
+  const Execution exec_;
+  Communicator& communicator_;
+  GemmEngine& gemm_;
+  StepPlan plan_;
+  Model model_;
+  Optimizer optimizer_;
+  GradientReduction reduction_;
+  GradientCheck check_;
+  AgreementBuffer agreement_;
+  StepRule rule_;
+  Kokkos::View<StepState, Device> state_;
+  Kokkos::View<LossSums, Device> sums_;
+  Kokkos::View<StepRecord*, Device> records_;
+  BlockDone reduce_block_;
+  BlockDone accumulate_block_;
+  std::optional<Error> error_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,84 @@
+#include "mylos/train/evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/train/staging.hpp"
+
+namespace mylos {
+namespace {
+
+/// Runs the network over all of the reader's batches, and `after` on each.
+void pass_over(const InferenceContext& context, EvaluationReader& reader,
+               const std::function<void(const StepContext&, const MicroBatch&, const Batch&)>& after) {
+  const Chain& chain = context.model.chain();
+  const Staging staging(context.model.activation_layout().rows, chain.inputs(), chain.outputs(), chain.input_type());
+  reader.rewind();
+  while (const Batch* batch = reader.next()) {
+    const MicroBatch staged = staging.stage(context.exec, *batch);
+    const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
+    context.model.forward(step, staged.inputs);
+    after(step, staged, *batch);
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationReader& reader) {
+  struct Part {
+    LossSums sums;
+    std::int64_t samples = 0;
+  } own;
+  RankGroup& ranks = communicator.ranks();
+  communicator.synchronize(context.exec);
+  run_on_all(ranks, [&] {
+    const Kokkos::View<LossSums, Device> sums("evaluation sums");
+    pass_over(context, reader, [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
+      context.model.loss(step, staged.truth, sums.data());
+      own.samples += batch.samples;
+    });
+    context.exec.fence("evaluation");
+    Kokkos::deep_copy(Kokkos::View<LossSums, Kokkos::HostSpace>(&own.sums), sums);
+  });
+
+  std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), sizeof(own));
+  Evaluation result;
+  double correct = 0;
+  for (const Part& part : all) {
+    result.samples += part.samples;
+    result.loss += part.sums.loss;
+    correct += static_cast<double>(part.sums.correct);
+  }
+  result.loss /= static_cast<double>(result.samples);
+  result.accuracy = correct / static_cast<double>(result.samples);
+  return result;
+}
+
+void predict(const InferenceContext& context, EvaluationReader& reader,
+             const std::function<void(const Batch&, std::span<float>)>& consume) {
+  const Chain& chain = context.model.chain();
+  const std::int64_t rows = context.model.activation_layout().rows;
+  const Arena floats("predictions", aligned_bytes(static_cast<std::size_t>(rows * chain.outputs()) * sizeof(float)));
+  std::vector<float> on_host;
+  pass_over(context, reader, [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
+    const Tensor values = floats.tensor(0, DType::fp32, batch.samples, chain.outputs());
+    convert(step.exec, context.model.output(), values);
+    step.exec.fence("predictions");
+    on_host.resize(static_cast<std::size_t>(values.size()));
+    Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(on_host.data(), on_host.size()), values.flat<float>());
+    consume(batch, on_host);
+  });
+}
+
+std::string describe(const Evaluation& evaluation, LossType loss) {
+  if (loss == LossType::mse) return fmt::format("loss {:.6g} ({} samples)", evaluation.loss, evaluation.samples);
+  return fmt::format("loss {:.4f}, accuracy {:.4f} ({} samples)", evaluation.loss, evaluation.accuracy,
+                     evaluation.samples);
+}
+
+}  // namespace mylos

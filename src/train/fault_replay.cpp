@@ -1,0 +1,100 @@
+#include "mylos/train/fault_replay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/reduce.hpp"
+
+namespace mylos {
+namespace {
+
+/// Thrown from the observer at the first fault: nothing after it is of interest.
+struct FoundFault {
+  Fault fault;
+};
+
+std::int64_t first_nonfinite_element(const Execution& exec, const Tensor& tensor) {
+  Kokkos::View<std::int64_t, Device> index("first non-finite");
+  first_nonfinite(exec, tensor, index.data());
+  std::int64_t result = -1;
+  exec.fence();
+  Kokkos::deep_copy(Kokkos::View<std::int64_t, Kokkos::HostSpace>(&result), index);
+  return result;
+}
+
+/// This rank's first fault.
+std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
+  const Execution& exec = trainer.execution();
+  const auto& blocks = trainer.model().chain().blocks;
+  const Observer observer = [&](const Observation& seen) {
+    const std::int64_t index = first_nonfinite_element(exec, seen.value);
+    if (index < 0) return;
+    const std::int64_t columns = seen.value.columns();
+    throw FoundFault{{0, blocks[seen.block]->name(), seen.tensor, index / columns, index % columns}};
+  };
+  const StepPlan& plan = trainer.plan();
+  const float inverse_count = 1.0f / static_cast<float>(plan.micro_batch);
+  const Kokkos::View<LossSums, Device> sums("replayed loss sums");
+  try {
+    for (std::int64_t i = 0; i < plan.micro_batches; ++i) {
+      const MicroBatch batch = batches.next(exec);
+      const StepContext context{exec, trainer.gemm(), trainer.step_number(), batch.first_sample};
+      trainer.model().forward(context, batch.inputs, &observer);
+      trainer.model().loss_and_seed(context, batch.truth, trainer.loss_scale(), inverse_count, sums.data(), &observer);
+      trainer.model().backward(context, i > 0, [](std::size_t) {}, &observer);
+    }
+  } catch (const FoundFault& found) {
+    return found.fault;
+  }
+  return std::nullopt;
+}
+
+/// What ranks exchange: fixed sizes, names cut to fit.
+struct FaultMessage {
+  std::int32_t found = 0;
+  std::array<char, 128> layer{};
+  std::array<char, 64> tensor{};
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+};
+
+template <std::size_t N>
+void copy_name(std::array<char, N>& to, const std::string& from) {
+  std::memcpy(to.data(), from.data(), std::min(from.size(), N - 1));
+}
+
+}  // namespace
+
+std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches) {
+  RankGroup& ranks = trainer.communicator().ranks();
+  const StepState after = trainer.read_state();
+  StepState before = after;
+  before.step -= 1;  // the same random numbers as in the step
+  trainer.write_state(before);
+  std::optional<Fault> own;
+  run_on_all(ranks, [&] { own = find_own_fault(trainer, batches); });
+  trainer.write_state(after);
+
+  FaultMessage message;
+  if (own) {
+    message.found = 1;
+    copy_name(message.layer, own->layer);
+    copy_name(message.tensor, own->tensor);
+    message.row = own->row;
+    message.column = own->column;
+  }
+  std::vector<FaultMessage> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&message, all.data(), sizeof(message));
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const FaultMessage& theirs = all[static_cast<std::size_t>(rank)];
+    if (theirs.found != 0) {
+      return Fault{rank, theirs.layer.data(), theirs.tensor.data(), theirs.row, theirs.column};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace mylos

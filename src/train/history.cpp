@@ -1,0 +1,70 @@
+#include "mylos/train/history.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* header = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
+
+std::string line_of(const HistoryRow& row) {
+  const StepRecord& record = row.record;
+  return fmt::format("{},{:.6g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{:.6g},{:.3f}\n", record.step, row.epoch,
+                     record.loss, record.lr, record.gradient_norm, record.scale, record.overflow != 0 ? 1 : 0,
+                     record.updates, row.samples_per_s, row.elapsed_s);
+}
+
+/// The step in the first column; 0 for the header or what is no row.
+std::uint64_t step_of(const std::string& line) {
+  std::uint64_t step = 0;
+  std::from_chars(line.data(), line.data() + line.size(), step);
+  return step;
+}
+
+void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
+  file << text << std::flush;
+  if (!file) fail_run("{}: cannot be written (is the disk full or the folder gone?)", path);
+}
+
+}  // namespace
+
+void History::append(std::span<const HistoryRow> rows) {
+  for (const HistoryRow& row : rows) {
+    tail_.push_back(row);
+    if (tail_.size() > tail_length) tail_.pop_front();
+  }
+  if (path_.empty() || rows.empty()) return;
+  const bool fresh = !std::filesystem::exists(path_);
+  std::ofstream file(path_, std::ios::app);
+  std::string text = fresh ? header : "";
+  for (const HistoryRow& row : rows) text += line_of(row);
+  write_or_fail(file, path_, text);
+}
+
+void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
+  tail_ = std::move(tail);
+  if (path_.empty() || !std::filesystem::exists(path_)) return;
+  std::string kept = header;
+  {
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) {
+      const std::uint64_t number = step_of(line);
+      if (number > 0 && number <= step) kept += line + "\n";
+    }
+  }
+  const std::string aside = path_ + ".tmp";
+  {
+    std::ofstream file(aside, std::ios::trunc);
+    write_or_fail(file, aside, kept);
+  }
+  std::filesystem::rename(aside, path_);
+}
+
+}  // namespace mylos

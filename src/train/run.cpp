@@ -1,0 +1,165 @@
+// What a run does between steps.
+#include "mylos/train/run.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "mylos/train/fault_replay.hpp"
+
+namespace mylos {
+
+using Clock = std::chrono::steady_clock;
+
+bool Run::finished() const {
+  return at_end() || stop_agreed_ || (request_.stop_after > 0 && step_ - first_step_ >= request_.stop_after);
+}
+
+double Run::elapsed_s() const {
+  return elapsed_before_s_ + std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void Run::look_at_step() {
+  step_ += 1;
+  const bool log_point = step_ % options_.run.log_every == 0 || wants_evaluation() || wants_checkpoint() || finished();
+  if (!memory_is_host && !log_point) return;  // a device would have to be waited for
+  const StepState state = trainer_->read_state();
+  if (state.halted != 0) explain_halt(state);
+  if (state.record.stop != 0) stop_agreed_ = true;
+  if (log_point || stop_agreed_) log(state);
+}
+
+void Run::log(const StepState& state) {
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - logged_).count();
+  training_s_ += seconds;
+  logged_ = now;
+  const auto steps = static_cast<double>(step_ - logged_step_);
+  const double samples_per_s = steps * static_cast<double>(options_.data.batch) / seconds;
+  std::vector<HistoryRow> rows;
+  for (const StepRecord& record :
+       trainer_->read_records(static_cast<std::uint64_t>(logged_step_), static_cast<std::uint64_t>(step_))) {
+    const double samples = static_cast<double>(record.step) * static_cast<double>(options_.data.batch);
+    rows.push_back({record, samples / static_cast<double>(sampler_->epoch_length()), samples_per_s, elapsed_s()});
+    if (record.overflow != 0) skipped_ += 1;
+    note_scale(record);
+  }
+  logged_step_ = step_;
+  history_->append(rows);
+  state_.step = state;
+  if (step_ % options_.run.log_every != 0 || rows.empty()) return;
+  const double rate = training_s_ / static_cast<double>(step_ - first_step_);
+  progress_->step(rows.back(), rate * static_cast<double>(total_steps_ - step_));
+}
+
+void Run::note_scale(const StepRecord& record) {
+  const double after = static_cast<double>(record.scale);
+  switch (record.event) {
+    case ScaleEvent::increased:
+      progress_->note(fmt::format("step {}: loss scale raised from {:g}", record.step, after));
+      break;
+    case ScaleEvent::decreased:
+      progress_->note(fmt::format("step {}: overflow on rank {}, step skipped, loss scale lowered from {:g}", record.step,
+                                  record.overflow - 1, after));
+      break;
+    case ScaleEvent::tolerated:
+      progress_->note(fmt::format("step {}: overflow on rank {}, step skipped, tolerated", record.step,
+                                  record.overflow - 1));
+      break;
+    case ScaleEvent::unchanged:
+      break;
+  }
+}
+
+void Run::explain_halt(const StepState& state) {
+  trainer_->throw_if_failed();
+  const auto step = static_cast<std::int64_t>(state.step);
+  loader_->seek((step - 1) * options_.data.batch);
+  const std::optional<Fault> fault = find_fault(*trainer_, *batches_);
+  const std::string culprit =
+      fault ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
+                          fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
+            : std::string("every rank's own gradients are finite, their sum over ranks is not");
+  throw Error(ExitCode::diverged,
+              fmt::format("diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be "
+                          "lowered further; {}. The weights are those before the first of these steps. A lower "
+                          "optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help",
+                          step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit));
+}
+
+bool Run::wants_evaluation() const {
+  if (!evaluation_reader_) return false;
+  if (at_end()) return true;
+  if (options_.run.evaluate_every > 0) return step_ % options_.run.evaluate_every == 0;
+  return sampler_->epoch_of(position()) != sampler_->epoch_of(position() - options_.data.batch);
+}
+
+void Run::evaluate() {
+  last_evaluation_ = mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_,
+                                     *evaluation_reader_);
+  progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
+                              static_cast<double>(position()) / static_cast<double>(sampler_->epoch_length()), step_,
+                              evaluation_name_, describe(*last_evaluation_, options_.model.loss)));
+  logged_ = Clock::now();
+}
+
+bool Run::wants_checkpoint() const {
+  return options_.checkpoint.every > 0 && step_ % options_.checkpoint.every == 0 && !finished();
+}
+
+void Run::write_checkpoint() {
+  communicator_->synchronize(trainer_->execution());
+  state_.step = trainer_->read_state();
+  state_.position = position();
+  state_.epoch = sampler_->epoch_of(position());
+  state_.history = columns_of(history_->tail());
+  CheckpointHeader header;
+  header.step = step_;
+  header.code_version = code_version();
+  header.deck = request_.deck.resolved;
+  const std::string path = mylos::write_checkpoint(communicator_->ranks(), options_.run.folder, header,
+                                                   full_state(*trainer_, state_), options_.checkpoint);
+  saved_step_ = step_;
+  progress_->note(fmt::format("checkpoint {} ({})", path,
+                              format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path)))));
+  logged_ = Clock::now();
+}
+
+ExitCode Run::finish() {
+  if (saved_step_ != step_) write_checkpoint();
+  progress_->clear();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto steps = static_cast<double>(step_ - first_step_);
+  std::string table = "\n";
+  const auto row = [&table](const char* name, const std::string& value) {
+    table += fmt::format("  {:<22}{}\n", name, value);
+  };
+  row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", step_, total_steps_, step_ - first_step_, skipped_));
+  if (!history_->tail().empty()) row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
+  if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_, options_.model.loss));
+  row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
+  row("speed", fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
+  row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
+                          format_duration(elapsed_s())));
+  row("peak memory per rank", format_bytes(static_cast<std::int64_t>(usage.ru_maxrss) * 1024));
+  row("run folder", options_.run.folder);
+  const bool done = at_end();
+  if (communicator_->rank() == 0) {
+    const std::string requeue = options_.run.folder + "/requeue";
+    if (done) {
+      std::filesystem::remove(requeue);
+    } else {
+      std::ofstream(requeue) << "not at its end: start it again with --restart latest\n";
+    }
+  }
+  progress_->note(table + (done ? "\ndone" : "\nstopped before its end: go on with --restart latest"));
+  return done ? ExitCode::done : ExitCode::requeue;
+}
+
+}  // namespace mylos

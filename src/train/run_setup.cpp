@@ -1,0 +1,201 @@
+// How a run is put together: data, model, plan, restart.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "mylos/base/units.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/config/difference.hpp"
+#include "mylos/train/run.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+
+int ranks_on_this_node(MPI_Comm ranks) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(ranks, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int size = 1;
+  MPI_Comm_size(node, &size);
+  MPI_Comm_free(&node);
+  return size;
+}
+
+/// Keys that define the run's mathematics: a checkpoint of other values is another run.
+bool fixes_the_run(const std::string& key) {
+  static const char* const keys[] = {"run.seed",       "data.batch",   "data.validation", "data.normalize",
+                                     "data.shuffle",   "data.last_batch", "data.train"};
+  for (const char* fixed : keys) {
+    if (key == fixed) return key != "data.train";  // its contents count, not its name
+  }
+  return key.rfind("model.", 0) == 0;
+}
+
+/// Keys that may change at any restart without a word.
+bool is_free(const std::string& key) {
+  for (const char* section : {"run.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
+    if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Run::Run(RunRequest request, MPI_Comm ranks)
+    : request_(std::move(request)),
+      options_(request_.deck.options),
+      communicator_(make_communicator(ranks, options_.communication)) {
+  gemm_ = make_gemm_engine(options_.kernels);
+  run_on_all(communicator_->ranks(), [this] {
+    open_data();
+    complete_model_options();
+    plan_length();
+  });
+
+  std::optional<std::string> checkpoint;
+  if (request_.restart.empty()) {
+    require_unused_folder(communicator_->ranks(), options_.run.folder);
+  } else {
+    const RestartChoice choice = find_checkpoint(communicator_->ranks(), options_.run.folder, request_.restart);
+    for (const std::string& message : choice.messages) request_.output.line(message);
+    checkpoint = choice.path;
+  }
+  build_trainer();
+  if (checkpoint) restore(*checkpoint);
+  open_folder();
+
+  const LoaderOptions loading{.type = trainer_->model().chain().input_type(),
+                              .micro_batch = options_.data.micro_batch,
+                              .rank = communicator_->rank(),
+                              .ranks = communicator_->size(),
+                              .ranks_on_node = ranks_on_this_node(communicator_->ranks().mpi()),
+                              .first_position = position()};
+  run_on_all(communicator_->ranks(), [&] {
+    loader_ = std::make_unique<Loader>(*train_, splits_.train, *sampler_, state_.normalizer, loading);
+  });
+  batches_ = std::make_unique<LoaderBatches>(
+      *loader_, Staging(plan_.micro_batch, train_->features(), train_->outputs(), loading.type));
+  started_ = logged_ = std::chrono::steady_clock::now();
+}
+
+void Run::open_data() {
+  train_.emplace(options_.data.train);
+  if (!options_.data.test.empty()) {
+    test_.emplace(options_.data.test);
+    require_same_shape(*train_, *test_);
+  }
+  splits_ = split_samples(train_->samples(), options_.data.validation);
+  sampler_.emplace(SamplerOptions{.samples = splits_.train.count,
+                                  .batch = options_.data.batch,
+                                  .seed = options_.run.seed,
+                                  .shuffle = options_.data.shuffle,
+                                  .last_batch = options_.data.last_batch,
+                                  .block_samples = samples_per_block(train_->shape().input_bytes())});
+  plan_ = make_step_plan(options_.data.batch, options_.data.micro_batch, communicator_->rank(),
+                         communicator_->size());
+  state_.normalizer = normalizer_for(options_.data.normalize, *train_);
+  state_.data_identity = train_->identity();
+}
+
+void Run::complete_model_options() {
+  ModelOptions& model = options_.model;
+  const auto complete = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
+    if (value != 0 && value != of_data) {
+      fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", train_->path(), of_data, key,
+                 value);
+    }
+    value = of_data;
+  };
+  complete(model.inputs, train_->features(), "inputs");
+  complete(model.outputs, train_->outputs(), "outputs");
+  const bool classifies = train_->task() == Task::classification;
+  if (classifies != (model.loss == LossType::cross_entropy)) {
+    fail_input("{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"", train_->path(),
+               classifies ? "class labels" : "targets", classifies ? "mse" : "cross_entropy",
+               classifies ? "cross_entropy" : "mse");
+  }
+}
+
+void Run::plan_length() {
+  total_steps_ = options_.run.steps > 0 ? options_.run.steps : sampler_->steps_for(options_.run.epochs);
+  if (total_steps_ > most_steps) fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
+}
+
+void Run::build_trainer() {
+  Chain chain = make_mlp(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
+  const DType input_type = chain.input_type();
+  trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_, total_steps_);
+  const bool has_validation = splits_.validation.count > 0;
+  if (has_validation || test_) {
+    evaluation_name_ = has_validation ? "validation" : "test";
+    const Dataset& data = has_validation ? *train_ : *test_;
+    const Split split = has_validation ? splits_.validation : Split{0, test_->samples()};
+    evaluation_reader_ = std::make_unique<EvaluationReader>(
+        data, split, state_.normalizer,
+        EvaluationOptions{input_type, plan_.micro_batch, communicator_->rank(), communicator_->size()});
+  }
+  state_.seed = options_.run.seed;
+  state_.gemm_engine = gemm_->name();
+  state_.micro_batch = plan_.micro_batch;
+  state_.device_bytes = static_cast<std::int64_t>(trainer_->bytes());
+  const bool first = communicator_->rank() == 0;
+  history_ = std::make_unique<History>(first ? options_.run.folder + "/history.csv" : "");
+  progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
+}
+
+void Run::restore(const std::string& path) {
+  const CheckpointReader reader(communicator_->ranks(), path);
+  reader.require_match(parameter_state(trainer_->model().parameters()));
+  const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
+  for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {
+    if (fixes_the_run(difference.key)) {
+      fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
+                 difference.key, difference.before, difference.after);
+    }
+    if (!is_free(difference.key)) {
+      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
+                                       difference.before));
+    }
+  }
+  if (const std::string identity = reader.text("/data/identity"); identity != state_.data_identity) {
+    fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
+               options_.data.train);
+  }
+  state_.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
+  CheckpointState state = full_state(*trainer_, state_);
+  reader.read(state);
+  trainer_->write_state(state_.step);
+  trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
+  step_ = first_step_ = logged_step_ = saved_step_ = static_cast<std::int64_t>(state_.step.step);
+  if (step_ > total_steps_) {
+    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path, step_,
+               total_steps_);
+  }
+  history_->resume(rows_of(state_.history), state_.step.step);
+  if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
+  request_.output.line(fmt::format("restarted from {} at step {} of {}", path, step_, total_steps_));
+}
+
+void Run::open_folder() {
+  set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
+  run_on_all(communicator_->ranks(), [this] {
+    if (communicator_->rank() != 0) return;
+    std::error_code failure;
+    std::filesystem::create_directories(options_.run.folder, failure);
+    std::ofstream deck(options_.run.folder + "/deck.toml", std::ios::trunc);
+    deck << request_.deck.resolved << std::flush;
+    if (failure || !deck) fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
+    std::filesystem::remove(options_.run.folder + "/requeue", failure);
+  });
+  request_.output.line(fmt::format(
+      "{}: {} parameters, {} rank{}, batch {}, {} steps; {} products; {} per rank for weights, gradients, moments and "
+      "activations",
+      options_.run.name, trainer_->model().chain().parameter_count(), communicator_->size(),
+      communicator_->size() == 1 ? "" : "s", options_.data.batch, total_steps_, gemm_->name(),
+      format_bytes(state_.device_bytes)));
+}
+
+}  // namespace mylos

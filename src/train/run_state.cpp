@@ -1,0 +1,159 @@
+#include "mylos/train/run_state.hpp"
+
+namespace mylos {
+namespace {
+
+std::vector<std::int64_t> dims_of(const ParameterSpec& spec) {
+  if (spec.is_matrix) return {spec.rows, spec.columns};
+  return {spec.columns};
+}
+
+template <class T>
+void add_column(CheckpointState& state, const std::string& name, std::vector<T>& values) {
+  state.add_host("/history/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
+}
+
+void add_history(CheckpointState& state, HistoryColumns& history) {
+  add_column(state, "step", history.step);
+  add_column(state, "updates", history.updates);
+  add_column(state, "epoch", history.epoch);
+  add_column(state, "loss", history.loss);
+  add_column(state, "gradient_norm", history.gradient_norm);
+  add_column(state, "lr", history.lr);
+  add_column(state, "scale", history.scale);
+  add_column(state, "overflow", history.overflow);
+  add_column(state, "samples_per_s", history.samples_per_s);
+  add_column(state, "elapsed_s", history.elapsed_s);
+}
+
+void add_scaler(CheckpointState& state, ScalerState& scaler) {
+  state.add_scalar("/scaler/scale", scaler.scale);
+  state.add_scalar("/scaler/good_steps", scaler.good_steps);
+  state.add_scalar("/scaler/hysteresis_left", scaler.hysteresis_left);
+  state.add_scalar("/scaler/skipped_in_a_row", scaler.skipped_in_a_row);
+  state.add_scalar("/scaler/steps", scaler.steps);
+  state.add_scalar("/scaler/overflows", scaler.overflows);
+  state.add_scalar("/scaler/increases", scaler.increases);
+  state.add_scalar("/scaler/decreases", scaler.decreases);
+  state.add_scalar("/scaler/tolerated", scaler.tolerated);
+}
+
+void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& scaling) {
+  if (scaling.identity()) return;
+  const std::string group = "/data/normalization/" + of;
+  const auto columns = static_cast<std::int64_t>(scaling.shift.size());
+  state.add_host(group + "/shift", scaling.shift.data(), {columns});
+  state.add_host(group + "/scale", scaling.scale.data(), {columns});
+}
+
+void add_data(CheckpointState& state, RunState& run) {
+  state.add_scalar("/data/position", run.position);
+  state.add_scalar("/data/epoch", run.epoch);
+  state.add_text("/data/identity", run.data_identity);
+  add_scaling(state, "inputs", run.normalizer.inputs);
+  add_scaling(state, "targets", run.normalizer.targets);
+}
+
+/// Room for what the file holds; its values are read later.
+ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string& of) {
+  ColumnScaling scaling;
+  const std::string group = "/data/normalization/" + of;
+  if (!reader.exists(group)) return scaling;
+  const auto columns = static_cast<std::size_t>(reader.dims(group + "/shift").at(0));
+  scaling.shift.resize(columns);
+  scaling.scale.resize(columns);
+  return scaling;
+}
+
+}  // namespace
+
+void HistoryColumns::resize(std::size_t rows) {
+  step.resize(rows);
+  updates.resize(rows);
+  for (auto* column : {&epoch, &loss, &gradient_norm, &lr, &scale, &samples_per_s, &elapsed_s}) column->resize(rows);
+  overflow.resize(rows);
+}
+
+HistoryColumns columns_of(const std::deque<HistoryRow>& rows) {
+  HistoryColumns columns;
+  columns.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StepRecord& record = rows[i].record;
+    columns.step[i] = record.step;
+    columns.updates[i] = record.updates;
+    columns.epoch[i] = rows[i].epoch;
+    columns.loss[i] = record.loss;
+    columns.gradient_norm[i] = record.gradient_norm;
+    columns.lr[i] = static_cast<double>(record.lr);
+    columns.scale[i] = static_cast<double>(record.scale);
+    columns.overflow[i] = record.overflow;
+    columns.samples_per_s[i] = rows[i].samples_per_s;
+    columns.elapsed_s[i] = rows[i].elapsed_s;
+  }
+  return columns;
+}
+
+std::deque<HistoryRow> rows_of(const HistoryColumns& columns) {
+  std::deque<HistoryRow> rows(columns.step.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    StepRecord& record = rows[i].record;
+    record.step = columns.step[i];
+    record.updates = columns.updates[i];
+    rows[i].epoch = columns.epoch[i];
+    record.loss = columns.loss[i];
+    record.gradient_norm = columns.gradient_norm[i];
+    record.lr = static_cast<float>(columns.lr[i]);
+    record.scale = static_cast<float>(columns.scale[i]);
+    record.overflow = columns.overflow[i];
+    rows[i].samples_per_s = columns.samples_per_s[i];
+    rows[i].elapsed_s = columns.elapsed_s[i];
+  }
+  return rows;
+}
+
+CheckpointState parameter_state(const ParameterStore& parameters) {
+  CheckpointState state;
+  const ParameterLayout& layout = parameters.layout();
+  for (std::size_t block = 0; block < layout.slots_of_block.size(); ++block) {
+    for (const std::size_t index : layout.slots_of_block[block]) {
+      const ParameterSlot& slot = layout.slots[index];
+      state.add_device("/model/" + slot.path(), parameters.master(slot).as<float>(), dims_of(slot.spec));
+    }
+  }
+  return state;
+}
+
+CheckpointState full_state(Trainer& trainer, RunState& run) {
+  CheckpointState state = parameter_state(trainer.model().parameters());
+  const Optimizer& optimizer = trainer.optimizer();
+  for (const ParameterSlot& slot : trainer.model().parameters().layout().slots) {
+    for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
+      const std::string path = "/optimizer/" + slot.path() + "/" + std::string(optimizer.moment_names()[i]);
+      state.add_device(path, optimizer.moment(i, slot).as<float>(), dims_of(slot.spec));
+    }
+  }
+  add_scaler(state, run.step.scaler);
+  state.add_scalar("/schedule/step", run.step.step);
+  state.add_scalar("/schedule/updates", run.step.updates);
+  add_data(state, run);
+  state.add_scalar("/random/seed", run.seed);
+  state.add_scalar("/random/step", run.step.step);
+  state.add_text("/random/generator", "Philox4x32-10");
+  state.add_text("/plan/gemm_engine", run.gemm_engine);
+  state.add_scalar("/plan/micro_batch", run.micro_batch);
+  state.add_scalar("/plan/device_bytes", run.device_bytes);
+  add_history(state, run.history);
+  return state;
+}
+
+Normalizer read_normalizer(const CheckpointReader& reader) {
+  Normalizer normalizer{room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets")};
+  RunState run;  // a reader takes a group as a whole
+  run.normalizer = std::move(normalizer);
+  CheckpointState state;
+  add_data(state, run);
+  reader.read(state);
+  return run.normalizer;
+}
+
+}  // namespace mylos

@@ -1,0 +1,48 @@
+#include "mylos/train/trainer.hpp"
+
+#include "mylos/base/region.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/train/run.hpp"
+
+namespace mylos {
+
+ExitCode train(Run& run) {
+  while (!run.finished()) {
+    run.trainer().step(run.batches(), run.stop_requested());
+    run.look_at_step();
+    if (run.wants_evaluation()) run.evaluate();
+    if (run.wants_checkpoint()) run.write_checkpoint();
+  }
+  return run.finish();
+}
+
+void Trainer::step(BatchSource& batches, bool stop_requested) {
+  const Region region("step");
+  const std::int32_t own = communicator_.rank() + 1;
+  compute_gradients(batches);
+  reduction_.finish(exec_);
+  check_.run(exec_, loss_scale(), agreement_);
+  state_own_part(exec_, sums_.data(), plan_.own_samples, stop_requested ? own : 0, error_ ? own : 0, agreement_);
+  communicator_.agree(exec_, agreement_);
+  decide(exec_, rule_, agreement_.result(), state_.data());
+  optimizer_.update(exec_, model_.parameters(), reduction_.remaining_divisors(), &state_.data()->control);
+  advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
+}
+
+void Trainer::compute_gradients(BatchSource& batches) {
+  const float inverse_count = 1.0f / static_cast<float>(plan_.micro_batch);
+  begin_step(exec_, sums_.data());
+  try {
+    for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
+      const MicroBatch batch = batches.next(exec_);
+      const StepContext context{exec_, gemm_, step_number(), batch.first_sample};
+      model_.forward(context, batch.inputs);
+      model_.loss_and_seed(context, batch.truth, loss_scale(), inverse_count, sums_.data());
+      model_.backward(context, i > 0, i + 1 == plan_.micro_batches ? reduce_block_ : accumulate_block_);
+    }
+  } catch (const Error& error) {
+    error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,76 @@
+// Construction of a Trainer, and what the host reads from and writes to its device state.
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/launch.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+namespace {
+
+StepRule make_rule(const Options& options, const Chain& chain, std::int64_t run_steps) {
+  const ScalerMode mode = resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
+  StepRule rule;
+  rule.scaler = scaler_rule(options.precision.scaler, mode);
+  rule.rate = learning_rate(options.optimizer, options.schedule, run_steps);
+  rule.clip_norm = options.optimizer.clip_norm;
+  rule.beta1 = options.optimizer.beta1;
+  rule.beta2 = options.optimizer.beta2;
+  return rule;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
+                 const StepPlan& plan, std::int64_t run_steps)
+    : communicator_(communicator),
+      gemm_(gemm),
+      plan_(plan),
+      model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes, communicator.size()),
+      optimizer_(options.optimizer, model_.parameters().layout()),
+      reduction_(communicator, model_.parameters(), options.communication.reduce_type,
+                 static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
+      check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
+      agreement_(communicator.rank(), communicator.size()),
+      rule_(make_rule(options, model_.chain(), run_steps)),
+      state_("step state"),
+      sums_("loss sums"),
+      records_("step records", record_capacity),
+      reduce_block_([this](std::size_t block) { reduction_.block_done(exec_, block); }),
+      accumulate_block_([](std::size_t) {}) {
+  const ScalerMode mode = resolve_mode(options.precision.scaler.mode, model_.chain().computes_in(DType::fp16));
+  StepState state;
+  state.scaler = initial_scaler_state(options.precision.scaler, mode);
+  write_state(state);
+  model_.parameters().initialize(exec_, options.run.seed);
+}
+
+StepState Trainer::read_state() const {
+  if constexpr (runs_on_host) return *state_.data();  // the step is over when its last kernel was launched
+  StepState state;
+  communicator_.synchronize(exec_);
+  Kokkos::deep_copy(Kokkos::View<StepState, Kokkos::HostSpace>(&state), state_);
+  return state;
+}
+
+void Trainer::write_state(const StepState& state) {
+  StepState copy = state;
+  Kokkos::deep_copy(state_, Kokkos::View<StepState, Kokkos::HostSpace>(&copy));
+}
+
+std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t to) const {
+  communicator_.synchronize(exec_);
+  const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), records_);
+  std::vector<StepRecord> result;
+  for (std::uint64_t step = from; step < to; ++step) {
+    result.push_back(on_host(step % static_cast<std::uint64_t>(record_capacity)));
+  }
+  return result;
+}
+
+void Trainer::throw_if_failed() { throw_if_any(communicator_.ranks(), error_); }
+
+std::size_t Trainer::bytes() const {
+  return model_.parameters().bytes() + model_.activation_bytes() + optimizer_.bytes() + reduction_.bytes() +
+         check_.bytes() + records_.span() * sizeof(StepRecord);
+}
+
+}  // namespace mylos

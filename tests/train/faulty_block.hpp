@@ -1,0 +1,63 @@
+// FaultyBlock: a block that leaves an infinity in one of its tensors, at chosen steps.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "mylos/model/chain.hpp"
+
+namespace mylos::testing_support {
+
+struct FaultPlan {
+  std::string tensor;  // "output", "weight gradient", "bias gradient", "input gradient"
+  std::uint64_t first_step = 0;
+  std::uint64_t last_step = std::numeric_limits<std::uint64_t>::max();
+};
+
+inline void poison(const Tensor& tensor, std::int64_t element) {
+  dispatch(tensor.type(), [&]<class T>(TypeTag<T>) {
+    tensor.as<T>()[element] = from_float<T>(std::numeric_limits<float>::infinity());
+  });
+}
+
+class FaultyBlock final : public Block {
+ public:
+  FaultyBlock(std::unique_ptr<Block> inner, FaultPlan plan) : inner_(std::move(inner)), plan_(std::move(plan)) {}
+
+  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
+  [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
+  [[nodiscard]] std::int64_t inputs() const override { return inner_->inputs(); }
+  [[nodiscard]] std::int64_t outputs() const override { return inner_->outputs(); }
+  [[nodiscard]] DType input_type() const override { return inner_->input_type(); }
+  [[nodiscard]] DType output_type() const override { return inner_->output_type(); }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
+    return inner_->cost(gemm, rows);
+  }
+  void forward(const StepContext& context, const BlockMemory& memory) const override {
+    inner_->forward(context, memory);
+    if (strikes(context, "output")) poison(memory.output, memory.output.size() / 2);
+  }
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override {
+    inner_->backward(context, memory, gradients);
+    if (strikes(context, "weight gradient")) poison(gradients.weights[0], 3);
+    if (strikes(context, "bias gradient")) poison(gradients.weights[1], 1);
+    if (strikes(context, "input gradient")) poison(gradients.input, 2);
+  }
+
+ private:
+  [[nodiscard]] bool strikes(const StepContext& context, const char* tensor) const {
+    return plan_.tensor == tensor && *context.step >= plan_.first_step && *context.step <= plan_.last_step;
+  }
+
+  std::unique_ptr<Block> inner_;
+  FaultPlan plan_;
+};
+
+inline void make_faulty(Chain& chain, std::size_t block, const FaultPlan& plan) {
+  chain.blocks[block] = std::make_unique<FaultyBlock>(std::move(chain.blocks[block]), plan);
+}
+
+}  // namespace mylos::testing_support

@@ -1,0 +1,139 @@
+// The step on any number of ranks: who skips, what moves, what is the same everywhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "mylos/comm/collective_error.hpp"
+#include "train/faulty_block.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+/// True on every rank if all ranks hold the same bytes.
+bool same_on_all_ranks(RankGroup& ranks, const std::vector<float>& values) {
+  std::vector<float> first = values;
+  ranks.broadcast(first.data(), first.size() * sizeof(float), 0);
+  const std::int32_t own = std::memcmp(first.data(), values.data(), values.size() * sizeof(float)) == 0 ? 1 : 0;
+  std::vector<std::int32_t> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), sizeof(own));
+  return std::all_of(all.begin(), all.end(), [](std::int32_t same) { return same == 1; });
+}
+
+class StepTypes : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, StepTypes, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(StepTypes, LearnsAndKeepsReplicasEqual) {
+  SmallRun run(small_options(GetParam()));
+  const double first_loss = run.step().record.loss;
+  double last_loss = 0;
+  for (int i = 0; i < 99; ++i) last_loss = run.step().record.loss;
+  EXPECT_NEAR(first_loss, std::log(4.0), 0.3);
+  EXPECT_LT(last_loss, 0.6 * first_loss);
+  EXPECT_TRUE(same_on_all_ranks(run.communicator->ranks(), run.masters()));
+}
+
+TEST_P(StepTypes, OneRankOverflowsAllRanksSkip) {
+  Options options = small_options(GetParam());
+  options.precision.scaler.mode = ScalerMode::dynamic;
+  options.precision.scaler.initial_scale = 1024;
+  SmallRun run(options, [](Chain& chain) {
+    int rank = 0;
+    int size = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == size - 1) make_faulty(chain, 1, {"weight gradient", 3, 3});
+  });
+  StepState before;
+  for (int i = 0; i < 3; ++i) before = run.step();
+  const std::vector<float> masters = run.masters();
+  const StepState after = run.step();
+
+  EXPECT_NE(after.record.overflow, 0) << "every rank knows";
+  EXPECT_EQ(after.record.event, ScaleEvent::decreased);
+  EXPECT_EQ(after.scaler.scale, 512);
+  EXPECT_EQ(run.masters(), masters) << "not a bit moves";
+  EXPECT_EQ(after.updates, before.updates) << "learning rate and Adam's step go by updates";
+  EXPECT_EQ(after.step, before.step + 1) << "the data position goes by steps";
+
+  const StepState next = run.step();
+  EXPECT_EQ(next.record.overflow, 0);
+  EXPECT_EQ(next.updates, before.updates + 1);
+  EXPECT_FLOAT_EQ(next.control.bias_correction1, 1.0f - std::pow(0.9f, 4.0f)) << "its fourth update, not fifth";
+  EXPECT_TRUE(same_on_all_ranks(run.communicator->ranks(), run.masters()));
+}
+
+TEST_P(StepTypes, MicroBatchesGiveTheSameMeanGradient) {
+  Options options = small_options(GetParam());
+  options.precision.scaler.mode = ScalerMode::off;
+  SmallRun whole(options);
+  options.data.micro_batch = 3;  // does not divide the share: ragged ends
+  SmallRun split(options);
+  const StepState a = whole.step();
+  const StepState b = split.step();
+  const double tolerance = GetParam() == DType::bf16 ? 2e-2 : GetParam() == DType::fp16 ? 2e-3 : 1e-6;
+  EXPECT_NEAR(b.record.loss, a.record.loss, tolerance * a.record.loss);
+  EXPECT_NEAR(b.record.gradient_norm, a.record.gradient_norm, tolerance * a.record.gradient_norm);
+}
+
+TEST(Step, RankCountDoesNotChangeTheMathematics) {
+  SmallRun run(small_options(DType::fp32));
+  double loss = 0;
+  for (int i = 0; i < 20; ++i) loss = run.step().record.loss;
+  // One rank alone, on the same samples: this process with a communicator of its own.
+  Options options = small_options(DType::fp32);
+  const auto alone = make_communicator(MPI_COMM_SELF, options.communication);
+  const StepPlan plan = make_step_plan(options.data.batch, 0, 0, 1);
+  Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
+  Trainer trainer(options, std::move(chain), *run.gemm, *alone, plan, 100);
+  SyntheticBatches batches(plan, 0, 1, DType::fp32);
+  for (int i = 0; i < 20; ++i) trainer.step(batches, false);
+  EXPECT_NEAR(trainer.read_state().record.loss, loss, 1e-5 * loss);
+}
+
+TEST(Step, AStopRequestReachesAllRanks) {
+  SmallRun run(small_options(DType::bf16));
+  const int last = run.communicator->size() - 1;
+  run.trainer->step(*run.batches, run.communicator->rank() == last);
+  EXPECT_EQ(run.trainer->read_state().record.stop, last + 1);
+}
+
+/// Fails at one step, as a reader does at a damaged sample.
+class FailingBatches final : public BatchSource {
+ public:
+  FailingBatches(BatchSource& inner, int fails_at) : inner_(inner), left_(fails_at) {}
+  MicroBatch next(const Execution& exec) override {
+    if (left_-- == 0) fail_input("train.h5: row 17, column 3 is NaN");
+    return inner_.next(exec);
+  }
+
+ private:
+  BatchSource& inner_;
+  int left_;
+};
+
+TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
+  SmallRun run(small_options(DType::bf16));
+  const int last = run.communicator->size() - 1;
+  FailingBatches batches(*run.batches, run.communicator->rank() == last ? 2 : 1000);
+  run.trainer->step(batches, false);
+  run.trainer->step(batches, false);
+  const std::vector<float> masters = run.masters();
+  run.trainer->step(batches, false);
+  EXPECT_NE(run.trainer->read_state().halted, 0);
+  EXPECT_EQ(run.masters(), masters);
+  try {
+    run.trainer->throw_if_failed();
+    FAIL() << "no error on rank " << run.communicator->rank();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_THAT(error.what(), testing::HasSubstr("train.h5: row 17, column 3 is NaN"));
+  }
+}
+
+}  // namespace
+}  // namespace mylos
