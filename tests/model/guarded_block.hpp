@@ -1,0 +1,143 @@
+// A block at work in memory of exactly the bytes that it states, each stretch between guards.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "model/scribbling_gemm.hpp"
+#include "mylos/model/block.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos::test {
+
+/// Multiples of 1/16 in [-range, range]: exact in every type.
+inline std::vector<float> drawn_values(std::int64_t count, int seed, float range = 2) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  const int steps = static_cast<int>(range * 16);
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(std::uniform_int_distribution<int>(-steps, steps)(random)) / 16);
+  }
+  return values;
+}
+
+/// All memory starts as 0xff bytes, which are NaN in every type: what is read before it is written shows.
+class GuardedBlock {
+ public:
+  GuardedBlock(const Block& block, std::int64_t rows, DType gradient_type, bool input_gradient)
+      : block_(block), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 22) {
+    Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
+    for (const ParameterSpec& spec : block.parameters()) {
+      weights_.push_back(add(spec.name, block.output_type(), spec.rows, spec.columns));
+      gradients_.push_back(add(spec.name + " gradient", gradient_type, spec.rows, spec.columns));
+    }
+    input_ = add("input", block.input_type(), rows, block.inputs());
+    output_ = add("output", block.output_type(), rows, block.outputs());
+    output_gradient_ = add("output gradient", block.output_type(), rows, block.outputs());
+    if (input_gradient) input_gradient_ = add("input gradient", block.input_type(), rows, block.inputs());
+    saved_ = add("saved", cost_.saved_bytes);
+    forward_workspace_ = add("forward workspace", cost_.forward_workspace);
+    backward_workspace_ = add("backward workspace", cost_.backward_workspace);
+  }
+
+  [[nodiscard]] const BlockCost& cost() const { return cost_; }
+  [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
+  [[nodiscard]] const std::vector<Tensor>& gradients() const { return gradients_; }
+  [[nodiscard]] const Tensor& input() const { return input_; }
+  [[nodiscard]] const Tensor& output() const { return output_; }
+  [[nodiscard]] const Tensor& output_gradient() const { return output_gradient_; }
+  [[nodiscard]] const Tensor& input_gradient() const { return input_gradient_; }
+
+  void forward(bool training = true) {
+    expect_only_written({"output", "saved", "forward workspace"},
+                        [&] { block_.forward(context(training), memory(forward_workspace_)); });
+  }
+  void backward(bool accumulate = false) {
+    expect_only_written(
+        {"output gradient", "input gradient", "weight gradient", "bias gradient", "backward workspace"}, [&] {
+          block_.backward(context(true), memory(backward_workspace_),
+                          {.weights = gradients_,
+                           .accumulate = accumulate,
+                           .output = output_gradient_,
+                           .input = input_gradient_});
+        });
+  }
+
+  static constexpr std::uint64_t step = 41;
+  static constexpr std::uint64_t first_sample = 1000;
+
+ private:
+  static constexpr std::byte guard{0xc3};
+
+  StepContext context(bool training) {
+    return {.exec = exec_,
+            .gemm = gemm_,
+            .step = step_.data(),
+            .first_sample = first_sample,
+            .training = training};
+  }
+  BlockMemory memory(std::byte* workspace) {
+    return {.weights = weights_, .input = input_, .output = output_, .saved = saved_, .workspace = workspace};
+  }
+  std::byte* add(const std::string& name, std::size_t bytes) {
+    const std::size_t offset = aligned_bytes(end_ + 256);
+    end_ = offset + bytes;
+    stretches_[name] = {offset, bytes};
+    const std::vector<std::byte> not_a_number(bytes, std::byte{0xff});
+    copy_to_device(not_a_number.data(), arena_.data() + offset, bytes);
+    return arena_.data() + offset;
+  }
+  Tensor add(const std::string& name, DType type, std::int64_t rows, std::int64_t columns) {
+    return {add(name, static_cast<std::size_t>(rows * columns) * size_of(type)), type, rows, columns};
+  }
+  std::vector<std::byte> all_memory() {
+    exec_.fence();
+    std::vector<std::byte> bytes(arena_.bytes());
+    copy_to_host(arena_.data(), bytes.data(), bytes.size());
+    return bytes;
+  }
+  template <class Work>
+  void expect_only_written(const std::vector<std::string>& names, const Work& work) {
+    std::vector<std::byte> before = all_memory();
+    work();
+    const std::vector<std::byte> after = all_memory();
+    for (const std::string& name : names) {
+      if (!stretches_.contains(name)) continue;
+      const auto [offset, bytes] = stretches_[name];
+      std::copy_n(after.begin() + static_cast<std::ptrdiff_t>(offset), bytes,
+                  before.begin() + static_cast<std::ptrdiff_t>(offset));
+    }
+    const auto difference = std::mismatch(before.begin(), before.end(), after.begin()).first;
+    if (difference == before.end()) return;
+    const auto where = static_cast<std::size_t>(difference - before.begin());
+    for (const auto& [name, stretch] : stretches_) {
+      if (where + 256 < stretch.offset || where >= stretch.offset + stretch.bytes + 256) continue;
+      ADD_FAILURE() << "byte " << where << " changed; near " << name << " [" << stretch.offset << ", "
+                    << stretch.offset + stretch.bytes << ")";
+    }
+  }
+
+  struct Stretch {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  const Block& block_;
+  Execution exec_;
+  ScribblingGemm gemm_;
+  DeviceValue<std::uint64_t> step_{step};
+  BlockCost cost_;
+  Arena arena_;
+  std::size_t end_ = 0;
+  std::map<std::string, Stretch> stretches_;
+  std::vector<Tensor> weights_, gradients_;
+  Tensor input_, output_, output_gradient_, input_gradient_;
+  std::byte* saved_ = nullptr;
+  std::byte* forward_workspace_ = nullptr;
+  std::byte* backward_workspace_ = nullptr;
+};
+
+}  // namespace mylos::test
