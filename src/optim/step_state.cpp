@@ -23,13 +23,17 @@ void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t sa
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state) {
   Kokkos::parallel_for(
       "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        if (state->halted != 0) {  // the record stays that of the step that halted the run
+          state->control.apply = 0;
+          return;
+        }
         const AgreementResult result = *agreed;
         const double norm = Kokkos::sqrt(result.sums.squared_norm);
         const double room = rule.clip_norm / (norm + 1e-6);
         const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
         const auto time = static_cast<double>(state->updates + 1);
         UpdateControl control;
-        control.apply = result.skip == 0 && state->halted == 0 ? 1 : 0;
+        control.apply = result.skip == 0 ? 1 : 0;
         control.gradient_factor = static_cast<float>(clip / static_cast<double>(state->scaler.scale));
         control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
         control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
