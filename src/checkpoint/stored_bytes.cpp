@@ -70,12 +70,6 @@ void through_host(const StateArray& array, std::int64_t first, std::int64_t coun
 
 }  // namespace
 
-std::int64_t StateArray::size() const {
-  std::int64_t elements = 1;
-  for (const auto extent : dims) elements *= extent;
-  return elements;
-}
-
 std::int64_t element_bytes(hdf5::ElementType type) {
   return with_type(type,
                    [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });

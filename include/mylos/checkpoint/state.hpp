@@ -21,7 +21,11 @@ struct StateArray {
   bool on_device = false;  // `data` is device memory (on host-only builds there is no difference)
 
   /// All elements.
-  [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] std::int64_t size() const {
+    std::int64_t elements = 1;
+    for (const auto extent : dims) elements *= extent;
+    return elements;
+  }
 };
 
 struct StateText {
