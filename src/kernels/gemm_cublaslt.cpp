@@ -2,6 +2,7 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "gemm_engines.hpp"
@@ -15,8 +16,9 @@ namespace {
 // NVIDIA's advice for Hopper is 32 MiB; the same for every problem, so that the plan needs no device.
 constexpr std::size_t library_workspace_bytes = std::size_t{32} << 20;
 
-void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail_run("cuBLASLt: {}: {}", what, cublasLtGetStatusString(status));
+void check(cublasStatus_t status, std::string_view what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail_run("cuBLASLt could not {}: {}", what, std::string_view(cublasLtGetStatusString(status)));
 }
 
 cudaDataType_t data_type(DType type) {
@@ -32,7 +34,7 @@ bool bias_in_library(const GemmProblem& problem) {
 /// The library's descriptors and its choice of algorithm for one problem.
 class Product {
  public:
-  Product(cublasLtHandle_t handle, const GemmProblem& problem) : problem(problem) {
+  Product(cublasLtHandle_t handle, const GemmProblem& described) : problem(described) {
     check(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe a product");
     // The library is column-major: our row-major C[m,n] = op(A)·op(B) is its C[n,m] = op(B)·op(A).
     set(CUBLASLT_MATMUL_DESC_TRANSA, problem.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
