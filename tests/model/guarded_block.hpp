@@ -29,7 +29,7 @@ inline std::vector<float> drawn_values(std::int64_t count, int seed, float range
 class GuardedBlock {
  public:
   GuardedBlock(const Block& block, std::int64_t rows, DType gradient_type, bool input_gradient)
-      : block_(block), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 22) {
+      : block_(block), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 18) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     for (const ParameterSpec& spec : block.parameters()) {
       weights_.push_back(add(spec.name, block.output_type(), spec.rows, spec.columns));
@@ -86,6 +86,7 @@ class GuardedBlock {
   std::byte* add(const std::string& name, std::size_t bytes) {
     const std::size_t offset = aligned_bytes(end_ + 256);
     end_ = offset + bytes;
+    if (end_ + 256 > arena_.bytes()) fail_run("the guarded block needs a larger arena");
     stretches_[name] = {offset, bytes};
     const std::vector<std::byte> not_a_number(bytes, std::byte{0xff});
     copy_to_device(not_a_number.data(), arena_.data() + offset, bytes);

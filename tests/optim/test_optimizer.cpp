@@ -1,0 +1,286 @@
+// The fused update against PyTorch's numbers and against the formulas in double.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "mylos/optim/optimizer.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Chain chain_of(std::vector<std::int64_t> hidden, std::int64_t inputs, std::int64_t outputs, DType compute,
+               GradientType gradient = GradientType::automatic) {
+  ModelOptions model;
+  model.hidden = std::move(hidden);
+  model.norm = NormType::layernorm;
+  model.inputs = inputs;
+  model.outputs = outputs;
+  PrecisionOptions precision;
+  precision.compute = compute;
+  precision.gradient = gradient;
+  return make_mlp(model, precision, 1, false);
+}
+
+UpdateControl control_of(const OptimizerOptions& options, int time, float gradient_factor) {
+  UpdateControl control;
+  control.apply = 1;
+  control.gradient_factor = gradient_factor;
+  control.lr = static_cast<float>(options.lr);
+  control.bias_correction1 = static_cast<float>(1 - std::pow(options.beta1, time));
+  control.bias_correction2 = static_cast<float>(1 - std::pow(options.beta2, time));
+  return control;
+}
+
+// A weight [2, 3] with decay 0.1 and a bias [2] without, after five updates in double by PyTorch 2.15:
+//   w = torch.tensor([[(i - 3) / 4 for i in range(r*3, r*3+3)] for r in range(2)], dtype=torch.float64)
+//   b = torch.tensor([3 / 4, 1.0], dtype=torch.float64)
+//   opt = make([{"params": [w]}, {"params": [b], "weight_decay": 0.0}])
+//   for t in range(5):
+//     g = [(((i * 7 + t * 3) % 11) - 5) / 8 for i in range(8)]     # w.grad = g[:6], b.grad = g[6:]
+//     opt.step()
+// with make = SGD(lr=0.1, momentum=0.9, weight_decay=0.1), Adam(lr=0.01, weight_decay=0.1) and
+// AdamW(lr=0.01, weight_decay=0.1), else as by default.
+struct Published {
+  OptimizerType type;
+  double lr;
+  std::array<double, 8> weights;
+};
+const std::array<Published, 3> published{{
+    {OptimizerType::sgd,
+     0.1,
+     {-0.402568268800, -0.680573285700, -0.188248658725, -0.128104188125, 0.133609701350, 0.625934328325,
+      0.641070000000, 1.075412500000}},
+    {OptimizerType::adam,
+     0.01,
+     {-0.717793738864, -0.525986187273, -0.236203044961, -0.016259058342, 0.228030812652, 0.519499105110,
+      0.737346151697, 1.001246265824}},
+    {OptimizerType::adamw,
+     0.01,
+     {-0.718373713264, -0.527112079103, -0.237979538950, -0.016283413951, 0.228880062554, 0.522071297259,
+      0.737346151697, 1.001246265824}},
+}};
+
+TEST(Optimizer, GivesPyTorchsWeights) {
+  for (const Published& torch : published) {
+    for (const GradientType gradient : {GradientType::compute, GradientType::fp32}) {
+      for (const DType compute : {DType::fp32, DType::fp16, DType::bf16}) {
+        ParameterStore store(make_parameter_layout(chain_of({}, 3, 2, compute, gradient), 1 << 20, 1));
+        const ParameterSlot& weight = store.layout().slots[0];
+        const ParameterSlot& bias = store.layout().slots[1];
+        test::set_values(store.master(weight), {-0.75f, -0.5f, -0.25f, 0, 0.25f, 0.5f});
+        test::set_values(store.master(bias), {0.75f, 1});
+        OptimizerOptions options;
+        options.type = torch.type;
+        options.lr = torch.lr;
+        options.weight_decay = 0.1;
+        const Optimizer optimizer(options, store.layout());
+        const Execution exec;
+        for (int t = 0; t < 5; ++t) {
+          std::vector<float> g;  // scaled by 64; eighths stay exact in every type
+          for (int i = 0; i < 8; ++i) g.push_back(static_cast<float>((i * 7 + t * 3) % 11 - 5) * 8);
+          test::set_values(store.gradient(weight), {g.begin(), g.begin() + 6});
+          test::set_values(store.gradient(bias), {g.begin() + 6, g.end()});
+          const test::DeviceValue<UpdateControl> control(control_of(options, t + 1, 1.0f / 16));
+          optimizer.update(exec, store, {4.0f}, control.data());
+          exec.fence();
+        }
+        std::vector<float> masters = test::values_of(store.master(weight));
+        for (const float value : test::values_of(store.master(bias))) masters.push_back(value);
+        for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(masters[i], torch.weights[i], 5e-7) << i;
+        for (const ParameterSlot& slot : store.layout().slots) {
+          const auto values = test::values_of(store.master(slot));
+          const auto weights = test::values_of(store.compute_weight(slot));
+          for (std::size_t i = 0; i < values.size(); ++i)
+            EXPECT_EQ(weights[i], test::rounded_to(compute, values[i]));
+        }
+      }
+    }
+  }
+}
+
+/// The formulas of optimizer.hpp for one weight, in double.
+struct Reference {
+  double w = 0, m = 0, v = 0;
+  void update(const OptimizerOptions& o, double g, double lr, int time, bool decays) {
+    const double decay = decays ? o.weight_decay : 0;
+    if (o.type == OptimizerType::sgd) {
+      m = o.momentum * m + g + decay * w;
+      w -= lr * m;
+      return;
+    }
+    if (o.type == OptimizerType::adam) g += decay * w;
+    if (o.type == OptimizerType::adamw) w *= 1 - lr * decay;
+    m = o.beta1 * m + (1 - o.beta1) * g;
+    v = o.beta2 * v + (1 - o.beta2) * g * g;
+    w -=
+        lr * (m / (1 - std::pow(o.beta1, time))) / (std::sqrt(v / (1 - std::pow(o.beta2, time))) + o.epsilon);
+  }
+};
+
+struct Case {
+  OptimizerType type;
+  DType compute;
+  GradientType gradient;
+};
+void PrintTo(const Case& test, std::ostream* out) {
+  *out << (test.type == OptimizerType::sgd    ? "sgd"
+           : test.type == OptimizerType::adam ? "adam"
+                                              : "adamw")
+       << " " << name_of(test.compute) << (test.gradient == GradientType::fp32 ? ", gradients fp32" : "");
+}
+
+/// Some layers in two buckets that are still to be divided by different numbers.
+class FusedUpdate : public testing::TestWithParam<Case> {
+ protected:
+  FusedUpdate() {
+    store.initialize(exec, 5);
+    exec.fence();
+    EXPECT_EQ(store.layout().buckets.size(), 2u);
+    for (const ParameterSlot& slot : store.layout().slots) {
+      auto& reference = references[slot.path()];
+      for (const float value : test::values_of(store.master(slot))) reference.push_back({.w = value});
+    }
+  }
+  static OptimizerOptions options_of(OptimizerType type) {
+    OptimizerOptions options;
+    options.type = type;
+    options.lr = 0.02;
+    options.weight_decay = 0.05;
+    options.momentum = 0.8;
+    options.beta1 = 0.85;
+    options.beta2 = 0.999;
+    return options;
+  }
+  void draw_gradients() {
+    std::normal_distribution<float> normal(0, 30);
+    for (const ParameterSlot& slot : store.layout().slots) {
+      std::vector<float> values(static_cast<std::size_t>(slot.size()));
+      for (float& value : values) value = normal(random);
+      test::set_values(store.gradient(slot), values);
+    }
+  }
+  [[nodiscard]] Bytes everything() const {
+    Bytes all;
+    const auto add = [&](const Tensor& tensor) {
+      const Bytes bytes = test::bytes_of(tensor);
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    };
+    for (const ParameterSlot& slot : store.layout().slots) {
+      add(store.master(slot));
+      add(store.compute_weight(slot));
+      add(store.gradient(slot));
+      for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) add(optimizer.moment(i, slot));
+    }
+    return all;
+  }
+  void update(int time, std::int32_t apply = 1) {
+    UpdateControl now = control_of(options, time, gradient_factor);
+    now.apply = apply;
+    control.set(now);
+    optimizer.update(exec, store, divisors, control.data());
+    exec.fence();
+  }
+
+  static constexpr float gradient_factor = 0.3f / 1024;  // clipping by 0.3 at a loss scale of 1024
+  Execution exec;
+  std::mt19937 random{3};
+  OptimizerOptions options = options_of(GetParam().type);
+  ParameterStore store{
+      make_parameter_layout(chain_of({70}, 90, 10, GetParam().compute, GetParam().gradient), 1500, 3)};
+  Optimizer optimizer{options, store.layout()};
+  const std::vector<float> divisors{1.0f, 2.56f};
+  test::DeviceValue<UpdateControl> control;
+  std::map<std::string, std::vector<Reference>> references;
+};
+
+TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
+  for (int time = 1; time <= 6; ++time) {
+    draw_gradients();
+    for (const ParameterSlot& slot : store.layout().slots) {
+      const bool decays = slot.spec.name == "weight" && slot.layer.substr(0, 4) != "norm";
+      const double factor = static_cast<double>(gradient_factor) / static_cast<double>(divisors[slot.bucket]);
+      const std::vector<float> gradient = test::values_of(store.gradient(slot));
+      auto& reference = references[slot.path()];
+      for (std::size_t i = 0; i < reference.size(); ++i) {
+        reference[i].update(options, factor * static_cast<double>(gradient[i]), options.lr, time, decays);
+      }
+    }
+    update(time);
+  }
+  for (const ParameterSlot& slot : store.layout().slots) {
+    const auto& reference = references[slot.path()];
+    const std::vector<float> masters = test::values_of(store.master(slot));
+    const std::vector<float> weights = test::values_of(store.compute_weight(slot));
+    const std::vector<float> first = test::values_of(optimizer.moment(0, slot));
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      // Six updates of at most about lr each, in float; adam divides by small square roots.
+      EXPECT_NEAR(masters[i], reference[i].w, 2e-6) << slot.path() << " " << i;
+      EXPECT_NEAR(first[i], reference[i].m, 1e-6 * std::abs(reference[i].m) + 1e-7)
+          << slot.path() << " " << i;
+      EXPECT_EQ(weights[i], test::rounded_to(GetParam().compute, masters[i]));
+    }
+    if (options.type == OptimizerType::sgd) continue;
+    const std::vector<float> second = test::values_of(optimizer.moment(1, slot));
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      EXPECT_NEAR(second[i], reference[i].v, 1e-6 * reference[i].v + 1e-11) << slot.path() << " " << i;
+    }
+  }
+}
+
+TEST_P(FusedUpdate, ASkippedStepTouchesNothingBitForBit) {
+  draw_gradients();
+  update(1);
+  const ParameterSlot& first = store.layout().slots[0];
+  std::vector<float> gradient = test::values_of(store.gradient(first));
+  gradient[0] = std::numeric_limits<float>::infinity();
+  gradient[1] = std::numeric_limits<float>::quiet_NaN();
+  test::set_values(store.gradient(first), gradient);
+  const Bytes before = everything();
+  update(2, 0);
+  EXPECT_EQ(everything(), before);
+  draw_gradients();
+  update(2, 1);
+  EXPECT_NE(everything(), before);
+}
+
+TEST_P(FusedUpdate, PaddingStaysZero) {
+  draw_gradients();
+  update(1);
+  const auto elements = store.layout().elements;
+  for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
+    std::vector<float> flat = test::values_of(
+        Tensor(optimizer.moment(i, store.layout().slots[0]).data(), DType::fp32, 1, elements));
+    for (const ParameterSlot& slot : store.layout().slots) {
+      std::fill_n(flat.begin() + slot.offset, slot.size(), 0.0f);
+    }
+    EXPECT_EQ(flat, std::vector<float>(static_cast<std::size_t>(elements), 0.0f));
+  }
+}
+
+TEST_P(FusedUpdate, KeepsAsManyMomentsAsItNames) {
+  const bool sgd = options.type == OptimizerType::sgd;
+  EXPECT_EQ(optimizer.moment_names(),
+            sgd ? std::vector<std::string_view>{"m"} : (std::vector<std::string_view>{"m", "v"}));
+  EXPECT_EQ(optimizer.bytes(), static_cast<std::size_t>(store.layout().elements) * (sgd ? 4 : 8));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
+                         testing::Values(Case{OptimizerType::sgd, DType::fp32, GradientType::compute},
+                                         Case{OptimizerType::sgd, DType::bf16, GradientType::compute},
+                                         Case{OptimizerType::sgd, DType::fp16, GradientType::fp32},
+                                         Case{OptimizerType::adam, DType::fp32, GradientType::compute},
+                                         Case{OptimizerType::adam, DType::fp16, GradientType::compute},
+                                         Case{OptimizerType::adam, DType::bf16, GradientType::fp32},
+                                         Case{OptimizerType::adamw, DType::fp32, GradientType::compute},
+                                         Case{OptimizerType::adamw, DType::bf16, GradientType::compute},
+                                         Case{OptimizerType::adamw, DType::fp16, GradientType::compute},
+                                         Case{OptimizerType::adamw, DType::fp16, GradientType::fp32}));
+
+}  // namespace
+}  // namespace mylos
