@@ -20,7 +20,7 @@ endfunction()
 
 set(mylos_test_environment
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false
-  "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0"
+  "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0:leak_check_at_exit=0"
   UBSAN_OPTIONS=print_stacktrace=1)
 
 # mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...]): the GoogleTest program test_ROOM. One ctest entry,
@@ -45,9 +45,13 @@ endfunction()
 # mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...]): the command under mpirun, one entry per rank count.
 function(mylos_add_rank_test name)
   cmake_parse_arguments(test "" "" "COMMAND;RANKS;LABELS" ${ARGN})
+  list(POP_FRONT test_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
   foreach(ranks IN LISTS test_RANKS)
     add_test(NAME ${name}.ranks${ranks}
-             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${test_COMMAND})
+             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
       LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT 300
       ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=1")

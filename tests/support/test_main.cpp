@@ -1,5 +1,5 @@
-// main() of every test program: starts MPI and Kokkos, runs the tests of one source file (--file=test_x.cpp) or all,
-// and keeps all ranks but the first quiet while tests pass.
+// main() of every test program: starts MPI and Kokkos, runs the tests of one source file (--file=test_x.cpp)
+// or all, and keeps all ranks but the first quiet while tests pass.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+
+#include "support/leak_check.hpp"
 
 namespace {
 
@@ -42,8 +44,7 @@ int main(int argument_count, char** arguments) {
     testing::GTEST_FLAG(filter) = filter;
   }
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list needs neither MPI nor a device
-  int provided = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
+  mylos::test::start_mpi(&argument_count, &arguments);
   int result = 0;
   {
     const Kokkos::ScopeGuard guard(argument_count, arguments);
@@ -52,6 +53,7 @@ int main(int argument_count, char** arguments) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     if (rank != 0) delete listeners.Release(listeners.default_result_printer());
     result = RUN_ALL_TESTS();
+    if (mylos::test::found_leaks()) result = 1;
     MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
   MPI_Finalize();
