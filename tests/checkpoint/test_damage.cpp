@@ -9,6 +9,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/writer.hpp"
+#include "mylos/io/digest.hpp"
 
 namespace mylos {
 namespace {
@@ -91,6 +92,28 @@ TEST_F(Damage, AFormatOfALaterProgramIsSaidToBeOne) {
   std::string bytes = contents;
   bytes.replace(bytes.find(" 1\n"), 3, " 7\n");
   EXPECT_THAT(why_skipped(bytes), HasSubstr("format version 7, this program reads up to 1"));
+}
+
+TEST_F(Damage, AnArrayWhoseCrcIsWrongIsNamedEvenIfTheFilesDigestIsRight) {
+  const std::vector<float> bias = SampleState::filled(200).bias;
+  const std::string stored(reinterpret_cast<const char*>(bias.data()), bias.size() * sizeof(float));
+  std::string bytes = contents;
+  const std::size_t position = bytes.find(stored);
+  ASSERT_NE(position, std::string::npos);
+  bytes[position + 7] = static_cast<char>(bytes[position + 7] ^ 1);
+  Sha256 digest;
+  digest.update(bytes.data() + 512, bytes.size() - 512);
+  bytes.replace(bytes.find("sha256 ") + 7, 64, digest.finish());
+  replace_newest(bytes);
+  SampleState sample;
+  CheckpointState state = sample.view();
+  const CheckpointReader reader(ranks, newest);
+  try {
+    reader.read(state);
+    FAIL() << "rank " << ranks.rank() << " took damaged numbers";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/model/hidden0/bias is damaged: its CRC-32 is"));
+  }
 }
 
 TEST_F(Damage, AFileGivenByNameMustItselfBeValid) {

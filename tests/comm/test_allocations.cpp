@@ -1,8 +1,8 @@
 // Counts operator new during repeated collectives: a step must not allocate.
 #include <gtest/gtest.h>
 
-#include "comm/allocation_counter.hpp"
 #include "comm/communicator_builders.hpp"
+#include "support/allocation_counter.hpp"
 
 namespace mylos {
 namespace {
@@ -18,13 +18,13 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   communicator->reserve(count * sizeof(float));
   long before = 0;
   for (int step = 0; step < 12; ++step) {
-    if (step == 2) before = test::allocations();
+    if (step == 2) before = testing_support::allocations();
     communicator->reduce_scatter(execution, {gradients.data(), count, ElementType::fp32}, 0.5f);
     communicator->all_gather(execution, {gradients.data(), count, ElementType::fp32});
     communicator->agree(execution, agreement);
     communicator->all_gather(execution, {weights.data(), count, ElementType::bf16});
   }
-  EXPECT_EQ(test::allocations() - before, 0);
+  EXPECT_EQ(testing_support::allocations() - before, 0);
 }
 
 }  // namespace
