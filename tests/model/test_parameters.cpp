@@ -185,6 +185,9 @@ TEST(ParameterStore, InitialWeightsDependOnSeedLayerAndName) {
   const auto one = initial_masters(square, 1, 1, 3);
   const auto other = initial_masters(square, 1, 1, 4);
   for (const auto& [path, bytes] : one) EXPECT_NE(bytes, other.at(path)) << path;
+  const auto& weight = one.at("hidden1/weight");
+  const auto& bias = one.at("hidden1/bias");
+  EXPECT_FALSE(std::equal(bias.begin(), bias.end(), weight.begin()));
   EXPECT_NE(one.at("hidden1/weight"), one.at("hidden2/weight"));
   EXPECT_NE(one.at("hidden1/bias"), one.at("hidden2/bias"));
   const auto deeper = initial_masters({.hidden = {17, 17, 17}, .norm = NormType::none}, 1, 1, 3);

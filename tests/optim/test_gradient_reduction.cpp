@@ -200,11 +200,11 @@ TEST_F(Reduction, OwnSlicesTileEveryBucketOverTheRanks) {
 TEST_F(Reduction, BucketsOfMixedTypesTravelInFloatEvenIfTheDeckSaysCompute) {
   if (ranks == 1) GTEST_SKIP() << "one rank sends nothing";
   // Float gradients of a bfloat16 and of a float layer share a bucket: the float layer must not lose digits.
-  const Chain chain = small_chain(DType::bf16, GradientType::fp32, {{"hidden1", DType::fp32}});
+  const Chain chain = small_chain(DType::bf16, GradientType::fp32, {{"head", DType::fp32}});
   ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
   ASSERT_EQ(store.layout().buckets.size(), 1u);
   GradientReduction reduction(*communicator, store, ReduceType::compute, 1);
-  const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block[0][0]];
+  const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block.back()[0]];
   const float value = 1.0f + 0x1p-20f;
   test::set_values(store.gradient(slot), std::vector<float>(static_cast<std::size_t>(slot.size()), value));
   reduce(reduction, chain.blocks.size());
