@@ -4,7 +4,8 @@ namespace mylos {
 
 void begin_step(const Execution& exec, LossSums* sums) {
   Kokkos::parallel_for(
-      "begin step", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) { *sums = LossSums{}; });
+      "begin step", Kokkos::RangePolicy<Execution>(exec, 0, 1),
+      KOKKOS_LAMBDA(const int) { *sums = LossSums{}; });
 }
 
 void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
