@@ -23,11 +23,12 @@ Split split_of(const Dataset& data, const std::string& name, bool own_file, doub
 ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const auto trained = open_trained_model(arguments.checkpoint, arguments.data, [&](const DataOptions& data) {
     if (arguments.split != "test") return data.train;
-    if (data.test.empty()) fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
+    if (data.test.empty())
+      fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
     return data.test;
   });
-  const Split split =
-      split_of(*trained->data, arguments.split, !arguments.data.empty(), trained->deck.options.data.validation);
+  const Split split = split_of(*trained->data, arguments.split, !arguments.data.empty(),
+                               trained->deck.options.data.validation);
   EvaluationReader reader = trained->reader(split);
   const Evaluation result = evaluate(trained->context(), *trained->communicator, reader);
   standard_output(trained->communicator->rank())

@@ -25,8 +25,9 @@ std::string version_text() {
   MPI_Get_library_version(library, &length);
   const std::string mpi(library, static_cast<std::size_t>(length));
   return fmt::format("mylos {}\n  Kokkos {}.{}.{}, {}\n  {}\n  {}\n  product engines: {}", code_version(),
-                     KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100, Execution::name(),
-                     mpi.substr(0, mpi.find(',')), hdf5::library_version(), fmt::join(gemm_engine_names(), ", "));
+                     KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
+                     Execution::name(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),
+                     fmt::join(gemm_engine_names(), ", "));
 }
 
 }  // namespace mylos::app

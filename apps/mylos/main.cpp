@@ -27,18 +27,22 @@ struct CommandLine {
 void add_train(CLI::App& app, CommandLine& line) {
   CLI::App* train = app.add_subcommand("train", "Train the network that a deck describes");
   train->add_option("deck", line.train.deck, "The deck (TOML); `mylos manual` lists every key")->required();
-  train->add_option("overrides", line.train.overrides, "section.key=value: takes the place of what the deck says");
-  train->add_option("--restart", line.train.restart,
-                    "auto: from the newest valid checkpoint, else afresh; latest: it must exist; or a checkpoint file");
-  train->add_option("--stop-after", line.train.stop_after,
-                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
+  train->add_option("overrides", line.train.overrides,
+                    "section.key=value: takes the place of what the deck says");
+  train->add_option(
+      "--restart", line.train.restart,
+      "auto: from the newest valid checkpoint, else afresh; latest: it must exist; or a checkpoint file");
+  train
+      ->add_option("--stop-after", line.train.stop_after,
+                   "Write a checkpoint and stop (exit code 85) after this many steps of this start")
       ->check(CLI::PositiveNumber);
   train->callback([&line] { line.command = [&line] { return train_command(line.train); }; });
 }
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
-  evaluate->add_option("checkpoint", line.evaluate.checkpoint, "Checkpoint file, or a run's folder (its newest)")
+  evaluate
+      ->add_option("checkpoint", line.evaluate.checkpoint, "Checkpoint file, or a run's folder (its newest)")
       ->required();
   evaluate->add_option("--data", line.evaluate.data, "Dataset file (default: the one that the deck names)");
   evaluate->add_option("--split", line.evaluate.split, "test, train or validation")
@@ -47,9 +51,11 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  predict->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder")->required();
+  predict->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder")
+      ->required();
   predict->add_option("input", line.predict.input, "Dataset file")->required();
-  predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")->required();
+  predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
+      ->required();
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
@@ -58,7 +64,8 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 }
 
 void add_prepare(CLI::App& app, CommandLine& line) {
-  CLI::App* prepare = app.add_subcommand("prepare", "Turn raw data into a dataset file (HDF5), checking it once");
+  CLI::App* prepare =
+      app.add_subcommand("prepare", "Turn raw data into a dataset file (HDF5), checking it once");
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", line.idx.images)->required();
@@ -70,7 +77,8 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   csv->add_option("file", line.csv.input)->required();
   auto* targets = csv->add_option("--targets", line.csv.targets, "Columns to predict (regression), a,b,c");
   targets->delimiter(',');
-  csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)")->excludes(targets);
+  csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)")
+      ->excludes(targets);
   csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
   csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
 }
@@ -80,7 +88,8 @@ ExitCode print_manual() {
   return ExitCode::done;
 }
 
-/// CLI11's own codes become ours: 0 for --help and --version, 2 for a wrong command line. Only one rank prints.
+/// CLI11's own codes become ours: 0 for --help and --version, 2 for a wrong command line. Only one rank
+/// prints.
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -91,16 +100,19 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  CLI::App app("Mylos trains neural networks on clusters in mixed precision.\n"
-               "Under mpirun every rank is one worker: mpirun -n 2 mylos train deck.toml\n",
-               "mylos");
+  CLI::App app(
+      "Mylos trains neural networks on clusters in mixed precision.\n"
+      "Under mpirun every rank is one worker: mpirun -n 2 mylos train deck.toml\n",
+      "mylos");
   CommandLine line;
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
   add_use_of_checkpoints(app, line);
   add_prepare(app, line);
-  app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] { line.command = print_manual; });
+  app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
+    line.command = print_manual;
+  });
 
   return run_with_mpi(argument_count, arguments, [&] {
     try {

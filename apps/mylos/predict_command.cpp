@@ -1,4 +1,5 @@
-// mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; a classifier's are probabilities.
+// mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; a classifier's are
+// probabilities.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ void write_outputs(const TrainedModel& trained, const std::string& path) {
   const bool classifies = trained.model->chain().loss == LossType::cross_entropy;
   hdf5::File file = hdf5::File::create(path);
   hdf5::Dataset result = file.create_dataset("/outputs", hdf5::ElementType::float32, {samples, outputs});
-  file.write_attribute("/outputs", "meaning", classifies ? "probability of each class" : "targets in their own units");
+  file.write_attribute("/outputs", "meaning",
+                       classifies ? "probability of each class" : "targets in their own units");
   file.write_attribute("/", "checkpoint", trained.path);
   EvaluationReader reader = trained.reader({0, samples});
   predict(trained.context(), reader, [&](const Batch& batch, std::span<float> values) {
@@ -51,8 +53,9 @@ ExitCode predict_command(const PredictArguments& arguments) {
   PendingFile file(arguments.output);
   write_outputs(*trained, file.temporary());
   file.publish();
-  standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, trained->data->samples(),
-                                      trained->data->samples(), trained->model->chain().outputs()));
+  standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output,
+                                      trained->data->samples(), trained->data->samples(),
+                                      trained->model->chain().outputs()));
   return ExitCode::done;
 }
 

@@ -18,8 +18,9 @@ void require_one_rank() {
 
 ExitCode tell(const std::string& path) {
   const Dataset data(path);
-  standard_output(0).line(fmt::format("{}: {} samples of {} features, {} {}", path, data.samples(), data.features(),
-                                      data.outputs(), data.task() == Task::classification ? "classes" : "targets"));
+  standard_output(0).line(fmt::format("{}: {} samples of {} features, {} {}", path, data.samples(),
+                                      data.features(), data.outputs(),
+                                      data.task() == Task::classification ? "classes" : "targets"));
   return ExitCode::done;
 }
 
@@ -34,9 +35,13 @@ ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   require_one_rank();
   if (arguments.targets.empty() == arguments.label.empty()) {
-    fail_input("mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label c");
+    fail_input(
+        "mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label "
+        "c");
   }
-  prepare(PrepareCsv{.file = arguments.input, .targets = arguments.targets, .label = arguments.label,
+  prepare(PrepareCsv{.file = arguments.input,
+                     .targets = arguments.targets,
+                     .label = arguments.label,
                      .out = arguments.output});
   return tell(arguments.output);
 }

@@ -78,7 +78,8 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   } catch (const Error& error) {
     code = report(error);
   } catch (const std::bad_alloc&) {
-    code = report(Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
+    code =
+        report(Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
   } catch (const std::exception& error) {
     code = report(Error(ExitCode::failed, error.what()));
   }
@@ -92,8 +93,9 @@ KokkosRuntime::KokkosRuntime(int threads) {
   if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
   if (threads <= 0) threads = std::max(1, share.cores / share.ranks);
   if (threads > share.cores) {
-    warning_ = fmt::format("warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it",
-                           threads, share.cores, share.cores == 1 ? "" : "s");
+    warning_ = fmt::format(
+        "warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it", threads,
+        share.cores, share.cores == 1 ? "" : "s");
   }
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(threads);

@@ -11,12 +11,12 @@
 
 namespace mylos::app {
 
-/// Runs `command` between MPI_Init and MPI_Finalize. An Error that all ranks throw is printed once, by rank 0; one
-/// that a rank throws alone is printed by that rank and ends all of them. Returns the exit code.
+/// Runs `command` between MPI_Init and MPI_Finalize. An Error that all ranks throw is printed once, by rank
+/// 0; one that a rank throws alone is printed by that rank and ends all of them. Returns the exit code.
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command);
 
-/// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this rank
-/// may use divided by the ranks that share them.
+/// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this
+/// rank may use divided by the ranks that share them.
 class KokkosRuntime {
  public:
   explicit KokkosRuntime(int threads);

@@ -18,7 +18,8 @@ std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
 void complete_from_data(ModelOptions& model, const Dataset& data, const std::string& checkpoint) {
   const auto complete = [&](std::int64_t& value, std::int64_t of_data, const char* what) {
     if (value != 0 && value != of_data) {
-      fail_input("{} has {} {} per sample, the network of {} has {}", data.path(), of_data, what, checkpoint, value);
+      fail_input("{} has {} {} per sample, the network of {} has {}", data.path(), of_data, what, checkpoint,
+                 value);
     }
     value = of_data;
   };
@@ -33,8 +34,9 @@ EvaluationReader TrainedModel::reader(const Split& split) const {
           EvaluationOptions{model->chain().input_type(), rows(), communicator->rank(), communicator->size()}};
 }
 
-std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint, const std::string& data,
-                                                 const std::function<std::string(const DataOptions&)>& data_of) {
+std::unique_ptr<TrainedModel> open_trained_model(
+    const std::string& checkpoint, const std::string& data,
+    const std::function<std::string(const DataOptions&)>& data_of) {
   constexpr std::int64_t most_rows = 1024;  // of a batch: enough for the products to be efficient
   auto trained = std::make_unique<TrainedModel>();
   CommunicationOptions communication;
@@ -56,7 +58,8 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint, 
   trained->gemm = make_gemm_engine(options.kernels);
   Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
   const std::int64_t rows = std::min(most_rows, trained->data->samples());
-  trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, rows, options.communication.bucket_bytes, 1);
+  trained->model =
+      std::make_unique<Model>(std::move(chain), *trained->gemm, rows, options.communication.bucket_bytes, 1);
   CheckpointState parameters = parameter_state(trained->model->parameters());
   reader.read(parameters);
   trained->model->parameters().refresh_compute_weights(trained->execution);

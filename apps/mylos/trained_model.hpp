@@ -31,7 +31,8 @@ struct TrainedModel {
   Execution execution = {};
 };
 
-/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the dataset that it is to be run on
+/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the dataset that it is to be run
+/// on
 /// (`data`, or what `data_of` picks from the checkpoint's deck). Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
     const std::string& checkpoint, const std::string& data,

@@ -47,6 +47,16 @@ RankGroup::~RankGroup() {
   }
 }
 
+int RankGroup::ranks_on_node() {
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+        "MPI_Comm_split_type");
+  int ranks = 1;
+  check(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+  check(MPI_Comm_free(&node), "MPI_Comm_free");
+  return ranks;
+}
+
 void RankGroup::broadcast(void* data, std::size_t bytes, int root) {
   require_usable();
   if (size_ == 1) return;

@@ -50,6 +50,7 @@ void add_machine_keys(Schema& schema) {
   keys.choice("gemm", &KernelOptions::gemm,
               Words<GemmChoice>{{"auto", GemmChoice::automatic},
                                 {"onednn", GemmChoice::onednn},
+                                {"tiles", GemmChoice::tiles},
                                 {"cublaslt", GemmChoice::cublaslt},
                                 {"kokkos", GemmChoice::kokkos}},
               "auto: the fastest that is built for this device.");

@@ -16,7 +16,8 @@ namespace {
 void pass_over(const InferenceContext& context, EvaluationReader& reader,
                const std::function<void(const StepContext&, const MicroBatch&, const Batch&)>& after) {
   const Chain& chain = context.model.chain();
-  const Staging staging(context.model.activation_layout().rows, chain.inputs(), chain.outputs(), chain.input_type());
+  const Staging staging(context.model.activation_layout().rows, chain.inputs(), chain.outputs(),
+                        chain.input_type());
   reader.rewind();
   while (const Batch* batch = reader.next()) {
     const MicroBatch staged = staging.stage(context.exec, *batch);
@@ -63,20 +64,23 @@ void predict(const InferenceContext& context, EvaluationReader& reader,
              const std::function<void(const Batch&, std::span<float>)>& consume) {
   const Chain& chain = context.model.chain();
   const std::int64_t rows = context.model.activation_layout().rows;
-  const Arena floats("predictions", aligned_bytes(static_cast<std::size_t>(rows * chain.outputs()) * sizeof(float)));
+  const Arena floats("predictions",
+                     aligned_bytes(static_cast<std::size_t>(rows * chain.outputs()) * sizeof(float)));
   std::vector<float> on_host;
   pass_over(context, reader, [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
     const Tensor values = floats.tensor(0, DType::fp32, batch.samples, chain.outputs());
     convert(step.exec, context.model.output(), values);
     step.exec.fence("predictions");
     on_host.resize(static_cast<std::size_t>(values.size()));
-    Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(on_host.data(), on_host.size()), values.flat<float>());
+    Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(on_host.data(), on_host.size()),
+                      values.flat<float>());
     consume(batch, on_host);
   });
 }
 
 std::string describe(const Evaluation& evaluation, LossType loss) {
-  if (loss == LossType::mse) return fmt::format("loss {:.6g} ({} samples)", evaluation.loss, evaluation.samples);
+  if (loss == LossType::mse)
+    return fmt::format("loss {:.6g} ({} samples)", evaluation.loss, evaluation.samples);
   return fmt::format("loss {:.4f}, accuracy {:.4f} ({} samples)", evaluation.loss, evaluation.accuracy,
                      evaluation.samples);
 }

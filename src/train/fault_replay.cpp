@@ -43,8 +43,10 @@ std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
       const MicroBatch batch = batches.next(exec);
       const StepContext context{exec, trainer.gemm(), trainer.step_number(), batch.first_sample};
       trainer.model().forward(context, batch.inputs, &observer);
-      trainer.model().loss_and_seed(context, batch.truth, trainer.loss_scale(), inverse_count, sums.data(), &observer);
-      trainer.model().backward(context, i > 0, [](std::size_t) {}, &observer);
+      trainer.model().loss_and_seed(context, batch.truth, trainer.loss_scale(), inverse_count, sums.data(),
+                                    &observer);
+      trainer.model().backward(
+          context, i > 0, [](std::size_t) {}, &observer);
     }
   } catch (const FoundFault& found) {
     return found.fault;

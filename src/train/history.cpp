@@ -12,7 +12,8 @@
 namespace mylos {
 namespace {
 
-constexpr const char* header = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
+constexpr const char* header =
+    "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
 
 std::string line_of(const HistoryRow& row) {
   const StepRecord& record = row.record;

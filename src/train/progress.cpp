@@ -22,10 +22,11 @@ std::string bar(std::uint64_t done, std::uint64_t total) {
 
 std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s) {
   const StepRecord& record = row.record;
-  return fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.2e}  |g| {:.3g}  scale {:g}  {:.0f} samples/s  "
-                     "ETA {}{}",
-                     record.step, total_steps, row.epoch, record.loss, record.lr, record.gradient_norm, record.scale,
-                     row.samples_per_s, format_duration(remaining_s), record.overflow != 0 ? "  skipped" : "");
+  return fmt::format(
+      "step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.2e}  |g| {:.3g}  scale {:g}  {:.0f} samples/s  "
+      "ETA {}{}",
+      record.step, total_steps, row.epoch, record.loss, record.lr, record.gradient_norm, record.scale,
+      row.samples_per_s, format_duration(remaining_s), record.overflow != 0 ? "  skipped" : "");
 }
 
 void Progress::step(const HistoryRow& row, double remaining_s) const {

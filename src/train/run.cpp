@@ -26,7 +26,8 @@ double Run::elapsed_s() const {
 
 void Run::look_at_step() {
   step_ += 1;
-  const bool log_point = step_ % options_.run.log_every == 0 || wants_evaluation() || wants_checkpoint() || finished();
+  const bool log_point =
+      step_ % options_.run.log_every == 0 || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = trainer_->read_state();
   if (state.halted != 0) explain_halt(state);
@@ -45,7 +46,8 @@ void Run::log(const StepState& state) {
   for (const StepRecord& record :
        trainer_->read_records(static_cast<std::uint64_t>(logged_step_), static_cast<std::uint64_t>(step_))) {
     const double samples = static_cast<double>(record.step) * static_cast<double>(options_.data.batch);
-    rows.push_back({record, samples / static_cast<double>(sampler_->epoch_length()), samples_per_s, elapsed_s()});
+    rows.push_back(
+        {record, samples / static_cast<double>(sampler_->epoch_length()), samples_per_s, elapsed_s()});
     if (record.overflow != 0) skipped_ += 1;
     note_scale(record);
   }
@@ -64,8 +66,8 @@ void Run::note_scale(const StepRecord& record) {
       progress_->note(fmt::format("step {}: loss scale raised from {:g}", record.step, after));
       break;
     case ScaleEvent::decreased:
-      progress_->note(fmt::format("step {}: overflow on rank {}, step skipped, loss scale lowered from {:g}", record.step,
-                                  record.overflow - 1, after));
+      progress_->note(fmt::format("step {}: overflow on rank {}, step skipped, loss scale lowered from {:g}",
+                                  record.step, record.overflow - 1, after));
       break;
     case ScaleEvent::tolerated:
       progress_->note(fmt::format("step {}: overflow on rank {}, step skipped, tolerated", record.step,
@@ -82,14 +84,16 @@ void Run::explain_halt(const StepState& state) {
   loader_->seek((step - 1) * options_.data.batch);
   const std::optional<Fault> fault = find_fault(*trainer_, *batches_);
   const std::string culprit =
-      fault ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
-                          fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
-            : std::string("every rank's own gradients are finite, their sum over ranks is not");
-  throw Error(ExitCode::diverged,
-              fmt::format("diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be "
-                          "lowered further; {}. The weights are those before the first of these steps. A lower "
-                          "optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help",
-                          step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit));
+      fault
+          ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
+                        fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
+          : std::string("every rank's own gradients are finite, their sum over ranks is not");
+  throw Error(
+      ExitCode::diverged,
+      fmt::format("diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be "
+                  "lowered further; {}. The weights are those before the first of these steps. A lower "
+                  "optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help",
+                  step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit));
 }
 
 bool Run::wants_evaluation() const {
@@ -103,8 +107,8 @@ void Run::evaluate() {
   last_evaluation_ = mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_,
                                      *evaluation_reader_);
   progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
-                              static_cast<double>(position()) / static_cast<double>(sampler_->epoch_length()), step_,
-                              evaluation_name_, describe(*last_evaluation_, options_.model.loss)));
+                              static_cast<double>(position()) / static_cast<double>(sampler_->epoch_length()),
+                              step_, evaluation_name_, describe(*last_evaluation_, options_.model.loss)));
   logged_ = Clock::now();
 }
 
@@ -140,11 +144,14 @@ ExitCode Run::finish() {
   const auto row = [&table](const char* name, const std::string& value) {
     table += fmt::format("  {:<22}{}\n", name, value);
   };
-  row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", step_, total_steps_, step_ - first_step_, skipped_));
-  if (!history_->tail().empty()) row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
+  row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", step_, total_steps_,
+                           step_ - first_step_, skipped_));
+  if (!history_->tail().empty())
+    row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
   if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_, options_.model.loss));
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
-  row("speed", fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
+  row("speed",
+      fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));
   row("peak memory per rank", format_bytes(static_cast<std::int64_t>(usage.ru_maxrss) * 1024));

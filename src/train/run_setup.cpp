@@ -15,28 +15,19 @@ namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
-int ranks_on_this_node(MPI_Comm ranks) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(ranks, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int size = 1;
-  MPI_Comm_size(node, &size);
-  MPI_Comm_free(&node);
-  return size;
-}
-
 /// Keys that define the run's mathematics: a checkpoint of other values is another run.
 bool fixes_the_run(const std::string& key) {
-  static const char* const keys[] = {"run.seed",       "data.batch",   "data.validation", "data.normalize",
-                                     "data.shuffle",   "data.last_batch", "data.train"};
-  for (const char* fixed : keys) {
-    if (key == fixed) return key != "data.train";  // its contents count, not its name
+  for (const char* fixed :
+       {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle", "data.last_batch"}) {
+    if (key == fixed) return true;
   }
   return key.rfind("model.", 0) == 0;
 }
 
 /// Keys that may change at any restart without a word.
 bool is_free(const std::string& key) {
-  for (const char* section : {"run.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
+  for (const char* section :
+       {"run.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;
@@ -59,7 +50,8 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   if (request_.restart.empty()) {
     require_unused_folder(communicator_->ranks(), options_.run.folder);
   } else {
-    const RestartChoice choice = find_checkpoint(communicator_->ranks(), options_.run.folder, request_.restart);
+    const RestartChoice choice =
+        find_checkpoint(communicator_->ranks(), options_.run.folder, request_.restart);
     for (const std::string& message : choice.messages) request_.output.line(message);
     checkpoint = choice.path;
   }
@@ -71,7 +63,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
                               .micro_batch = options_.data.micro_batch,
                               .rank = communicator_->rank(),
                               .ranks = communicator_->size(),
-                              .ranks_on_node = ranks_on_this_node(communicator_->ranks().mpi()),
+                              .ranks_on_node = communicator_->ranks().ranks_on_node(),
                               .first_position = position()};
   run_on_all(communicator_->ranks(), [&] {
     loader_ = std::make_unique<Loader>(*train_, splits_.train, *sampler_, state_.normalizer, loading);
@@ -104,8 +96,8 @@ void Run::complete_model_options() {
   ModelOptions& model = options_.model;
   const auto complete = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
     if (value != 0 && value != of_data) {
-      fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", train_->path(), of_data, key,
-                 value);
+      fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", train_->path(),
+                 of_data, key, value);
     }
     value = of_data;
   };
@@ -121,13 +113,15 @@ void Run::complete_model_options() {
 
 void Run::plan_length() {
   total_steps_ = options_.run.steps > 0 ? options_.run.steps : sampler_->steps_for(options_.run.epochs);
-  if (total_steps_ > most_steps) fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
+  if (total_steps_ > most_steps)
+    fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
 }
 
 void Run::build_trainer() {
   Chain chain = make_mlp(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
   const DType input_type = chain.input_type();
-  trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_, total_steps_);
+  trainer_ =
+      std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_, total_steps_);
   const bool has_validation = splits_.validation.count > 0;
   if (has_validation || test_) {
     evaluation_name_ = has_validation ? "validation" : "test";
@@ -156,8 +150,8 @@ void Run::restore(const std::string& path) {
                  difference.key, difference.before, difference.after);
     }
     if (!is_free(difference.key)) {
-      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
-                                       difference.before));
+      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
+                                       difference.after, difference.before));
     }
   }
   if (const std::string identity = reader.text("/data/identity"); identity != state_.data_identity) {
@@ -171,8 +165,8 @@ void Run::restore(const std::string& path) {
   trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
   step_ = first_step_ = logged_step_ = saved_step_ = static_cast<std::int64_t>(state_.step.step);
   if (step_ > total_steps_) {
-    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path, step_,
-               total_steps_);
+    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
+               step_, total_steps_);
   }
   history_->resume(rows_of(state_.history), state_.step.step);
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
@@ -190,12 +184,13 @@ void Run::open_folder() {
     if (failure || !deck) fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
   });
-  request_.output.line(fmt::format(
-      "{}: {} parameters, {} rank{}, batch {}, {} steps; {} products; {} per rank for weights, gradients, moments and "
-      "activations",
-      options_.run.name, trainer_->model().chain().parameter_count(), communicator_->size(),
-      communicator_->size() == 1 ? "" : "s", options_.data.batch, total_steps_, gemm_->name(),
-      format_bytes(state_.device_bytes)));
+  request_.output.line(
+      fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products; {} per rank for weights, "
+                  "gradients, moments and "
+                  "activations",
+                  options_.run.name, trainer_->model().chain().parameter_count(), communicator_->size(),
+                  communicator_->size() == 1 ? "" : "s", options_.data.batch, total_steps_, gemm_->name(),
+                  format_bytes(state_.device_bytes)));
 }
 
 }  // namespace mylos

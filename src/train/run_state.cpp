@@ -70,7 +70,8 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
 void HistoryColumns::resize(std::size_t rows) {
   step.resize(rows);
   updates.resize(rows);
-  for (auto* column : {&epoch, &loss, &gradient_norm, &lr, &scale, &samples_per_s, &elapsed_s}) column->resize(rows);
+  for (auto* column : {&epoch, &loss, &gradient_norm, &lr, &scale, &samples_per_s, &elapsed_s})
+    column->resize(rows);
   overflow.resize(rows);
 }
 

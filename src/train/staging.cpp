@@ -6,7 +6,8 @@ namespace {
 void copy_to_device(const Execution& exec, void* to, const void* from, std::size_t bytes) {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   const Kokkos::View<std::byte*, Device, Unmanaged> target(static_cast<std::byte*>(to), bytes);
-  const Kokkos::View<const std::byte*, Kokkos::HostSpace, Unmanaged> source(static_cast<const std::byte*>(from), bytes);
+  const Kokkos::View<const std::byte*, Kokkos::HostSpace, Unmanaged> source(
+      static_cast<const std::byte*>(from), bytes);
   Kokkos::deep_copy(exec, target, source);
 }
 
@@ -16,7 +17,8 @@ Staging::Staging(std::int64_t samples, std::int64_t features, std::int64_t outpu
     : features_(features), outputs_(outputs) {
   if constexpr (memory_is_host) return;
   answers_ = aligned_bytes(static_cast<std::size_t>(samples * features) * size_of(type));
-  arena_ = Arena("staged batch", answers_ + aligned_bytes(static_cast<std::size_t>(samples * outputs) * sizeof(float)));
+  arena_ = Arena("staged batch",
+                 answers_ + aligned_bytes(static_cast<std::size_t>(samples * outputs) * sizeof(float)));
 }
 
 MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
@@ -36,7 +38,8 @@ MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
       staged.truth.labels = reinterpret_cast<const std::int32_t*>(answers);
     }
     if (batch.targets != nullptr) {
-      copy_to_device(exec, answers, batch.targets, samples * static_cast<std::size_t>(outputs_) * sizeof(float));
+      copy_to_device(exec, answers, batch.targets,
+                     samples * static_cast<std::size_t>(outputs_) * sizeof(float));
       staged.truth.targets = reinterpret_cast<const float*>(answers);
     }
     exec.fence("staged batch");

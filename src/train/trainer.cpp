@@ -22,7 +22,8 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
   compute_gradients(batches);
   reduction_.finish(exec_);
   check_.run(exec_, loss_scale(), agreement_);
-  state_own_part(exec_, sums_.data(), plan_.own_samples, stop_requested ? own : 0, error_ ? own : 0, agreement_);
+  state_own_part(exec_, sums_.data(), plan_.own_samples, stop_requested ? own : 0, error_ ? own : 0,
+                 agreement_);
   communicator_.agree(exec_, agreement_);
   decide(exec_, rule_, agreement_.result(), state_.data());
   optimizer_.update(exec_, model_.parameters(), reduction_.remaining_divisors(), &state_.data()->control);

@@ -24,7 +24,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
     : communicator_(communicator),
       gemm_(gemm),
       plan_(plan),
-      model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes, communicator.size()),
+      model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
+             communicator.size()),
       optimizer_(options.optimizer, model_.parameters().layout()),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type,
                  static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
@@ -36,7 +37,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       records_("step records", record_capacity),
       reduce_block_([this](std::size_t block) { reduction_.block_done(exec_, block); }),
       accumulate_block_([](std::size_t) {}) {
-  const ScalerMode mode = resolve_mode(options.precision.scaler.mode, model_.chain().computes_in(DType::fp16));
+  const ScalerMode mode =
+      resolve_mode(options.precision.scaler.mode, model_.chain().computes_in(DType::fp16));
   StepState state;
   state.scaler = initial_scaler_state(options.precision.scaler, mode);
   write_state(state);
@@ -66,7 +68,9 @@ std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t 
   return result;
 }
 
-void Trainer::throw_if_failed() { throw_if_any(communicator_.ranks(), error_); }
+void Trainer::throw_if_failed() {
+  throw_if_any(communicator_.ranks(), error_);
+}
 
 std::size_t Trainer::bytes() const {
   return model_.parameters().bytes() + model_.activation_bytes() + optimizer_.bytes() + reduction_.bytes() +

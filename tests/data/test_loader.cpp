@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "data/allocation_count.hpp"
+#include "support/allocation_counter.hpp"
 #include "data/builders.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/data/evaluation_reader.hpp"

@@ -23,7 +23,8 @@ inline void poison(const Tensor& tensor, std::int64_t element) {
 
 class FaultyBlock final : public Block {
  public:
-  FaultyBlock(std::unique_ptr<Block> inner, FaultPlan plan) : inner_(std::move(inner)), plan_(std::move(plan)) {}
+  FaultyBlock(std::unique_ptr<Block> inner, FaultPlan plan)
+      : inner_(std::move(inner)), plan_(std::move(plan)) {}
 
   [[nodiscard]] const std::string& name() const override { return inner_->name(); }
   [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }

@@ -22,7 +22,8 @@ class SyntheticBatches final : public BatchSource {
       : plan_(plan),
         first_(plan.batch / ranks * rank + std::min<std::int64_t>(rank, plan.batch % ranks)),
         floats_("floats", static_cast<std::size_t>(plan.micro_batch * features) * sizeof(float)),
-        inputs_("inputs", aligned_bytes(static_cast<std::size_t>(plan.micro_batch * features) * sizeof(float))),
+        inputs_("inputs",
+                aligned_bytes(static_cast<std::size_t>(plan.micro_batch * features) * sizeof(float))),
         labels_("labels", static_cast<std::size_t>(plan.micro_batch)),
         type_(type) {}
 
@@ -54,7 +55,8 @@ class SyntheticBatches final : public BatchSource {
     double best_score = -1e30;
     for (std::int32_t c = 0; c < classes; ++c) {
       double score = 0;
-      for (std::int64_t i = 0; i < features; ++i) score += std::sin(1.0 + 3.0 * c + 0.7 * static_cast<double>(i)) * row[i];
+      for (std::int64_t i = 0; i < features; ++i)
+        score += std::sin(1.0 + 3.0 * c + 0.7 * static_cast<double>(i)) * row[i];
       if (score > best_score) {
         best_score = score;
         best = c;
@@ -101,12 +103,15 @@ struct SmallRun {
   SmallRun(const Options& given, ChangeChain&& change_chain) : options(given) {
     communicator = make_communicator(MPI_COMM_WORLD, options.communication);
     gemm = make_gemm_engine(options.kernels);
-    plan = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(), communicator->size());
+    plan = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
+                          communicator->size());
     Chain chain = make_mlp(options.model, options.precision, options.run.seed, plan.accumulates);
     const DType input_type = chain.input_type();
     change_chain(chain);
-    trainer = std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
-    batches = std::make_unique<SyntheticBatches>(plan, communicator->rank(), communicator->size(), input_type);
+    trainer =
+        std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    batches =
+        std::make_unique<SyntheticBatches>(plan, communicator->rank(), communicator->size(), input_type);
   }
   explicit SmallRun(const Options& given) : SmallRun(given, [](Chain&) {}) {}
 

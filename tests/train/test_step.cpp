@@ -17,7 +17,8 @@ using namespace testing_support;  // NOLINT
 bool same_on_all_ranks(RankGroup& ranks, const std::vector<float>& values) {
   std::vector<float> first = values;
   ranks.broadcast(first.data(), first.size() * sizeof(float), 0);
-  const std::int32_t own = std::memcmp(first.data(), values.data(), values.size() * sizeof(float)) == 0 ? 1 : 0;
+  const std::int32_t own =
+      std::memcmp(first.data(), values.data(), values.size() * sizeof(float)) == 0 ? 1 : 0;
   std::vector<std::int32_t> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
   return std::all_of(all.begin(), all.end(), [](std::int32_t same) { return same == 1; });
@@ -25,7 +26,7 @@ bool same_on_all_ranks(RankGroup& ranks, const std::vector<float>& values) {
 
 class StepTypes : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, StepTypes, testing::Values(DType::fp32, DType::bf16, DType::fp16),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& type) { return std::string(name_of(type.param)); });
 
 TEST_P(StepTypes, LearnsAndKeepsReplicasEqual) {
   SmallRun run(small_options(GetParam()));
@@ -63,7 +64,8 @@ TEST_P(StepTypes, OneRankOverflowsAllRanksSkip) {
   const StepState next = run.step();
   EXPECT_EQ(next.record.overflow, 0);
   EXPECT_EQ(next.updates, before.updates + 1);
-  EXPECT_FLOAT_EQ(next.control.bias_correction1, 1.0f - std::pow(0.9f, 4.0f)) << "its fourth update, not fifth";
+  EXPECT_FLOAT_EQ(next.control.bias_correction1, 1.0f - std::pow(0.9f, 4.0f))
+      << "its fourth update, not fifth";
   EXPECT_TRUE(same_on_all_ranks(run.communicator->ranks(), run.masters()));
 }
 

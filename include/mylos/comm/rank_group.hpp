@@ -22,6 +22,8 @@ class RankGroup {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm mpi() const { return communicator_; }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
+  /// Ranks of the group that share this rank's memory. All ranks call it.
+  [[nodiscard]] int ranks_on_node();
 
   /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
   /// allocate.

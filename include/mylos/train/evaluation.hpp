@@ -27,7 +27,8 @@ struct InferenceContext {
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
                                   EvaluationReader& reader);
 
-/// Calls `consume` with the outputs of each batch, as floats [samples, outputs] on the host, in the reader's order.
+/// Calls `consume` with the outputs of each batch, as floats [samples, outputs] on the host, in the reader's
+/// order.
 void predict(const InferenceContext& context, EvaluationReader& reader,
              const std::function<void(const Batch&, std::span<float>)>& consume);
 

@@ -1,5 +1,5 @@
-// Fault replay: finds where a step first becomes non-finite. The step is run again from its unchanged weights and
-// data, with a look at every tensor that an operation leaves, before anything is reduced over ranks.
+// Fault replay: finds where a step first becomes non-finite. The step is run again from its unchanged weights
+// and data, with a look at every tensor that an operation leaves, before anything is reduced over ranks.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,9 @@ struct Fault {
   std::int64_t column = 0;
 };
 
-/// All ranks call it; `batches` gives the micro-batches of the step in question again. The fault of the lowest rank
-/// that has one, on every rank; empty where every rank's own gradients are finite (the sum over ranks overflowed).
+/// All ranks call it; `batches` gives the micro-batches of the step in question again. The fault of the
+/// lowest rank that has one, on every rank; empty where every rank's own gradients are finite (the sum over
+/// ranks overflowed).
 [[nodiscard]] std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches);
 
 }  // namespace mylos

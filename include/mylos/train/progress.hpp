@@ -1,5 +1,5 @@
-// Progress: what a person sees of a run while it goes on. One line per log point in a log; on a terminal a bar that
-// stays on its line, and lines only for what should remain.
+// Progress: what a person sees of a run while it goes on. One line per log point in a log; on a terminal a
+// bar that stays on its line, and lines only for what should remain.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace mylos {
 
 /// Where a run's text goes. The library itself never prints.
 struct Output {
-  std::function<void(const std::string&)> line = [](const std::string&) {};       // a whole line
-  std::function<void(const std::string&)> live = [](const std::string&) {};       // replaces the last live text
+  std::function<void(const std::string&)> line = [](const std::string&) {};  // a whole line
+  std::function<void(const std::string&)> live = [](const std::string&) {};  // replaces the last live text
   bool is_terminal = false;
 };
 
 class Progress {
  public:
-  Progress(Output output, std::uint64_t total_steps) : output_(std::move(output)), total_steps_(total_steps) {}
+  Progress(Output output, std::uint64_t total_steps)
+      : output_(std::move(output)), total_steps_(total_steps) {}
 
   /// A log point. `remaining_s`: estimated time to the end.
   void step(const HistoryRow& row, double remaining_s) const;

@@ -1,8 +1,6 @@
 // Run: a training run from its deck: data, trainer, checkpoints, history and progress.
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -28,8 +26,8 @@ struct RunRequest {
 
 class Run {
  public:
-  /// Opens the data, checks everything against everything, allocates, and restores the checkpoint that the request
-  /// asks for. Throws Error on all ranks; bad input is found before anything is allocated or written.
+  /// Opens the data, checks everything against everything, allocates, and restores the checkpoint that the
+  /// request asks for. Throws Error on all ranks; bad input is found before anything is allocated or written.
   Run(RunRequest request, MPI_Comm ranks);
 
   /// True at the end of the run, after `stop_after` steps, and after an agreed stop request.
@@ -38,7 +36,8 @@ class Run {
   [[nodiscard]] BatchSource& batches() { return *batches_; }
   [[nodiscard]] bool stop_requested() const { return false; }
 
-  /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go on.
+  /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go
+  /// on.
   void look_at_step();
   [[nodiscard]] bool wants_evaluation() const;
   void evaluate();
@@ -80,15 +79,15 @@ class Run {
   std::unique_ptr<Progress> progress_;
   RunState state_;
 
-  std::int64_t step_ = 0;          // steps begun
-  std::int64_t first_step_ = 0;    // of this start
-  std::int64_t logged_step_ = 0;   // up to which the history is written
+  std::int64_t step_ = 0;         // steps begun
+  std::int64_t first_step_ = 0;   // of this start
+  std::int64_t logged_step_ = 0;  // up to which the history is written
   std::int64_t saved_step_ = -1;
   std::uint64_t skipped_ = 0;
-  double elapsed_before_s_ = 0;    // of earlier starts
+  double elapsed_before_s_ = 0;  // of earlier starts
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point logged_;
-  double training_s_ = 0;          // of this start: steps without evaluation and checkpoints
+  double training_s_ = 0;  // of this start: steps without evaluation and checkpoints
   std::optional<Evaluation> last_evaluation_;
   bool stop_agreed_ = false;
 };

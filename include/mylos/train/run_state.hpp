@@ -1,13 +1,14 @@
-// RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to places in the file.
+// RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to places in the
+// file.
 //
 //   /model/<layer>/<parameter>           master weights
 //   /optimizer/<layer>/<parameter>/<m>   moments
 //   /scaler/...                          the loss scaler's whole state
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
-//   /data/{position, epoch, identity}    samples consumed; which data; and /data/normalization/{inputs,targets}/...
-//   /random/{seed, step, generator}      counter-based: that is all its state
-//   /plan/...                            what the run chose for this machine
-//   /history/<column>                    the last rows of history.csv
+//   /data/{position, epoch, identity}    samples consumed; which data; and
+//   /data/normalization/{inputs,targets}/... /random/{seed, step, generator}      counter-based: that is all
+//   its state /plan/...                            what the run chose for this machine /history/<column> the
+//   last rows of history.csv
 #pragma once
 
 #include <string>

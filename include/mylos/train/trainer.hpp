@@ -24,11 +24,12 @@ class Trainer {
  public:
   /// Allocates everything and draws the initial weights. `run_steps`: length of the run, for the schedule.
   /// `communicator` and `gemm` must outlive the trainer.
-  Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator, const StepPlan& plan,
-          std::int64_t run_steps);
+  Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
+          const StepPlan& plan, std::int64_t run_steps);
 
-  /// One step over the next micro-batches. `stop_requested` travels with the agreement. If `batches` throws, this
-  /// rank still takes part in the step's collectives and the error reaches all ranks: see throw_if_failed().
+  /// One step over the next micro-batches. `stop_requested` travels with the agreement. If `batches` throws,
+  /// this rank still takes part in the step's collectives and the error reaches all ranks: see
+  /// throw_if_failed().
   void step(BatchSource& batches, bool stop_requested);
 
   /// What the device knows after the last step. Waits for it where it is not the host.

@@ -1,6 +1,6 @@
 // Replaces operator new by one that counts. A file of its own: seen together with its users, GCC takes the
 // pairing of new with free for a mistake.
-#include "data/allocation_count.hpp"
+#include "support/allocation_counter.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,0 +1,85 @@
+"""A small dataset and deck, and ways to run the mylos command on them, for tests of the command."""
+import os
+import pathlib
+import random
+import subprocess
+
+DECK = """
+[run]
+name = "small"
+epochs = 3
+log_every = 4
+[data]
+train = "train.h5"
+test = "test.h5"
+batch = 48
+normalize = "standard"
+last_batch = "join"
+[model]
+type = "mlp"
+hidden = [32, 16]
+dropout = 0.2
+loss = "cross_entropy"
+[precision]
+compute = "bf16"
+[precision.scaler]
+initial_scale = 1024
+growth_interval = 7
+[optimizer]
+lr = 3e-3
+clip_norm = 1.0
+[schedule]
+type = "cosine"
+warmup = 3
+[checkpoint]
+every = 9
+keep_last = 0
+"""
+
+
+def environment():
+    settings = dict(os.environ)
+    settings.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return settings
+
+
+class Command:
+    """The mylos command in one working directory."""
+
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = pathlib.Path(folder)
+
+    def run(self, *arguments, ranks=1, timeout=120):
+        line = [self.program, *map(str, arguments)]
+        if ranks > 1:
+            line = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *line]
+        return subprocess.run(line, cwd=self.folder, env=environment(), capture_output=True, text=True,
+                              timeout=timeout)
+
+    def must(self, *arguments, code=0, **options):
+        result = self.run(*arguments, **options)
+        if result.returncode != code:
+            raise AssertionError(f"{arguments}: exit code {result.returncode}, expected {code}\n"
+                                 f"{result.stdout}\n{result.stderr}")
+        return result
+
+
+def write_csv(path, samples, seed):
+    """Three classes: which of three noisy sums of eight features is the largest."""
+    source = random.Random(seed)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(",".join(f"x{i}" for i in range(8)) + ",class\n")
+        for _ in range(samples):
+            row = [source.gauss(0, 1) for _ in range(8)]
+            sums = [row[0] + row[1] - row[2], row[3] - row[4] + row[5], row[6] + row[7] - row[0]]
+            label = max(range(3), key=lambda c: sums[c] + source.gauss(0, 0.1))
+            file.write(",".join(f"{value:.6f}" for value in row) + f",{label}\n")
+
+
+def prepare(command, deck=DECK):
+    write_csv(command.folder / "train.csv", 500, 1)
+    write_csv(command.folder / "test.csv", 100, 2)
+    for name in ("train", "test"):
+        command.must("prepare", "csv", f"{name}.csv", "--label", "class", "--out", f"{name}.h5")
+    (command.folder / "deck.toml").write_text(deck, encoding="utf-8")
