@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <thread>
 #include <vector>
@@ -66,6 +67,16 @@ CoreShare core_share() {
   return {std::max(1, CPU_COUNT(&own)), static_cast<int>(sharing)};
 }
 
+/// Open MPI gives ranks a pseudo-terminal for standard output wherever its own goes: the launcher's decides.
+bool writes_to_terminal() {
+  if (isatty(STDOUT_FILENO) == 0) return false;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
+  std::error_code failure;
+  const auto target =
+      std::filesystem::read_symlink(fmt::format("/proc/{}/fd/1", getppid()), failure).string();
+  return target.starts_with("/dev/pts/") || target.starts_with("/dev/tty");
+}
+
 }  // namespace
 
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
@@ -106,7 +117,7 @@ KokkosRuntime::KokkosRuntime(int threads) {
 Output standard_output(int rank) {
   Output output;
   if (rank != 0) return output;
-  output.is_terminal = isatty(STDOUT_FILENO) != 0;
+  output.is_terminal = writes_to_terminal();
   output.line = [](const std::string& text) {
     fmt::print("{}\n", text);
     std::fflush(stdout);

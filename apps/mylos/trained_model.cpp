@@ -54,7 +54,7 @@ std::unique_ptr<TrainedModel> open_trained_model(
   trained->normalizer = read_normalizer(reader);
 
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
-  trained->execution = Execution();
+  trained->execution.emplace();
   trained->gemm = make_gemm_engine(options.kernels);
   Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
   const std::int64_t rows = std::min(most_rows, trained->data->samples());
@@ -62,7 +62,7 @@ std::unique_ptr<TrainedModel> open_trained_model(
       std::make_unique<Model>(std::move(chain), *trained->gemm, rows, options.communication.bucket_bytes, 1);
   CheckpointState parameters = parameter_state(trained->model->parameters());
   reader.read(parameters);
-  trained->model->parameters().refresh_compute_weights(trained->execution);
+  trained->model->parameters().refresh_compute_weights(*trained->execution);
   return trained;
 }
 

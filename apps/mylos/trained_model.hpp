@@ -21,14 +21,14 @@ struct TrainedModel {
   std::optional<Dataset> data;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<KokkosRuntime> kokkos;
+  std::optional<Execution> execution;  // only once Kokkos is up
   std::unique_ptr<GemmEngine> gemm;
   std::unique_ptr<Model> model;  // destroyed before Kokkos
 
   /// Rows of a batch.
   [[nodiscard]] std::int64_t rows() const { return model->activation_layout().rows; }
   [[nodiscard]] EvaluationReader reader(const Split& split) const;
-  [[nodiscard]] InferenceContext context() const { return {execution, *gemm, *model}; }
-  Execution execution = {};
+  [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };
 
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the dataset that it is to be run

@@ -135,7 +135,7 @@ class SamplesByWindows : public SampleSource {
                           std::int64_t bytes) {
       std::copy_n(from.data() + row * bytes, bytes, to.data() + turn * bytes);
     };
-    for (; ahead_.read < end; ++ahead_.read) {
+    for (; (ahead_.read) < end; ++ahead_.read) {
       const Entry& entry = entries[ahead_.read];
       place(input_piece_, entry.index - first, ahead_.inputs, entry.turn, shape.input_bytes());
       place(answer_piece_, entry.index - first, ahead_.answers, entry.turn, shape.answer_bytes());

@@ -38,14 +38,18 @@ Tensor slice_of_rank(const Tensor& bucket, int rank, int world) {
   return {static_cast<std::byte*>(bucket.data()) + offset, bucket.type(), 1, length};
 }
 
+/// A function of its own: nvcc takes no device lambda inside a generic one.
+template <class From, class To>
+void convert_scaled(const Execution& exec, std::int64_t count, const From* from, To* to, float factor) {
+  for_each_element(
+      exec, "to wire", count,
+      KOKKOS_LAMBDA(const std::int64_t i) { to[i] = from_float<To>(to_float(from[i]) * factor); });
+}
+
 void convert_scaled(const Execution& exec, const Tensor& from, const Tensor& to, float factor) {
   dispatch(from.type(), [&]<class From>(TypeTag<From>) {
     dispatch(to.type(), [&]<class To>(TypeTag<To>) {
-      const From* source = from.as<From>();
-      To* target = to.as<To>();
-      for_each_element(
-          exec, "to wire", from.size(),
-          KOKKOS_LAMBDA(const std::int64_t i) { target[i] = from_float<To>(to_float(source[i]) * factor); });
+      convert_scaled(exec, from.size(), from.as<From>(), to.as<To>(), factor);
     });
   });
 }

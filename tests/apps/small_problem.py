@@ -26,7 +26,7 @@ compute = "bf16"
 initial_scale = 1024
 growth_interval = 7
 [optimizer]
-lr = 3e-3
+lr = 1e-2
 clip_norm = 1.0
 [schedule]
 type = "cosine"

@@ -47,7 +47,7 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"foobar = 1", "deck.toml:1: unknown key 'foobar'; the sections are " + sections},
       {"\"run.name\" = 'x'", "deck.toml:1: unknown key '\"run.name\"'; did you mean 'run.name'?"},
       {"[kernels]\ngemm.engine = 1",
-       "deck.toml:2: 'kernels.gemm' must be \"auto\", \"onednn\", \"cublaslt\" or "
+       "deck.toml:2: 'kernels.gemm' must be \"auto\", \"onednn\", \"tiles\", \"cublaslt\" or "
        "\"kokkos\", not a table"}};
   for (const auto& [deck, message] : mistakes) {
     EXPECT_EQ(message_of(deck), message);

@@ -6,10 +6,10 @@
 #include <map>
 #include <thread>
 
-#include "support/allocation_counter.hpp"
 #include "data/builders.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/data/evaluation_reader.hpp"
+#include "support/allocation_counter.hpp"
 
 namespace mylos {
 namespace {

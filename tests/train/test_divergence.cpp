@@ -62,14 +62,14 @@ double unexplained(DType compute, ScalerMode mode) {
   options.optimizer.lr = 0.03;
   options.optimizer.epsilon = 1e-14;
   options.optimizer.weight_decay = 0;
-  options.run.steps = 150;
+  options.run.steps = 400;
   options.schedule.type = ScheduleType::cosine;
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   options.data.batch = 16384 * size;
   SmallRun run(options);
   SmallTargets batches(16384, compute);
-  for (int i = 0; i < 150; ++i) run.trainer->step(batches, false);
+  for (int i = 0; i < 400; ++i) run.trainer->step(batches, false);
   return run.trainer->read_state().record.loss / batches.variance();
 }
 

@@ -1,6 +1,8 @@
 // What a step may not do once it runs: allocate, wait, or copy to the host.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "support/allocation_counter.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
@@ -27,7 +29,10 @@ class EventCounter {
     events = {};
     tools::set_allocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char*, const void*,
                                          std::uint64_t) { ++events.allocations; });
-    tools::set_begin_fence_callback([](const char*, std::uint32_t, std::uint64_t*) { ++events.fences; });
+    tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
+      // Kokkos fences around kernels for the tool's sake; without a tool they are not there.
+      if (std::string_view(name).find("Profile Tool Fence") == std::string_view::npos) ++events.fences;
+    });
     tools::set_begin_deep_copy_callback([](Kokkos_Profiling_SpaceHandle, const char*, const void*,
                                            Kokkos_Profiling_SpaceHandle, const char*, const void*,
                                            std::uint64_t) { ++events.copies; });
@@ -82,10 +87,12 @@ TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
   run.trainer->step(batches, false);
   run.trainer->step(batches, false);
 
-  const EventCounter counter;
   const long before = allocations();
   for (int i = 0; i < 5; ++i) run.trainer->step(batches, false);
   const long allocated = allocations() - before;
+
+  const EventCounter counter;  // itself makes Kokkos allocate names: from here on only its events count
+  for (int i = 0; i < 5; ++i) run.trainer->step(batches, false);
   EXPECT_EQ(events.allocations, 0) << "of Kokkos";
   EXPECT_EQ(events.fences, 0);
   EXPECT_EQ(events.copies, 0);

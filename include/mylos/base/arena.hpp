@@ -9,7 +9,8 @@
 
 namespace mylos {
 
-/// Every tensor in an arena starts at a multiple of this many bytes (a cache line; NVIDIA's vector loads need 16).
+/// Every tensor in an arena starts at a multiple of this many bytes (a cache line; NVIDIA's vector loads need
+/// 16).
 inline constexpr std::size_t arena_alignment = 64;
 
 /// `bytes` rounded up to the arena's alignment: what a tensor of that many bytes takes.

@@ -10,7 +10,9 @@ namespace mylos {
 enum class DType : std::uint8_t { fp32, fp16, bf16 };
 
 /// Bytes of one element.
-[[nodiscard]] constexpr std::size_t size_of(DType type) { return type == DType::fp32 ? 4 : 2; }
+[[nodiscard]] constexpr std::size_t size_of(DType type) {
+  return type == DType::fp32 ? 4 : 2;
+}
 
 /// The name users type in decks: "fp32", "fp16", "bf16".
 [[nodiscard]] constexpr std::string_view name_of(DType type) {

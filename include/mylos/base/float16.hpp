@@ -1,9 +1,9 @@
 // half (IEEE binary16) and bfloat16: 2 bytes on every backend, and their conversions to and from float.
 //
-// Kokkos' types are used where they are real 16-bit types (CUDA, HIP, SYCL). On host-only builds Kokkos 5 aliases
-// them to float, so Mylos brings storage types of its own. Conversions round to nearest even, keep subnormals,
-// overflow to infinity, and keep NaN a NaN. They are branch-free integer code, so that loops over them vectorise
-// (after F. Giesen, "float->half variants", https://gist.github.com/rygorous/2156668).
+// Kokkos' types are used where they are real 16-bit types (CUDA, HIP, SYCL). On host-only builds Kokkos 5
+// aliases them to float, so Mylos brings storage types of its own. Conversions round to nearest even, keep
+// subnormals, overflow to infinity, and keep NaN a NaN. They are branch-free integer code, so that loops over
+// them vectorise (after F. Giesen, "float->half variants", https://gist.github.com/rygorous/2156668).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -55,12 +55,16 @@ KOKKOS_INLINE_FUNCTION float float_from_bfloat16_bits(std::uint16_t value) {
 
 #if defined(KOKKOS_HALF_T_IS_FLOAT) && !KOKKOS_HALF_T_IS_FLOAT
 using half = Kokkos::Experimental::half_t;
-KOKKOS_INLINE_FUNCTION float to_float(half value) { return Kokkos::Experimental::cast_from_half<float>(value); }
+KOKKOS_INLINE_FUNCTION float to_float(half value) {
+  return Kokkos::Experimental::cast_from_half<float>(value);
+}
 #else
 struct half {
   std::uint16_t bits;
 };
-KOKKOS_INLINE_FUNCTION float to_float(half value) { return float16::float_from_half_bits(value.bits); }
+KOKKOS_INLINE_FUNCTION float to_float(half value) {
+  return float16::float_from_half_bits(value.bits);
+}
 #endif
 
 #if defined(KOKKOS_BHALF_T_IS_FLOAT) && !KOKKOS_BHALF_T_IS_FLOAT
@@ -77,7 +81,9 @@ KOKKOS_INLINE_FUNCTION float to_float(bfloat16 value) {
 }
 #endif
 
-KOKKOS_INLINE_FUNCTION float to_float(float value) { return value; }
+KOKKOS_INLINE_FUNCTION float to_float(float value) {
+  return value;
+}
 
 static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2, "16-bit types must take 16 bits");
 

@@ -1,7 +1,8 @@
-// Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11).
+// Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC'11).
 //
-// A number is a pure function of (seed, purpose, layer name, step, sample, element): it depends neither on ranks,
-// threads nor recomputation, and there is no state to save beyond the step.
+// A number is a pure function of (seed, purpose, layer name, step, sample, element): it depends neither on
+// ranks, threads nor recomputation, and there is no state to save beyond the step.
 #pragma once
 
 #include <Random123/philox.h>
@@ -14,7 +15,13 @@
 
 namespace mylos {
 
-enum class RandomPurpose : std::uint64_t { initial_weights = 1, dropout = 2, shuffle = 3, calibration = 4, sampling = 5 };
+enum class RandomPurpose : std::uint64_t {
+  initial_weights = 1,
+  dropout = 2,
+  shuffle = 3,
+  calibration = 4,
+  sampling = 5
+};
 
 /// Four independent 32-bit random words.
 struct RandomBlock {

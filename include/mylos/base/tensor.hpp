@@ -1,7 +1,7 @@
 // Tensor: a matrix [rows, columns] of a run-time element type, row-major and contiguous, in device memory.
 //
-// It does not own its memory (an Arena does) and is cheap to copy. Rows are samples (or tokens), columns features;
-// a vector is one row.
+// It does not own its memory (an Arena does) and is cheap to copy. Rows are samples (or tokens), columns
+// features; a vector is one row.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,8 @@ class Tensor {
 
   /// Rows [first, first + count) of this tensor.
   [[nodiscard]] Tensor row_range(std::int64_t first, std::int64_t count) const {
-    auto* start = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first * columns_) * size_of(type_);
+    auto* start =
+        static_cast<std::byte*>(data_) + static_cast<std::size_t>(first * columns_) * size_of(type_);
     return {start, type_, count, columns_};
   }
 

@@ -8,8 +8,8 @@
 
 namespace mylos {
 
-/// "12 GiB", "25MiB", "1e9 B", "4096" -> bytes. Units: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
-/// Empty when the text is no byte count or does not fit 63 bits.
+/// "12 GiB", "25MiB", "1e9 B", "4096" -> bytes. Units: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB,
+/// TiB. Empty when the text is no byte count or does not fit 63 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 
 /// 13421772800 -> "12.5 GiB".

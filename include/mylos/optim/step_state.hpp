@@ -58,7 +58,8 @@ struct StepRule {
 /// Sets the sums of a step to zero, before its first micro-batch.
 void begin_step(const Execution& exec, LossSums* sums);
 
-/// Writes what this rank brings to the agreement beside the gradient check: its samples and their loss, and its rank
+/// Writes what this rank brings to the agreement beside the gradient check: its samples and their loss, and
+/// its rank
 /// + 1 where it was asked to stop or cannot go on.
 void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
                     std::int32_t error, const AgreementBuffer& agreement);
