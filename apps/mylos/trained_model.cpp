@@ -39,9 +39,8 @@ std::unique_ptr<TrainedModel> open_trained_model(
     const std::function<std::string(const DataOptions&)>& data_of) {
   constexpr std::int64_t most_rows = 1024;  // of a batch: enough for the products to be efficient
   auto trained = std::make_unique<TrainedModel>();
-  CommunicationOptions communication;
-  trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
-  RankGroup& ranks = trained->communicator->ranks();
+  const CommunicationOptions communication;
+  RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
   trained->path = checkpoint_file(ranks, checkpoint);
   const CheckpointReader reader(ranks, trained->path);
   trained->step = reader.header().step;
@@ -55,6 +54,7 @@ std::unique_ptr<TrainedModel> open_trained_model(
 
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   trained->execution.emplace();
+  trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
   trained->gemm = make_gemm_engine(options.kernels);
   Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
   const std::int64_t rows = std::min(most_rows, trained->data->samples());

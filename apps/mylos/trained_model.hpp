@@ -19,11 +19,11 @@ struct TrainedModel {
   Deck deck;
   Normalizer normalizer;
   std::optional<Dataset> data;
+  std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
+  std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<KokkosRuntime> kokkos;
-  std::optional<Execution> execution;  // only once Kokkos is up
   std::unique_ptr<GemmEngine> gemm;
-  std::unique_ptr<Model> model;  // destroyed before Kokkos
+  std::unique_ptr<Model> model;
 
   /// Rows of a batch.
   [[nodiscard]] std::int64_t rows() const { return model->activation_layout().rows; }

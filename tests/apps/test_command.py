@@ -24,7 +24,7 @@ def check_use(command):
         assert abs((probabilities.argmax(axis=1) == test["labels"][:]).mean() - accuracy) < 1e-3
     checkpoint = next((command.folder / "runs/small/checkpoints").glob("*33.h5"), None) or \
         sorted((command.folder / "runs/small/checkpoints").glob("*.h5"))[-1]
-    assert "/model/hidden1/weight" in command.must("info", checkpoint).stdout
+    assert "hidden1/weight" in command.must("info", checkpoint).stdout
     two_ranks = command.must("eval", "runs/small", ranks=2).stdout
     assert f"accuracy {accuracy:.4f}" in two_ranks, two_ranks
 
