@@ -1,0 +1,33 @@
+// Timing for the programs here that do not use Google Benchmark because they take turns with another program.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace mylos {
+
+/// Milliseconds that work() takes. It must return only when its work is done.
+template <class Work>
+double milliseconds(const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+/// Median of `count` runs after `warm_up` runs that do not count.
+template <class Work>
+double median_milliseconds(int warm_up, int count, const Work& work) {
+  for (int i = 0; i < warm_up; ++i) work();
+  std::vector<double> times;
+  for (int i = 0; i < count; ++i) times.push_back(milliseconds(work));
+  return median(std::move(times));
+}
+
+}  // namespace mylos
