@@ -1,5 +1,7 @@
 #include "mylos/model/chain.hpp"
 
+#include <algorithm>
+
 #include "mylos/model/dense.hpp"
 #include "mylos/model/layer_norm.hpp"
 #include "mylos/precision/policy.hpp"
@@ -73,6 +75,21 @@ std::int64_t Chain::parameter_count() const {
     for (const ParameterSpec& parameter : block->parameters()) count += parameter.rows * parameter.columns;
   }
   return count;
+}
+
+void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) {
+  for (const PrecisionRule& rule : precision.rules) {
+    const auto applies = [&rule](const auto& block) {
+      return rule_applies(rule, block->name(), block->kind());
+    };
+    if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
+    std::string layers;
+    for (const auto& block : chain.blocks) {
+      layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", block->name(), block->kind());
+    }
+    fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
+               rule.pattern, layers);
+  }
 }
 
 Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,

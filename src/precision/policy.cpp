@@ -31,6 +31,10 @@ DType compute_type(const PrecisionOptions& options, std::string_view name, std::
   return result;
 }
 
+bool rule_applies(const PrecisionRule& rule, std::string_view name, std::string_view kind) {
+  return matches_pattern(rule.pattern, name) || rule.pattern == kind;
+}
+
 DType gradient_type(GradientType choice, DType compute, bool accumulates) {
   if (choice == GradientType::fp32) return DType::fp32;
   if (choice == GradientType::compute) return compute;

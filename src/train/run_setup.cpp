@@ -44,6 +44,8 @@ Run::Run(RunRequest request, MPI_Comm ranks)
     open_data();
     complete_model_options();
     plan_length();
+    require_rules_apply(make_mlp(options_.model, options_.precision, options_.run.seed, false),
+                        options_.precision);
   });
 
   std::optional<std::string> checkpoint;
@@ -115,6 +117,12 @@ void Run::plan_length() {
   total_steps_ = options_.run.steps > 0 ? options_.run.steps : sampler_->steps_for(options_.run.epochs);
   if (total_steps_ > most_steps)
     fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
+  const bool own_length = options_.schedule.steps > 0;
+  const std::int64_t scheduled = own_length ? options_.schedule.steps : total_steps_;
+  if (options_.schedule.warmup > scheduled) {
+    fail_input("schedule.warmup is {}, more than the {} steps of {}; lower it", options_.schedule.warmup,
+               scheduled, own_length ? "schedule.steps" : "the run");
+  }
 }
 
 void Run::build_trainer() {

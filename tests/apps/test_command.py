@@ -54,6 +54,8 @@ def check_bad_input(command):
     refuse(command, [*train, "model.loss=mse"], r"train\.h5.*cross_entropy")
     refuse(command, [*train, "model.inputs=9"], r"train\.h5: 8 .*model\.inputs")
     refuse(command, [*train, "--restart", "latest"], r"refused")
+    refuse(command, [*train, "precision.rules.hidden3=fp32"], r"hidden3.*hidden1 \(linear\), hidden2")
+    refuse(command, [*train, "schedule.warmup=100"], r"schedule\.warmup is 100, more than the 3\d steps")
     refuse(command, [*train, "communication.backend=nccl"], r"nccl.*mpi", ranks=2)
     refuse(command, ["train", "deck.toml"], r"runs/small.*--restart")
     restart = ["train", "deck.toml", "--restart", "latest"]

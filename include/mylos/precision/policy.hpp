@@ -13,6 +13,9 @@ namespace mylos {
 [[nodiscard]] DType compute_type(const PrecisionOptions& options, std::string_view name,
                                  std::string_view kind);
 
+/// True if the rule speaks of the layer `name` of kind `kind`.
+[[nodiscard]] bool rule_applies(const PrecisionRule& rule, std::string_view name, std::string_view kind);
+
 /// True if `text` matches `pattern`, in which '*' stands for any characters.
 [[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view text);
 
