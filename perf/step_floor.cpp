@@ -10,8 +10,8 @@ namespace mylos {
 namespace {
 
 constexpr int runs = 5;
-/// A candidate this much slower than the best at first is not tried again.
-constexpr double hopeless = 1.3;
+/// A candidate that is this much slower than the best at its first run is not measured.
+constexpr double hopeless = 2;
 
 /// Numbers in [-0.5, 0.5), so that no product meets subnormals.
 std::shared_ptr<Arena> some_matrix(std::int64_t rows, std::int64_t columns, DType type) {
@@ -98,23 +98,27 @@ double StepFloor::fastest_stream_bytes_per_ms() const {
 FloorTimes StepFloor::measure() {
   FloorTimes result;
   for (Product& product : products_) {
-    const bool first = product.times.empty();
+    if (product.times.empty()) drop_hopeless(product);
     product.times.clear();
     for (const auto& candidate : product.candidates) {
-      product.times.push_back(median_milliseconds(first ? 2 : 1, runs, candidate.run));
+      product.times.push_back(median_milliseconds(1, runs, candidate.run));
     }
-    const double best = *std::min_element(product.times.begin(), product.times.end());
-    result.products += best;
-    if (!first) continue;
-    for (std::size_t i = product.times.size(); i-- > 0;) {
-      if (product.times[i] <= hopeless * best) continue;
-      product.times.erase(product.times.begin() + static_cast<std::ptrdiff_t>(i));
-      product.candidates.erase(product.candidates.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    result.products += *std::min_element(product.times.begin(), product.times.end());
   }
   bytes_per_ms_ = fastest_stream_bytes_per_ms();
   result.passes = static_cast<double>(pass_bytes_) / bytes_per_ms_;
   return result;
+}
+
+void StepFloor::drop_hopeless(Product& product) {
+  std::vector<double> times;
+  for (const auto& candidate : product.candidates) times.push_back(median_milliseconds(1, 1, candidate.run));
+  const double best = *std::min_element(times.begin(), times.end());
+  std::vector<ProductCandidate> kept;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] <= hopeless * best) kept.push_back(std::move(product.candidates[i]));
+  }
+  product.candidates = std::move(kept);
 }
 
 std::string StepFloor::describe() const {

@@ -38,6 +38,7 @@ class StepFloor {
     std::vector<double> times;  // of the candidates, in ms
   };
   void add_product(const std::string& name, const GemmProblem& problem);
+  static void drop_hopeless(Product& product);
   [[nodiscard]] double fastest_stream_bytes_per_ms() const;
 
   std::vector<std::shared_ptr<GemmEngine>> engines_;
