@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares Mylos' training step with PyTorch's best and with its own floor, in one interleaved run.
 
-Machines differ by a factor of two, and one machine from minute to minute: only ratios of what was measured in turns mean
-anything. So step_bench and PyTorch take turns, one computes while the other waits, and every ratio is formed within a
-round. Needs a build with benchmarks, and scripts/peers for PyTorch; without PyTorch the other ratios are still measured.
+Machines differ by a factor of two, and one machine from minute to minute: only ratios of what was measured in turns
+mean anything. So step_bench and PyTorch take turns, one computes while the other waits, and every ratio is formed
+within a round. Needs a build with benchmarks, and scripts/peers for PyTorch; without PyTorch the other ratios are
+still measured.
 
   perf/step_vs_pytorch.py [--bench build/host/bin/step_bench] [--rounds 5] [--steps 10] [--threads 2]
 """
@@ -100,7 +101,8 @@ def in_turns(rounds, jobs, quiet):
         for name in list(jobs)[:: 1 if index % 2 == 0 else -1]:
             quiet.wait()
             results[name].append(jobs[name]())
-        print(f"round {index + 1}: " + "  ".join(f"{name} {times[-1]:.1f}" for name, times in results.items()), flush=True)
+        last = "  ".join(f"{name} {times[-1]:.1f}" for name, times in results.items())
+        print(f"round {index + 1}, ms: {last}", flush=True)
     return results
 
 
@@ -175,7 +177,8 @@ def main():
     pairs = in_turns(arguments.pairs, {
         name: lambda name=name: mylos.number(f"step {name} {arguments.steps}") for name in ("fp16", "fp16-off")}, quiet)
     print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
-    print(f"\nLoad at the end {os.getloadavg()[0]:.1f}; {quiet.disturbed} of {quiet.turns} turns began while others computed.")
+    print(f"\nLoad at the end {os.getloadavg()[0]:.1f}; "
+          f"{quiet.disturbed} of {quiet.turns} turns began while others computed.")
     mylos.close()
     if pytorch:
         pytorch.close()
