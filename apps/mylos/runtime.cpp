@@ -1,18 +1,16 @@
 #include "runtime.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <thread>
-#include <vector>
+
+#include "core_share.hpp"
 
 namespace mylos::app {
 namespace {
@@ -43,28 +41,6 @@ ExitCode report(const Error& error) {
   }
   if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
   return error.code();
-}
-
-struct CoreShare {
-  int cores;  // that this rank may use
-  int ranks;  // of this node that may use exactly the same ones
-};
-
-CoreShare core_share() {
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  sched_getaffinity(0, sizeof(own), &own);
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int size = 1;
-  MPI_Comm_size(node, &size);
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE, node);
-  MPI_Comm_free(&node);
-  const auto sharing = std::count_if(all.begin(), all.end(), [&](const cpu_set_t& other) {
-    return std::memcmp(&other, &own, sizeof(own)) == 0;
-  });
-  return {std::max(1, CPU_COUNT(&own)), static_cast<int>(sharing)};
 }
 
 /// Open MPI gives ranks a pseudo-terminal for standard output wherever its own goes: the launcher's decides.
