@@ -139,7 +139,7 @@ void add_precision_keys(Schema& schema) {
       "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),
       "a ",
       "Exceptions from `compute`. A name beats a pattern, a pattern beats a kind, and among "
-      "patterns the later one wins: `rules = { head = \"fp32\", \"norm.*\" = \"fp32\" }`.");
+      "patterns the later one wins: `rules = { head = \"fp32\", \"norm*\" = \"fp32\" }`.");
   fill_rules(rules);
   keys.finish(rules);
   add_scaler_keys(schema);

@@ -1,5 +1,4 @@
-// Sampler: the order in which a run sees its samples, as a pure function of the seed (DESIGN.md, section 4,
-// counters).
+// Sampler: the order in which a run sees its samples, as a pure function of the seed.
 //
 // A position counts the samples consumed since the run began, over all ranks: sample j of step s is at
 // position s * batch + j. The order knows neither ranks nor threads, is the same after a restart, and is
