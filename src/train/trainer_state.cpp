@@ -6,10 +6,13 @@
 namespace mylos {
 namespace {
 
+ScalerMode scaler_mode(const Options& options, const Chain& chain) {
+  return resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
+}
+
 StepRule make_rule(const Options& options, const Chain& chain, std::int64_t run_steps) {
-  const ScalerMode mode = resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
   StepRule rule;
-  rule.scaler = scaler_rule(options.precision.scaler, mode);
+  rule.scaler = scaler_rule(options.precision.scaler, scaler_mode(options, chain));
   rule.rate = learning_rate(options.optimizer, options.schedule, run_steps);
   rule.clip_norm = options.optimizer.clip_norm;
   rule.beta1 = options.optimizer.beta1;
@@ -37,10 +40,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       records_("step records", record_capacity),
       reduce_block_([this](std::size_t block) { reduction_.block_done(exec_, block); }),
       accumulate_block_([](std::size_t) {}) {
-  const ScalerMode mode =
-      resolve_mode(options.precision.scaler.mode, model_.chain().computes_in(DType::fp16));
   StepState state;
-  state.scaler = initial_scaler_state(options.precision.scaler, mode);
+  state.scaler = initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()));
   write_state(state);
   model_.parameters().initialize(exec_, options.run.seed);
 }
