@@ -1,0 +1,79 @@
+// Schedule: the list of operations that a training step runs for one micro-batch, and what the blocks of a
+// chain cost in bytes and milliseconds, from which such a list is planned.
+//
+// A chain of L blocks has the boundary activations x_0 … x_L; block i computes x_{i+1} from x_i. In x_i's
+// place backward leaves δ_i, the gradient of the loss, of the same bytes. The words are those of Beaumont,
+// Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for heterogeneous chains (arXiv 1911.13214).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace mylos {
+
+/// One way in which a block keeps what its backward pass reads. All byte counts here are multiples of
+/// arena_alignment, all times in milliseconds.
+struct VariantCost {
+  std::string name;
+  std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
+  std::size_t backward_workspace = 0;  // includes what is recomputed
+  double recompute_time = 0;           // what backward takes longer than with variant 0
+
+  bool operator==(const VariantCost&) const = default;
+};
+
+struct StageCost {
+  std::size_t output_bytes = 0;  // the boundary activation that the next block reads
+  std::size_t forward_workspace = 0;
+  std::vector<VariantCost> variants;  // at least one; [0] keeps all
+  double forward_time = 0;
+  double backward_time = 0;
+
+  bool operator==(const StageCost&) const = default;
+};
+
+struct ChainCost {
+  std::size_t input_bytes = 0;  // of x_0; 0 where it lies outside the arena
+  std::vector<StageCost> blocks;
+  std::size_t loss_workspace = 0;
+  double loss_time = 0;
+
+  bool operator==(const ChainCost&) const = default;
+};
+
+enum class OperationKind {
+  forward,   // of block i: computes x_{i+1} from x_i
+  loss,      // reads x_L, writes δ_L
+  backward,  // of block i: reads δ_{i+1}, x_i, x_{i+1} and what forward saved; writes δ_i where i > 0
+};
+
+/// What stays in memory after a forward operation besides x_{i+1}. What one operation keeps stays until the
+/// block's backward, whatever later operations say.
+enum class Keep {
+  nothing,  // x_i is released, unless it is x_0 or an earlier operation keeps it
+  input,    // x_i: block i will run forward again
+  variant,  // x_i, x_{i+1} and the saved bytes of a variant: block i can run backward
+};
+
+struct Operation {
+  OperationKind kind = OperationKind::forward;
+  std::size_t block = 0;  // loss: the number of blocks
+  Keep keep = Keep::nothing;
+  std::size_t variant = 0;  // of a forward that keeps one, and of the backward that reads it
+
+  bool operator==(const Operation&) const = default;
+};
+
+using Schedule = std::vector<Operation>;
+
+/// Every block keeps variant 0: forward through all blocks, loss, backward through all blocks.
+[[nodiscard]] Schedule store_all(std::size_t blocks);
+
+/// Milliseconds that the operations take one after the other.
+[[nodiscard]] double predicted_time(const ChainCost& cost, const Schedule& schedule);
+
+/// "backward of block 3", for messages.
+[[nodiscard]] std::string describe(const Operation& operation);
+
+}  // namespace mylos
