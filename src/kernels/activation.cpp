@@ -32,6 +32,19 @@ struct Gelu {
     return d_out * (normal.cumulative + x * normal.density);
   }
 };
+/// (1 + tanh(u)) / 2 is the logistic function of 2 u, which loses no digits where it is small.
+struct GeluTanh {
+  static constexpr bool needs_kept = true;
+  static constexpr float slope = 1.5957691216f;  // 2 sqrt(2 / pi)
+  static constexpr float cubic = 0.044715f;
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) {
+    return x * math::sigmoid(slope * x * (1.0f + cubic * x * x));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
+    const float s = math::sigmoid(slope * x * (1.0f + cubic * x * x));
+    return d_out * (s + x * (s * (1.0f - s)) * (slope + 3.0f * slope * cubic * (x * x)));
+  }
+};
 struct TanhOfInput {
   static constexpr bool needs_kept = true;
   KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return math::tanh(x); }
@@ -64,6 +77,8 @@ void dispatch_activation(Activation activation, bool dropout, Function&& functio
       return function(TypeTag<Relu>{});
     case Activation::gelu:
       return function(TypeTag<Gelu>{});
+    case Activation::gelu_tanh:
+      return function(TypeTag<GeluTanh>{});
     case Activation::silu:
       return function(TypeTag<Silu>{});
     case Activation::tanh:

@@ -23,7 +23,7 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
   const T* x = x_tensor.as<T>();
   T* y = y_tensor.as<T>();
   const W* gamma = gamma_tensor.as<W>();
-  const W* beta = beta_tensor.as<W>();
+  const W* beta = beta_tensor.empty() ? nullptr : beta_tensor.as<W>();
   const std::int64_t columns = x_tensor.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
@@ -36,9 +36,15 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
           return deviation * deviation;
         });
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
-        row.for_each(columns, [=](std::int64_t c) {
-          out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]) + to_float(beta[c]));
-        });
+        if (beta != nullptr) {
+          row.for_each(columns, [=](std::int64_t c) {
+            out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]) + to_float(beta[c]));
+          });
+        } else {
+          row.for_each(columns, [=](std::int64_t c) {
+            out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]));
+          });
+        }
         row.once([=]() {
           mean[index] = m;
           rstd[index] = r;
@@ -50,10 +56,11 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
 template <class T, class W>
 void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& dy_tensor,
                    const Tensor& gamma_tensor, const float* mean, const float* rstd, const Tensor& dx_tensor,
-                   float* workspace) {
+                   const Tensor& residual_tensor, float* workspace) {
   const T* x = x_tensor.as<T>();
   const T* dy = dy_tensor.as<T>();
   T* dx = dx_tensor.as<T>();
+  const T* residual = residual_tensor.empty() ? nullptr : residual_tensor.as<T>();
   const W* gamma = gamma_tensor.as<W>();
   const std::int64_t rows = x_tensor.rows();
   const std::int64_t columns = x_tensor.columns();
@@ -85,19 +92,20 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
             const float n = (to_float(in[c]) - m) * s;
             gamma_sums[c] += d * n;
             beta_sums[c] += d;
-            d_in[c] = from_float<T>(s * (d * to_float(gamma[c]) - mean_g - n * mean_gn));
+            const float past = residual != nullptr ? to_float(residual[r * columns + c]) : 0.0f;
+            d_in[c] = from_float<T>(s * (d * to_float(gamma[c]) - mean_g - n * mean_gn) + past);
           });
         }
       });
 }
 
-/// Adds up what backward_rows left.
+/// Adds up what backward_rows left; dbeta may be empty.
 void add_blocks(const Execution& exec, std::int64_t rows, std::int64_t columns, const float* workspace,
                 const Tensor& dgamma, const Tensor& dbeta, bool accumulate) {
   const ResultVector gamma_gradient(dgamma);
   const ResultVector beta_gradient(dbeta);
   sum_columns(
-      exec, "d_layernorm_sum", row_blocks(rows), 2 * columns,
+      exec, "d_layernorm_sum", row_blocks(rows), dbeta.empty() ? columns : 2 * columns,
       KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
         const float* sums = workspace + block * 2 * columns + first;
         for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
@@ -129,12 +137,12 @@ std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns
 
 void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,
                         const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
-                        const Tensor& dbeta, bool accumulate, void* workspace) {
+                        const Tensor& dbeta, bool accumulate, void* workspace, const Tensor& residual) {
   auto* sums = static_cast<float*>(workspace);
   dispatch(x.type(), [&](auto type) {
     dispatch(gamma.type(), [&](auto weight_type) {
       backward_rows<typename decltype(type)::type, typename decltype(weight_type)::type>(
-          exec, x, dy, gamma, mean, rstd, dx, sums);
+          exec, x, dy, gamma, mean, rstd, dx, residual, sums);
     });
   });
   add_blocks(exec, x.rows(), x.columns(), sums, dgamma, dbeta, accumulate);

@@ -78,8 +78,8 @@ TEST_F(DropoutTest, ForwardDropsTheActivationAndBackwardItsGradient) {
     const auto dy = test::random_values(type, rows * columns, -1, 1, 2);
     const test::Matrix in(type, rows, columns, x);
     const test::Matrix d_out(type, rows, columns, dy);
-    for (const Activation activation :
-         {Activation::none, Activation::relu, Activation::gelu, Activation::tanh, Activation::silu}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu,
+                                        Activation::gelu_tanh, Activation::tanh, Activation::silu}) {
       const test::Matrix plain(DType::fp32, rows, columns, x);
       activation_forward(Execution{}, activation, plain, plain, {});
       const test::Matrix out(type, rows, columns);

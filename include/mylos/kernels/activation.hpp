@@ -3,6 +3,8 @@
 //
 //   relu  max(x, 0)          gelu  x P(X <= x) with the exact normal distribution (Hendrycks and Gimpel 2016)
 //   tanh  tanh(x)            silu  x / (1 + e^-x)
+//   gelu_tanh  x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, gelu's approximation that GPT-2 was trained
+//   with
 #pragma once
 
 #include "mylos/base/tensor.hpp"

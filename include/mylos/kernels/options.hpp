@@ -5,7 +5,7 @@ namespace mylos {
 
 enum class GemmChoice { automatic, onednn, cublaslt, kokkos, tiles };
 
-enum class Activation { none, relu, gelu, tanh, silu };
+enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;

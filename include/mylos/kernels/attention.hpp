@@ -1,0 +1,58 @@
+// Causal multi-head attention, forward, backward and one position at a time (Vaswani et al. 2017, arXiv
+// 1706.03762), without ever storing the scores of the whole batch (Dao et al. 2022, arXiv 2205.14135).
+//
+//   s_ij = q_i k_j / sqrt(head_width) for j <= i,   p_ij = e^(s_ij - l_i) with l_i = log of the sum over j of
+//   e^s_ij,   o_i = sum over j of dropout(p_ij) v_j
+//
+// A matrix's rows are tokens: row = sample * length + position. A row of qkv holds q, k and v, each of heads
+// * head_width columns. Products, softmax and sums are in float; every result is rounded once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/dropout.hpp"
+
+namespace mylos {
+
+struct AttentionShape {
+  std::int64_t samples = 0;
+  std::int64_t length = 0;  // tokens of a sample
+  std::int64_t heads = 0;
+  std::int64_t head_width = 0;
+  DType type = DType::fp32;
+
+  [[nodiscard]] std::int64_t rows() const { return samples * length; }
+  [[nodiscard]] std::int64_t width() const { return heads * head_width; }
+};
+
+/// Bytes of workspace that attention_forward and attention_backward need.
+[[nodiscard]] std::size_t attention_forward_workspace(const AttentionShape& shape);
+[[nodiscard]] std::size_t attention_backward_workspace(const AttentionShape& shape);
+
+/// qkv: [rows, 3 width], output: [rows, width], both of the shape's type. log_sums[(sample * heads + head) *
+/// length + i] = l_i, kept for backward. Of dropout, first_sample is the sample's index in the global batch;
+/// p_ij is element j of the random counter's sample ((first_sample + sample) * heads + head) * length + i.
+/// The same operands give the same bits, whatever the number of threads.
+void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                       const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace);
+
+/// d_qkv: [rows, 3 width], the gradient by qkv, whose probabilities are computed again from log_sums; output
+/// and log_sums are what forward wrote. d_qkv overlaps none of the others.
+void attention_backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                        const Tensor& output, const float* log_sums, const Tensor& d_output,
+                        const Tensor& d_qkv, const Dropout& dropout, void* workspace);
+
+/// Bytes of workspace that attention_append needs for `rows` rows.
+[[nodiscard]] std::size_t attention_append_workspace(const AttentionShape& shape, std::int64_t rows);
+
+/// Continues one sample: the rows of qkv_rows [rows, 3 width] are its tokens at first_position and after.
+/// Their k and v are put into keys and values [length, width], which hold those of all tokens before; output
+/// [rows, width] is what attention_forward gives for these rows, up to rounding. first_position + rows <=
+/// length.
+void attention_append(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_rows,
+                      std::int64_t first_position, const Tensor& keys, const Tensor& values,
+                      const Tensor& output, void* workspace);
+
+}  // namespace mylos

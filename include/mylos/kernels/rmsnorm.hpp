@@ -1,0 +1,30 @@
+// Root-mean-square normalisation (Zhang and Sennrich 2019, arXiv 1910.07467) over the columns of each row,
+// forward and backward.
+//
+//   y = x rstd weight,   rstd = 1 / sqrt(mean of x^2 + epsilon)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mylos/base/tensor.hpp"
+
+namespace mylos {
+
+/// x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. rstd: a float per row, written for
+/// backward. Arithmetic and statistics are in float.
+void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
+                     float* rstd, float epsilon);
+
+/// Bytes of workspace that rmsnorm_backward needs.
+[[nodiscard]] std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns);
+
+/// With n = x rstd and g = dy weight:  dx = rstd (g - n * mean of g n) + residual,  dweight = sum of dy n
+/// over the rows, added to what is there if `accumulate`. residual (x's shape and type) may be empty: none.
+/// dx may be dy or residual. dweight may have any type. The sums are in float, in an order that depends on
+/// the shape alone.
+void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
+                      const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
+                      void* workspace, const Tensor& residual = {});
+
+}  // namespace mylos

@@ -1,0 +1,241 @@
+// Attention row by row, for devices: a few heads at a time, so that the probabilities in the workspace stay
+// bounded.
+#include <algorithm>
+
+#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/math.hpp"
+
+namespace mylos {
+namespace {
+
+/// Probabilities that are in memory at one time, where one head has fewer: 64 MiB of floats.
+constexpr std::int64_t most_probabilities = std::int64_t{1} << 24;
+
+std::int64_t heads_at_a_time(const AttentionShape& shape) {
+  const std::int64_t fit = most_probabilities / (shape.length * shape.length);
+  return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
+}
+
+/// Some of the batch's heads: their numbers are sample * heads + head, from first_head on.
+template <class T>
+struct Heads {
+  const T* qkv;
+  std::int64_t length;
+  std::int64_t heads;  // of a sample
+  std::int64_t head_width;
+  std::int64_t first_head;
+  float scale;
+
+  KOKKOS_FUNCTION std::int64_t width() const { return heads * head_width; }
+  /// Where row i of the head numbered first_head + head starts in a matrix of `columns` columns.
+  KOKKOS_FUNCTION std::int64_t start(std::int64_t head, std::int64_t i, std::int64_t columns) const {
+    const std::int64_t number = first_head + head;
+    return (number / heads * length + i) * columns + number % heads * head_width;
+  }
+  KOKKOS_FUNCTION const T* q(std::int64_t head, std::int64_t i) const {
+    return qkv + start(head, i, 3 * width());
+  }
+  KOKKOS_FUNCTION const T* k(std::int64_t head, std::int64_t i) const { return q(head, i) + width(); }
+  KOKKOS_FUNCTION const T* v(std::int64_t head, std::int64_t i) const { return q(head, i) + 2 * width(); }
+};
+
+template <class T>
+Heads<T> heads_from(const AttentionShape& shape, const Tensor& qkv, std::int64_t first_head) {
+  return {qkv.as<T>(),      shape.length, shape.heads,
+          shape.head_width, first_head,   1.0f / std::sqrt(static_cast<float>(shape.head_width))};
+}
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION float product(const T* a, const T* b, std::int64_t count) {
+  float sum = 0;
+  for (std::int64_t c = 0; c < count; ++c) sum += to_float(a[c]) * to_float(b[c]);
+  return sum;
+}
+
+/// scores[head, i, j] for j <= i, and if log_sums is there the log of each row's sum of exponentials.
+template <class T>
+void find_scores(const Execution& exec, const Heads<T>& all, std::int64_t count, float* scores,
+                 float* log_sums) {
+  for_each_row(
+      exec, "attention_s", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t i = index % all.length;
+        const T* q = all.q(index / all.length, i);
+        const T* k = all.k(index / all.length, 0);
+        const std::int64_t stride = 3 * all.width();
+        float* s = scores + index * all.length;
+        row.for_each(i + 1,
+                     [=](std::int64_t j) { s[j] = all.scale * product(q, k + j * stride, all.head_width); });
+        if (log_sums == nullptr) return;
+        const float largest = row.max(i + 1, [=](std::int64_t j) { return s[j]; });
+        const float sum = row.sum(i + 1, [=](std::int64_t j) { return math::exp(s[j] - largest); });
+        row.once([=]() { log_sums[all.first_head * all.length + index] = largest + Kokkos::log(sum); });
+      });
+}
+
+/// scores become dropout(p); if d_scores is there, it becomes (dropout(d_p) - o_i do_i) p from the products
+/// d_p = do_i v_j. Both are 0 for j > i.
+template <class T>
+void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* log_sums,
+                        const float* output_products, const T* d_output, const DropoutMask& mask,
+                        float* scores, float* d_scores) {
+  for_each_tile(
+      exec, "attention_p", count * all.length, all.length,
+      KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t width) {
+        const std::int64_t i = index % all.length;
+        const std::int64_t row = all.first_head * all.length + index;
+        float factor[tile_width];
+        if (mask.active()) {
+          mask.factors(row, first, width, factor);
+        } else {
+          for_each_in_tile(width, [&](std::int64_t j) { factor[j] = 1.0f; });
+        }
+        for (std::int64_t j = 0; j < width; ++j) {
+          float& p = scores[index * all.length + first + j];
+          const float kept = first + j <= i ? math::exp(p - log_sums[row]) : 0.0f;
+          p = kept * factor[j];
+          if (d_scores == nullptr) continue;
+          const std::int64_t head = index / all.length;
+          const float d_p =
+              product(d_output + all.start(head, i, all.width()), all.v(head, first + j), all.head_width);
+          d_scores[index * all.length + first + j] = kept * (d_p * factor[j] - output_products[index]);
+        }
+      });
+}
+
+template <class T>
+void weigh_values(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* probabilities,
+                  T* output) {
+  for_each_row(
+      exec, "attention_pv", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t head = index / all.length;
+        const std::int64_t i = index % all.length;
+        const T* v = all.v(head, 0);
+        const std::int64_t stride = 3 * all.width();
+        const float* p = probabilities + index * all.length;
+        T* out = output + all.start(head, i, all.width());
+        row.for_each(all.head_width, [=](std::int64_t c) {
+          float sum = 0;
+          for (std::int64_t j = 0; j <= i; ++j) sum += p[j] * to_float(v[j * stride + c]);
+          out[c] = from_float<T>(sum);
+        });
+      });
+}
+
+/// output_products[head, i] = o_i do_i
+template <class T>
+void multiply_outputs(const Execution& exec, const Heads<T>& all, std::int64_t count, const T* output,
+                      const T* d_output, float* output_products) {
+  for_each_row(
+      exec, "attention_odo", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t start = all.start(index / all.length, index % all.length, all.width());
+        const float sum = row.sum(all.head_width, [=](std::int64_t c) {
+          return to_float(output[start + c]) * to_float(d_output[start + c]);
+        });
+        row.once([=]() { output_products[index] = sum; });
+      });
+}
+
+/// d_q, d_k and d_v of every row, each a sum over a row or a column of the probabilities' or scores'
+/// gradients.
+template <class T>
+void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t count,
+                     const float* probabilities, const float* d_scores, const T* d_output, T* d_qkv) {
+  for_each_row(
+      exec, "d_attention", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t length = all.length;
+        const std::int64_t head = index / length;
+        const std::int64_t own = index % length;
+        const std::int64_t width = all.width();
+        const T* q = all.q(head, 0);
+        const T* d_out = d_output + all.start(head, 0, width);
+        const float* p = probabilities + head * length * length;
+        const float* ds = d_scores + head * length * length;
+        T* d = d_qkv + all.start(head, own, 3 * width);
+        row.for_each(all.head_width, [=](std::int64_t c) {
+          float d_q = 0;
+          for (std::int64_t j = 0; j <= own; ++j)
+            d_q += ds[own * length + j] * to_float(q[j * 3 * width + width + c]);
+          float d_k = 0;
+          float d_v = 0;
+          for (std::int64_t i = own; i < length; ++i) {
+            d_k += ds[i * length + own] * to_float(q[i * 3 * width + c]);
+            d_v += p[i * length + own] * to_float(d_out[i * width + c]);
+          }
+          d[c] = from_float<T>(all.scale * d_q);
+          d[width + c] = from_float<T>(all.scale * d_k);
+          d[2 * width + c] = from_float<T>(d_v);
+        });
+      });
+}
+
+/// The mask's rows are those of all heads' scores.
+DropoutMask mask_of_scores(const AttentionShape& shape, Dropout dropout) {
+  dropout.first_sample *= static_cast<std::uint64_t>(shape.heads * shape.length);
+  return DropoutMask(dropout);
+}
+
+template <class T>
+void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+             float* log_sums, const Dropout& dropout, float* scores) {
+  const DropoutMask mask = mask_of_scores(shape, dropout);
+  const std::int64_t number = shape.samples * shape.heads;
+  const std::int64_t together = heads_at_a_time(shape);
+  for (std::int64_t first = 0; first < number; first += together) {
+    const std::int64_t count = std::min(together, number - first);
+    const Heads<T> all = heads_from<T>(shape, qkv, first);
+    find_scores<T>(exec, all, count, scores, log_sums);
+    find_probabilities<T>(exec, all, count, log_sums, nullptr, nullptr, mask, scores, nullptr);
+    weigh_values<T>(exec, all, count, scores, output.as<T>());
+  }
+}
+
+template <class T>
+void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+              const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+              float* workspace) {
+  const DropoutMask mask = mask_of_scores(shape, dropout);
+  const std::int64_t number = shape.samples * shape.heads;
+  const std::int64_t together = heads_at_a_time(shape);
+  float* scores = workspace;
+  float* d_scores = scores + together * shape.length * shape.length;
+  float* output_products = d_scores + together * shape.length * shape.length;
+  for (std::int64_t first = 0; first < number; first += together) {
+    const std::int64_t count = std::min(together, number - first);
+    const Heads<T> all = heads_from<T>(shape, qkv, first);
+    find_scores<T>(exec, all, count, scores, nullptr);
+    multiply_outputs<T>(exec, all, count, output.as<T>(), d_output.as<T>(), output_products);
+    find_probabilities<T>(exec, all, count, log_sums, output_products, d_output.as<T>(), mask, scores,
+                          d_scores);
+    weigh_gradients<T>(exec, all, count, scores, d_scores, d_output.as<T>(), d_qkv.as<T>());
+  }
+}
+
+}  // namespace
+
+std::size_t attention_forward_workspace(const AttentionShape& shape) {
+  return static_cast<std::size_t>(heads_at_a_time(shape) * shape.length * shape.length) * sizeof(float);
+}
+
+std::size_t attention_backward_workspace(const AttentionShape& shape) {
+  return static_cast<std::size_t>(heads_at_a_time(shape) * shape.length * (2 * shape.length + 1)) *
+         sizeof(float);
+}
+
+void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                       const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
+  dispatch(shape.type, [&](auto type) {
+    forward<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, dropout,
+                                           static_cast<float*>(workspace));
+  });
+}
+
+void attention_backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                        const Tensor& output, const float* log_sums, const Tensor& d_output,
+                        const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
+  dispatch(shape.type, [&](auto type) {
+    backward<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, d_output, d_qkv, dropout,
+                                            static_cast<float*>(workspace));
+  });
+}
+
+}  // namespace mylos

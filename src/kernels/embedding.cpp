@@ -1,0 +1,194 @@
+#include "mylos/kernels/embedding.hpp"
+
+#include "mylos/base/arena.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+template <class T, class W>
+void forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
+             const Tensor& token_tensor, const Tensor& position_tensor, const Tensor& output_tensor,
+             const Dropout& dropout) {
+  const W* token_weight = token_tensor.as<W>();
+  const W* position_weight = position_tensor.empty() ? nullptr : position_tensor.as<W>();
+  T* output = output_tensor.as<T>();
+  const std::int64_t columns = output_tensor.columns();
+  const std::int64_t vocabulary = token_tensor.rows();
+  const DropoutMask mask(dropout);
+  for_each_tile(
+      exec, "embedding", output_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        const std::int64_t token = tokens[row];
+        const bool known = token >= 0 && token < vocabulary;
+        const W* by_token = token_weight + (known ? token : 0) * columns + first;
+        T* out = output + row * columns + first;
+        float sum[tile_width];
+        for_each_in_tile(count, [&](std::int64_t i) { sum[i] = to_float(by_token[i]); });
+        if (!known) {
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] = Kokkos::Experimental::quiet_NaN_v<float>; });
+        }
+        if (position_weight != nullptr) {
+          const W* by_position = position_weight + row % length * columns + first;
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(by_position[i]); });
+        }
+        if (mask.active()) {
+          float factor[tile_width];
+          mask.factors(row, first, count, factor);
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] *= factor[i]; });
+        }
+        for_each_in_tile(count, [&](std::int64_t i) { out[i] = from_float<T>(sum[i]); });
+      });
+}
+
+/// The rows of each token as a list: first[token], then next[row], -1 at the end; in the order of the rows.
+struct Occurrences {
+  std::int32_t* first;
+  std::int32_t* next;
+};
+
+Occurrences occurrences_in(void* workspace, std::int64_t vocabulary) {
+  auto* start = static_cast<std::byte*>(workspace);
+  const std::size_t bytes = aligned_bytes(static_cast<std::size_t>(vocabulary) * sizeof(std::int32_t));
+  return {reinterpret_cast<std::int32_t*>(start), reinterpret_cast<std::int32_t*>(start + bytes)};
+}
+
+/// One host thread walks the rows from the end.
+void link_rows_on_host(const Execution& exec, const std::int32_t* tokens, std::int64_t rows,
+                       std::int64_t vocabulary, const Occurrences& lists) {
+  for_each_block(exec, "link_tokens", rows, rows, [=](std::int64_t, std::int64_t) {
+    simd_for(0, vocabulary, [=](std::int64_t token) { lists.first[token] = -1; });
+    for (std::int64_t row = rows - 1; row >= 0; --row) {
+      const std::int64_t token = tokens[row];
+      if (token < 0 || token >= vocabulary) continue;
+      lists.next[row] = lists.first[token];
+      lists.first[token] = static_cast<std::int32_t>(row);
+    }
+  });
+}
+
+/// Every row looks for the next one of its token, and whether there is one before it.
+void link_rows_on_device(const Execution& exec, const std::int32_t* tokens, std::int64_t rows,
+                         std::int64_t vocabulary, const Occurrences& lists) {
+  for_each_element(
+      exec, "link_tokens", vocabulary, KOKKOS_LAMBDA(std::int64_t token) { lists.first[token] = -1; });
+  for_each_row(
+      exec, "link_tokens", rows, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int32_t token = tokens[index];
+        if (token < 0 || token >= vocabulary) return;
+        const std::int64_t from_end = row.max(rows - index - 1, [=](std::int64_t i) {
+          return tokens[index + 1 + i] == token ? rows - index - 1 - i : std::int64_t{0};
+        });
+        const std::int64_t before =
+            row.max(index, [=](std::int64_t i) { return static_cast<std::int64_t>(tokens[i] == token); });
+        row.once([=]() {
+          lists.next[index] = from_end > 0 ? static_cast<std::int32_t>(rows - from_end) : -1;
+          if (before <= 0) lists.first[token] = static_cast<std::int32_t>(index);
+        });
+      });
+}
+
+/// The terms of a sum over rows of d_output, with dropout, in a tile of columns.
+template <class T>
+struct Terms {
+  const T* d_output;
+  std::int64_t columns;
+  DropoutMask mask;
+
+  KOKKOS_FUNCTION void add(std::int64_t row, std::int64_t first, std::int64_t count, float* sum) const {
+    const T* d = d_output + row * columns + first;
+    if (mask.active()) {
+      float factor[tile_width];
+      mask.factors(row, first, count, factor);
+      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(d[i]) * factor[i]; });
+    } else {
+      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(d[i]); });
+    }
+  }
+};
+
+template <class W>
+KOKKOS_FORCEINLINE_FUNCTION void store_tile(W* target, const float* sum, std::int64_t count,
+                                            bool accumulate) {
+  if (accumulate) {
+    for_each_in_tile(count, [&](std::int64_t i) { target[i] = from_float<W>(to_float(target[i]) + sum[i]); });
+  } else {
+    for_each_in_tile(count, [&](std::int64_t i) { target[i] = from_float<W>(sum[i]); });
+  }
+}
+
+template <class T, class W>
+void add_tokens(const Execution& exec, const Terms<T>& terms, const Occurrences& lists,
+                const Tensor& d_token_tensor, bool accumulate) {
+  W* d_token = d_token_tensor.as<W>();
+  const std::int64_t columns = terms.columns;
+  for_each_tile(
+      exec, "d_embedding", d_token_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t token, std::int64_t first, std::int64_t count) {
+        const std::int64_t start = lists.first[token];
+        if (start < 0 && accumulate) return;
+        float sum[tile_width] = {};
+        for (std::int64_t row = start; row >= 0; row = lists.next[row]) terms.add(row, first, count, sum);
+        store_tile(d_token + token * columns + first, sum, count, accumulate);
+      });
+}
+
+template <class T, class W>
+void add_positions(const Execution& exec, const Terms<T>& terms, std::int64_t rows, std::int64_t length,
+                   const Tensor& d_position_tensor, bool accumulate) {
+  W* d_position = d_position_tensor.as<W>();
+  const std::int64_t columns = terms.columns;
+  for_each_tile(
+      exec, "d_position", d_position_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t position, std::int64_t first, std::int64_t count) {
+        float sum[tile_width] = {};
+        if (position < length) {
+          for (std::int64_t row = position; row < rows; row += length) terms.add(row, first, count, sum);
+        }
+        store_tile(d_position + position * columns + first, sum, count, accumulate);
+      });
+}
+
+}  // namespace
+
+void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
+                       const Tensor& token_weight, const Tensor& position_weight, const Tensor& output,
+                       const Dropout& dropout) {
+  dispatch(output.type(), [&](auto type) {
+    dispatch(token_weight.type(), [&](auto weight_type) {
+      forward<typename decltype(type)::type, typename decltype(weight_type)::type>(
+          exec, tokens, length, token_weight, position_weight, output, dropout);
+    });
+  });
+}
+
+std::size_t embedding_backward_workspace(std::int64_t rows, std::int64_t vocabulary) {
+  return aligned_bytes(static_cast<std::size_t>(vocabulary) * sizeof(std::int32_t)) +
+         aligned_bytes(static_cast<std::size_t>(rows) * sizeof(std::int32_t));
+}
+
+void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
+                        const Tensor& d_output, const Tensor& d_token, const Tensor& d_position,
+                        bool accumulate_token, bool accumulate_position, const Dropout& dropout,
+                        void* workspace) {
+  const Occurrences lists = occurrences_in(workspace, d_token.rows());
+  if constexpr (runs_on_host) {
+    link_rows_on_host(exec, tokens, d_output.rows(), d_token.rows(), lists);
+  } else {
+    link_rows_on_device(exec, tokens, d_output.rows(), d_token.rows(), lists);
+  }
+  dispatch(d_output.type(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const Terms<T> terms{d_output.as<T>(), d_output.columns(), DropoutMask(dropout)};
+    dispatch(d_token.type(), [&](auto weight_type) {
+      add_tokens<T, typename decltype(weight_type)::type>(exec, terms, lists, d_token, accumulate_token);
+    });
+    if (d_position.empty()) return;
+    dispatch(d_position.type(), [&](auto weight_type) {
+      add_positions<T, typename decltype(weight_type)::type>(exec, terms, d_output.rows(), length, d_position,
+                                                             accumulate_position);
+    });
+  });
+}
+
+}  // namespace mylos

@@ -1,0 +1,74 @@
+#include "mylos/kernels/gated.hpp"
+
+#include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/store.hpp"
+
+namespace mylos {
+namespace {
+
+template <class T>
+void forward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_tensor,
+             const Tensor& y_tensor) {
+  const T* gate = gate_tensor.as<T>();
+  const T* up = up_tensor.as<T>();
+  T* y = y_tensor.as<T>();
+  for_each_element(
+      exec, "gated", y_tensor.size(), KOKKOS_LAMBDA(std::int64_t i) {
+        const float x = to_float(gate[i]);
+        y[i] = from_float<T>(x * math::sigmoid(x) * to_float(up[i]));
+      });
+}
+
+template <class T>
+void backward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_tensor,
+              const Tensor& dy_tensor, const Tensor& d_gate_tensor, const Tensor& d_up_tensor) {
+  const T* gate = gate_tensor.as<T>();
+  const T* up = up_tensor.as<T>();
+  const T* dy = dy_tensor.as<T>();
+  T* d_gate = d_gate_tensor.as<T>();
+  T* d_up = d_up_tensor.as<T>();
+  for_each_element(
+      exec, "d_gated", dy_tensor.size(), KOKKOS_LAMBDA(std::int64_t i) {
+        const float x = to_float(gate[i]);
+        const float d = to_float(dy[i]);
+        const float s = math::sigmoid(x);
+        const float by_gate = d * to_float(up[i]) * (s + x * (s * (1.0f - s)));
+        d_up[i] = from_float<T>(d * (x * s));
+        d_gate[i] = from_float<T>(by_gate);
+      });
+}
+
+template <class T>
+void sum_rows_of(const Execution& exec, const Tensor& d_tensor, const Tensor& bias_gradient,
+                 bool accumulate) {
+  const T* d = d_tensor.as<T>();
+  const std::int64_t columns = d_tensor.columns();
+  const ResultVector gradient(bias_gradient);
+  sum_columns(
+      exec, "d_gated_bias", d_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
+        const T* tile = d + row * columns + first;
+        for_each_in_tile(count, [=](std::int64_t i) { value[i] = to_float(tile[i]); });
+      },
+      KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
+}
+
+}  // namespace
+
+void gated_forward(const Execution& exec, const Tensor& gate, const Tensor& up, const Tensor& y) {
+  dispatch(y.type(), [&](auto type) { forward<typename decltype(type)::type>(exec, gate, up, y); });
+}
+
+void gated_backward(const Execution& exec, const Tensor& gate, const Tensor& up, const Tensor& dy,
+                    const Tensor& d_gate, const Tensor& d_up, const Tensor& gate_bias_gradient,
+                    const Tensor& up_bias_gradient, bool accumulate) {
+  dispatch(dy.type(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    backward<T>(exec, gate, up, dy, d_gate, d_up);
+    if (!gate_bias_gradient.empty()) sum_rows_of<T>(exec, d_gate, gate_bias_gradient, accumulate);
+    if (!up_bias_gradient.empty()) sum_rows_of<T>(exec, d_up, up_bias_gradient, accumulate);
+  });
+}
+
+}  // namespace mylos

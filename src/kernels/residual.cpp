@@ -1,0 +1,48 @@
+#include "mylos/kernels/residual.hpp"
+
+#include "mylos/kernels/activation.hpp"
+
+namespace mylos {
+namespace {
+
+template <class T>
+void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& branch_tensor,
+             const Tensor& y_tensor, const Dropout& dropout) {
+  const T* x = x_tensor.as<T>();
+  const T* branch = branch_tensor.as<T>();
+  T* y = y_tensor.as<T>();
+  const std::int64_t columns = x_tensor.columns();
+  const DropoutMask mask(dropout);
+  for_each_tile(
+      exec, "residual", x_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        const T* past = x + row * columns + first;
+        const T* through = branch + row * columns + first;
+        T* out = y + row * columns + first;
+        if (mask.active()) {
+          float factor[tile_width];
+          mask.factors(row, first, count, factor);
+          for_each_in_tile(count, [&](std::int64_t i) {
+            out[i] = from_float<T>(to_float(past[i]) + to_float(through[i]) * factor[i]);
+          });
+        } else {
+          for_each_in_tile(count, [&](std::int64_t i) {
+            out[i] = from_float<T>(to_float(past[i]) + to_float(through[i]));
+          });
+        }
+      });
+}
+
+}  // namespace
+
+void residual_forward(const Execution& exec, const Tensor& x, const Tensor& branch, const Tensor& y,
+                      const Dropout& dropout) {
+  dispatch(x.type(), [&](auto type) { forward<typename decltype(type)::type>(exec, x, branch, y, dropout); });
+}
+
+void residual_backward(const Execution& exec, const Tensor& dy, const Tensor& d_branch,
+                       const Tensor& bias_gradient, bool accumulate, const Dropout& dropout) {
+  activation_backward(exec, Activation::none, {}, dy, d_branch, bias_gradient, accumulate, dropout);
+}
+
+}  // namespace mylos

@@ -1,0 +1,122 @@
+#include "mylos/kernels/rmsnorm.hpp"
+
+#include <algorithm>
+
+#include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/store.hpp"
+
+namespace mylos {
+namespace {
+
+/// Rows whose sums for dweight one team makes: at most 256 partial sums per column, of 16 rows or more.
+std::int64_t rows_per_block(std::int64_t rows) {
+  return std::max<std::int64_t>(16, launch::ceiling_quotient(rows, 256));
+}
+std::int64_t row_blocks(std::int64_t rows) {
+  return launch::ceiling_quotient(rows, rows_per_block(rows));
+}
+
+template <class T, class W>
+void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight_tensor,
+             const Tensor& y_tensor, float* rstd, float epsilon) {
+  const T* x = x_tensor.as<T>();
+  T* y = y_tensor.as<T>();
+  const W* weight = weight_tensor.as<W>();
+  const std::int64_t columns = x_tensor.columns();
+  const float inverse_columns = 1.0f / static_cast<float>(columns);
+  for_each_row(
+      exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* in = x + index * columns;
+        T* out = y + index * columns;
+        const float mean_square = inverse_columns * row.sum(columns, [=](std::int64_t c) {
+          return to_float(in[c]) * to_float(in[c]);
+        });
+        const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
+        row.for_each(columns, [=](std::int64_t c) {
+          out[c] = from_float<T>(to_float(in[c]) * r * to_float(weight[c]));
+        });
+        row.once([=]() { rstd[index] = r; });
+      });
+}
+
+/// Leaves in workspace, for each block of rows, its sums for dweight.
+template <class T, class W>
+void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& dy_tensor,
+                   const Tensor& weight_tensor, const float* rstd, const Tensor& dx_tensor,
+                   const Tensor& residual_tensor, float* workspace) {
+  const T* x = x_tensor.as<T>();
+  const T* dy = dy_tensor.as<T>();
+  T* dx = dx_tensor.as<T>();
+  const T* residual = residual_tensor.empty() ? nullptr : residual_tensor.as<T>();
+  const W* weight = weight_tensor.as<W>();
+  const std::int64_t rows = x_tensor.rows();
+  const std::int64_t columns = x_tensor.columns();
+  const std::int64_t block = rows_per_block(rows);
+  const float inverse_columns = 1.0f / static_cast<float>(columns);
+  for_each_row(
+      exec, "d_rmsnorm", row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        float* sums = workspace + index * columns;
+        row.for_each(columns, [=](std::int64_t c) { sums[c] = 0.0f; });
+        const std::int64_t end = launch::smaller((index + 1) * block, rows);
+        for (std::int64_t r = index * block; r < end; ++r) {
+          const T* in = x + r * columns;
+          const T* d_out = dy + r * columns;
+          T* d_in = dx + r * columns;
+          const float s = rstd[r];
+          const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
+            return to_float(d_out[c]) * to_float(weight[c]) * (to_float(in[c]) * s);
+          });
+          row.for_each(columns, [=](std::int64_t c) {
+            const float d = to_float(d_out[c]);
+            const float n = to_float(in[c]) * s;
+            sums[c] += d * n;
+            const float past = residual != nullptr ? to_float(residual[r * columns + c]) : 0.0f;
+            d_in[c] = from_float<T>(s * (d * to_float(weight[c]) - n * mean_gn) + past);
+          });
+        }
+      });
+}
+
+/// Adds up what backward_rows left.
+void add_blocks(const Execution& exec, std::int64_t rows, std::int64_t columns, const float* workspace,
+                const Tensor& dweight, bool accumulate) {
+  const ResultVector gradient(dweight);
+  sum_columns(
+      exec, "d_rmsnorm_sum", row_blocks(rows), columns,
+      KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
+        const float* sums = workspace + block * columns + first;
+        for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
+      },
+      KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
+}
+
+}  // namespace
+
+void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
+                     float* rstd, float epsilon) {
+  dispatch(x.type(), [&](auto type) {
+    dispatch(weight.type(), [&](auto weight_type) {
+      forward<typename decltype(type)::type, typename decltype(weight_type)::type>(exec, x, weight, y, rstd,
+                                                                                   epsilon);
+    });
+  });
+}
+
+std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>(row_blocks(rows) * columns) * sizeof(float);
+}
+
+void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
+                      const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
+                      void* workspace, const Tensor& residual) {
+  auto* sums = static_cast<float*>(workspace);
+  dispatch(x.type(), [&](auto type) {
+    dispatch(weight.type(), [&](auto weight_type) {
+      backward_rows<typename decltype(type)::type, typename decltype(weight_type)::type>(
+          exec, x, dy, weight, rstd, dx, residual, sums);
+    });
+  });
+  add_blocks(exec, x.rows(), x.columns(), sums, dweight, accumulate);
+}
+
+}  // namespace mylos
