@@ -1,10 +1,12 @@
 // From a DType at run time to an element type at compile time, and back.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include "mylos/base/dtype.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
 
 namespace mylos {
@@ -15,11 +17,13 @@ struct TypeTag {
 };
 
 template <class T>
-inline constexpr DType dtype_of = std::is_same_v<T, float>  ? DType::fp32
-                                  : std::is_same_v<T, half> ? DType::fp16
-                                                            : DType::bf16;
+inline constexpr DType dtype_of = std::is_same_v<T, float>          ? DType::fp32
+                                  : std::is_same_v<T, half>         ? DType::fp16
+                                  : std::is_same_v<T, std::int32_t> ? DType::int32
+                                                                    : DType::bf16;
 
-/// Calls function(TypeTag<T>{}) with the element type that `type` names.
+/// Calls function(TypeTag<T>{}) with the floating-point type that `type` names. Throws Error for int32:
+/// tokens are only read, as std::int32_t.
 template <class Function>
 decltype(auto) dispatch(DType type, Function&& function) {
   switch (type) {
@@ -27,6 +31,8 @@ decltype(auto) dispatch(DType type, Function&& function) {
       return std::forward<Function>(function)(TypeTag<half>{});
     case DType::bf16:
       return std::forward<Function>(function)(TypeTag<bfloat16>{});
+    case DType::int32:
+      fail_run("expected fp32, fp16 or bf16, got int32 (tokens)");
     case DType::fp32:
       break;
   }

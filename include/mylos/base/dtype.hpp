@@ -7,16 +7,18 @@
 
 namespace mylos {
 
-enum class DType : std::uint8_t { fp32, fp16, bf16 };
+/// int32 is for tokens only: no arithmetic is done in it.
+enum class DType : std::uint8_t { fp32, fp16, bf16, int32 };
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType type) {
-  return type == DType::fp32 ? 4 : 2;
+  return type == DType::fp32 || type == DType::int32 ? 4 : 2;
 }
 
-/// The name users type in decks: "fp32", "fp16", "bf16".
+/// The name users type in decks: "fp32", "fp16", "bf16"; and "int32".
 [[nodiscard]] constexpr std::string_view name_of(DType type) {
-  return type == DType::fp32 ? "fp32" : type == DType::fp16 ? "fp16" : "bf16";
+  constexpr std::string_view names[] = {"fp32", "fp16", "bf16", "int32"};
+  return names[static_cast<int>(type)];
 }
 
 }  // namespace mylos

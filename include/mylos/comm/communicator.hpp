@@ -22,9 +22,10 @@ namespace mylos {
 enum class ElementType : std::uint8_t { fp32, fp16, bf16, int32, float64, bytes };
 
 [[nodiscard]] constexpr ElementType element_type(DType type) {
-  return type == DType::fp32   ? ElementType::fp32
-         : type == DType::fp16 ? ElementType::fp16
-                               : ElementType::bf16;
+  return type == DType::fp32    ? ElementType::fp32
+         : type == DType::fp16  ? ElementType::fp16
+         : type == DType::int32 ? ElementType::int32
+                                : ElementType::bf16;
 }
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) {
