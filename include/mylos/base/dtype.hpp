@@ -17,8 +17,8 @@ enum class DType : std::uint8_t { fp32, fp16, bf16, int32 };
 
 /// The name users type in decks: "fp32", "fp16", "bf16"; and "int32".
 [[nodiscard]] constexpr std::string_view name_of(DType type) {
-  constexpr std::string_view names[] = {"fp32", "fp16", "bf16", "int32"};
-  return names[static_cast<int>(type)];
+  if (type == DType::int32) return "int32";
+  return type == DType::fp32 ? "fp32" : type == DType::fp16 ? "fp16" : "bf16";
 }
 
 }  // namespace mylos
