@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "gemm_engines.hpp"
-#include "gemm_lanes.hpp"
+#include "gemm_pack.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 
@@ -93,59 +93,6 @@ Tiling tile(const GemmProblem& problem, std::int64_t threads) {
   tiling.a_stride = panel_stride(block_rows, problem.k);
   tiling.b_stride = panel_stride(block_columns, problem.k);
   return tiling;
-}
-
-/// Copies `width` x `depth` elements into panels of `panel` neighbours: target[width / panel][depth][panel],
-/// panels `panel_stride` floats apart. `along_depth`: neighbours in the source's memory differ in depth, else
-/// in width.
-template <int panel, class T>
-void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
-          float* target, std::int64_t panel_stride) {
-  const auto put = [&](const Floats& value, std::int64_t w, std::int64_t p) {
-    if constexpr (panel >= lanes::count) {
-      lanes::store(value, target + w / panel * panel_stride + p * panel + w % panel);
-    } else {
-      for (int part = 0; part < lanes::count; part += panel) {
-        std::memcpy(target + (w + part) / panel * panel_stride + p * panel,
-                    reinterpret_cast<const float*>(&value) + part, panel * sizeof(float));
-      }
-    }
-  };
-  if (!along_depth) {
-    for (std::int64_t p = 0; p < depth; ++p) {
-      const T* row = source + p * stride;
-      std::int64_t w = 0;
-      Floats value;
-      for (; w + lanes::count <= width; w += lanes::count) {
-        lanes::load(row + w, value);
-        put(value, w, p);
-      }
-      if (w < width) {
-        lanes::load_some(row + w, width - w, value);
-        put(value, w, p);
-      }
-    }
-    return;
-  }
-  for (std::int64_t w = 0; w < width; w += lanes::count) {
-    const std::int64_t rows = std::min<std::int64_t>(lanes::count, width - w);
-    for (std::int64_t p = 0; p < depth; p += lanes::count) {
-      const std::int64_t columns = std::min<std::int64_t>(lanes::count, depth - p);
-      Floats block[lanes::count] = {};
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const T* start = source + (w + row) * stride + p;
-        if (columns == lanes::count) {
-          lanes::load(start, block[row]);
-        } else {
-          lanes::load_some(start, columns, block[row]);
-        }
-      }
-      lanes::transpose(block);
-      for (std::int64_t column = 0; column < columns; ++column) {
-        put(block[column], w, p + column);
-      }
-    }
-  }
 }
 
 /// C[rows, vectors * 16] (+)= A[rows, depth] · B[depth, vectors * 16] on panels.

@@ -2,8 +2,9 @@
 //
 // Kokkos' types are used where they are real 16-bit types (CUDA, HIP, SYCL). On host-only builds Kokkos 5
 // aliases them to float, so Mylos brings storage types of its own. Conversions round to nearest even, keep
-// subnormals, overflow to infinity, and keep NaN a NaN. They are branch-free integer code, so that loops over
-// them vectorise (after F. Giesen, "float->half variants", https://gist.github.com/rygorous/2156668).
+// subnormals, overflow to infinity, and make of NaN a quiet NaN with the high bits of its payload, as
+// processors do. They are branch-free integer code, so that loops over them vectorise (after F. Giesen,
+// "float->half variants", https://gist.github.com/rygorous/2156668).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,7 +23,8 @@ KOKKOS_INLINE_FUNCTION std::uint16_t half_bits(float value) {
   const std::uint32_t subnormal = Kokkos::bit_cast<std::uint32_t>(aligned) - 0x3f000000u;
   const std::uint32_t odd = (magnitude >> 13) & 1u;
   const std::uint32_t normal = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
-  const std::uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const std::uint32_t payload = 0x0200u | ((magnitude >> 13) & 0x03ffu);
+  const std::uint32_t special = 0x7c00u | (magnitude > 0x7f800000u ? payload : 0u);
   std::uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
   result = magnitude >= 0x47800000u ? special : result;
   return static_cast<std::uint16_t>(result | (sign >> 16));
@@ -33,7 +35,8 @@ KOKKOS_INLINE_FUNCTION float float_from_half_bits(std::uint16_t value) {
   const std::uint32_t shifted = (wide & 0x7fffu) << 13;
   const std::uint32_t exponent = shifted & 0x0f800000u;
   const std::uint32_t normal = shifted + 0x38000000u;
-  const std::uint32_t special = normal + 0x38000000u;
+  const std::uint32_t quiet = (wide & 0x03ffu) != 0u ? 0x00400000u : 0u;
+  const std::uint32_t special = (normal + 0x38000000u) | quiet;
   const float subnormal = Kokkos::bit_cast<float>(shifted + 0x38800000u) - 6.103515625e-05f;  // 2^-14
   std::uint32_t result = exponent == 0x0f800000u ? special : normal;
   result = exponent == 0u ? Kokkos::bit_cast<std::uint32_t>(subnormal) : result;

@@ -1,4 +1,4 @@
-// Sixteen floats at a time on the host: loads and stores that convert, and a 16 x 16 transposition.
+// Sixteen floats at a time on the host: loads and stores that convert.
 //
 // GCC's and Clang's vector types are lowered to whatever the processor has, so this is plain code without
 // intrinsics, except for half, whose conversion instructions the compilers do not find by themselves.
@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "mylos/base/float16.hpp"
+#include "stream.hpp"
 
 namespace mylos::lanes {
 
@@ -84,6 +85,16 @@ inline void store(const Floats& value, half* target) {
 }
 #endif
 
+/// Stores to a multiple of the sixteen values' size, past the caches.
+template <class T>
+inline void stream(const Floats& value, T* target) {
+  struct {
+    T values[count];
+  } bits;
+  store(value, bits.values);
+  mylos::stream(bits, target);
+}
+
 /// The first `valid` lanes; the others are zero and their memory is not touched.
 template <class T>
 inline void load_some(const T* source, std::int64_t valid, Floats& value) {
@@ -97,31 +108,6 @@ inline void store_some(const Floats& value, std::int64_t valid, T* target) {
   T padded[count];
   store(value, padded);
   std::memcpy(target, padded, static_cast<std::size_t>(valid) * sizeof(T));
-}
-
-/// rows[i][j] <-> rows[j][i]: in step `distance`, lane bit and row bit of that weight change places.
-template <int distance>
-inline void exchange(Floats (&rows)[count]) {
-  Integers low;
-  Integers high;
-  for (int lane = 0; lane < count; ++lane) {
-    low[lane] = (lane & distance) != 0 ? lane - distance + count : lane;
-    high[lane] = (lane & distance) != 0 ? lane + count : lane + distance;
-  }
-  for (int row = 0; row < count; ++row) {
-    if ((row & distance) != 0) continue;
-    const Floats upper = rows[row];
-    const Floats lower = rows[row + distance];
-    rows[row] = __builtin_shuffle(upper, lower, low);
-    rows[row + distance] = __builtin_shuffle(upper, lower, high);
-  }
-}
-
-inline void transpose(Floats (&rows)[count]) {
-  exchange<8>(rows);
-  exchange<4>(rows);
-  exchange<2>(rows);
-  exchange<1>(rows);
 }
 
 }  // namespace mylos::lanes
