@@ -47,7 +47,6 @@ RestartChoice choose(const std::string& folder, const std::string& restart) {
   if (restart != "auto" && restart != "latest") {
     verify_user_block(restart);
     choice.path = restart;
-    choice.messages.push_back(fmt::format("restart from {}", restart));
     return choice;
   }
   std::vector<CheckpointFile> files = list_checkpoints(folder);
@@ -56,7 +55,6 @@ RestartChoice choose(const std::string& folder, const std::string& restart) {
     try {
       verify_user_block(path);
       choice.path = path;
-      choice.messages.push_back(fmt::format("restart from {}", path));
       return choice;
     } catch (const Error& error) {
       choice.messages.push_back(fmt::format("skipped {}", error.what()));

@@ -39,8 +39,7 @@ class Damage : public testing::Test {
     replace_newest(bytes);
     const RestartChoice choice = find_checkpoint(ranks, folder.path(), "latest");
     EXPECT_EQ(choice.path, checkpoint_path(folder.path(), 100));
-    EXPECT_EQ(choice.messages.size(), 2u);
-    EXPECT_THAT(choice.messages.back(), HasSubstr("restart from"));
+    EXPECT_EQ(choice.messages.size(), 1u);
     try {
       const CheckpointReader reader(ranks, newest);
       ADD_FAILURE() << "a damaged file was opened";

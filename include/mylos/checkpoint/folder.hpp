@@ -23,7 +23,7 @@ struct CheckpointFile {
 
 struct RestartChoice {
   std::optional<std::string> path;    // empty: start afresh ("auto" only)
-  std::vector<std::string> messages;  // what was skipped and why, what was chosen
+  std::vector<std::string> messages;  // what was skipped and why
 };
 /// All ranks call this. `restart` is "auto", "latest" or a file. "latest" takes the newest valid checkpoint
 /// and throws Error (bad_input) if there is none; "auto" starts afresh then; a file must itself be valid.
