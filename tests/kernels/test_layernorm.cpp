@@ -172,6 +172,42 @@ TEST(LayerNormBackward, AccumulatesOntoWhatIsThere) {
   for (std::size_t i = 0; i < columns; ++i) EXPECT_EQ(twice[i], 2 * once[i]);
 }
 
+TEST(LayerNormBackward, AddsTheGradientThatGoesPast) {
+  for (const DType type : test::all_types) {
+    const LayerNormCase layer(type);
+    const test::Matrix past(type, rows, columns, test::random_values(type, rows * columns, -1, 1, 5));
+    layer.backward(Execution{}, layer.dy, layer.dx);
+    const auto through = layer.dx.values();
+    layernorm_backward(Execution{}, layer.x, layer.dy, layer.gamma, layer.mean.floats(), layer.rstd.floats(),
+                       past, layer.dgamma, layer.dbeta, false, layer.workspace.data(), past);
+    const auto before = test::random_values(type, rows * columns, -1, 1, 5);
+    const auto sum = past.values();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double expected = static_cast<double>(through[i]) + before[i];
+      ASSERT_NEAR(sum[i], expected,
+                  test::rounding_error(type, through[i]) + 1.01 * test::rounding_error(type, expected));
+    }
+  }
+}
+
+TEST(LayerNormForward, WithoutABiasIsOneWithABiasOfZeros) {
+  const LayerNormCase layer(DType::bf16);
+  test::set_values(layer.beta, std::vector<float>(columns, 0.0f));
+  layernorm_forward(Execution{}, layer.x, layer.gamma, layer.beta, layer.y, layer.mean.floats(),
+                    layer.rstd.floats(), epsilon);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto dgamma = layer.dgamma.bytes();
+  const test::Matrix y(DType::bf16, rows, columns);
+  const test::Matrix dx(DType::bf16, rows, columns);
+  layernorm_forward(Execution{}, layer.x, layer.gamma, {}, y, layer.mean.floats(), layer.rstd.floats(),
+                    epsilon);
+  layernorm_backward(Execution{}, layer.x, layer.dy, layer.gamma, layer.mean.floats(), layer.rstd.floats(),
+                     dx, layer.dgamma, {}, false, layer.workspace.data());
+  EXPECT_EQ(y.bytes(), layer.y.bytes());
+  EXPECT_EQ(dx.bytes(), layer.dx.bytes());
+  EXPECT_EQ(layer.dgamma.bytes(), dgamma);
+}
+
 TEST(LayerNormForward, InPlaceGivesTheSameBits) {
   const LayerNormCase layer(DType::bf16);
   layernorm_forward(Execution{}, layer.x, layer.gamma, layer.beta, layer.x, layer.mean.floats(),

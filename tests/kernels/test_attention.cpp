@@ -1,0 +1,266 @@
+// Causal attention against a double reference, which is itself checked against its central differences.
+#include "mylos/kernels/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/matrix.hpp"
+#include "kernels/reference_attention.hpp"
+
+namespace mylos {
+namespace {
+
+using test::Doubles;
+using test::HeadInputs;
+using test::HeadResults;
+
+constexpr std::uint64_t first_sample = 1000;
+constexpr std::uint64_t step = 17;
+
+/// A batch with its results, forward and backward done.
+struct AttentionCase {
+  AttentionCase(const AttentionShape& batch_shape, float probability, float size = 1.5f)
+      : shape(batch_shape),
+        dropout{RandomStream(5, RandomPurpose::dropout, "attention1"), probability, step_value.data(),
+                first_sample},
+        qkv(shape.type, shape.rows(), 3 * shape.width(),
+            test::random_values(shape.type, shape.rows() * 3 * shape.width(), -size, size, 1)),
+        d_output(shape.type, shape.rows(), shape.width(),
+                 test::random_values(shape.type, shape.rows() * shape.width(), -1, 1, 2)),
+        output(shape.type, shape.rows(), shape.width()),
+        d_qkv(shape.type, shape.rows(), 3 * shape.width()),
+        log_sums(DType::fp32, 1, shape.rows() * shape.heads),
+        workspace("workspace",
+                  std::max(attention_forward_workspace(shape), attention_backward_workspace(shape))) {}
+  void run(const Execution& exec = {}) const {
+    attention_forward(exec, shape, qkv, output, log_sums.floats(), dropout, workspace.data());
+    attention_backward(exec, shape, qkv, output, log_sums.floats(), d_output, d_qkv, dropout,
+                       workspace.data());
+    exec.fence();
+  }
+
+  test::DeviceValue<std::uint64_t> step_value{step};
+  AttentionShape shape;
+  Dropout dropout;
+  test::Matrix qkv, d_output, output, d_qkv, log_sums;
+  Arena workspace;
+};
+
+/// Columns [first, first + width) of a sample's rows.
+Doubles part(const std::vector<float>& values, std::int64_t columns, std::int64_t first_row,
+             std::int64_t rows, std::int64_t first, std::int64_t width) {
+  Doubles result(static_cast<std::size_t>(rows), static_cast<std::size_t>(width));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < width; ++column) {
+      result(static_cast<std::size_t>(row), static_cast<std::size_t>(column)) =
+          values[static_cast<std::size_t>((first_row + row) * columns + first + column)];
+    }
+  }
+  return result;
+}
+
+Doubles dropout_factors(const AttentionCase& batch, std::int64_t sample, std::int64_t head) {
+  const auto length = static_cast<std::uint64_t>(batch.shape.length);
+  const auto heads = static_cast<std::uint64_t>(batch.shape.heads);
+  const double kept = 1.0 - static_cast<double>(batch.dropout.probability);
+  Doubles factor(length, length);
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const std::uint64_t row =
+        ((first_sample + static_cast<std::uint64_t>(sample)) * heads + static_cast<std::uint64_t>(head)) *
+            length +
+        i;
+    for (std::uint64_t j = 0; j < length; ++j) {
+      const bool survives = batch.dropout.stream.word(step, row, j) < kept * 4294967295.0;
+      factor(i, j) = !batch.dropout.active() ? 1 : survives ? 1 / kept : 0;
+    }
+  }
+  return factor;
+}
+
+HeadInputs inputs_of(const AttentionCase& batch, std::int64_t sample, std::int64_t head) {
+  const AttentionShape& shape = batch.shape;
+  const auto qkv = batch.qkv.values();
+  const auto cut = [&](std::int64_t third) {
+    return part(qkv, 3 * shape.width(), sample * shape.length, shape.length,
+                third * shape.width() + head * shape.head_width, shape.head_width);
+  };
+  return {cut(0), cut(1), cut(2), dropout_factors(batch, sample, head),
+          part(batch.d_output.values(), shape.width(), sample * shape.length, shape.length,
+               head * shape.head_width, shape.head_width)};
+}
+
+/// Four roundings to the type (probability or gradient of a score, output, mean, result), and float
+/// arithmetic.
+void expect_near(const Doubles& found, const Doubles& expected, const Doubles& size, DType type,
+                 const std::string& what) {
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    const double bound = 4 * test::rounding_error(type, size.values[i]) + 0x1p-18 * size.values[i] + 1e-7;
+    ASSERT_NEAR(found.values[i], expected.values[i], bound)
+        << what << " in row " << i / expected.columns << ", column " << i % expected.columns;
+  }
+}
+
+using Case = std::tuple<AttentionShape, DType, float>;
+class Attention : public testing::TestWithParam<Case> {
+ protected:
+  AttentionShape shape() const {
+    AttentionShape shape = std::get<0>(GetParam());
+    shape.type = std::get<1>(GetParam());
+    return shape;
+  }
+  AttentionCase batch_{shape(), std::get<2>(GetParam())};
+};
+
+TEST_P(Attention, IsTheDoubleReferenceForwardAndBackward) {
+  batch_.run();
+  const auto output = batch_.output.values();
+  const auto d_qkv = batch_.d_qkv.values();
+  const auto log_sums = batch_.log_sums.values();
+  const AttentionShape shape = batch_.shape;
+  for (std::int64_t sample = 0; sample < shape.samples; ++sample) {
+    for (std::int64_t head = 0; head < shape.heads; ++head) {
+      const HeadInputs inputs = inputs_of(batch_, sample, head);
+      const HeadResults expected = test::reference_head(inputs);
+      const auto found = [&](const std::vector<float>& values, std::int64_t columns, std::int64_t first) {
+        return part(values, columns, sample * shape.length, shape.length, first + head * shape.head_width,
+                    shape.head_width);
+      };
+      const std::int64_t width = shape.width();
+      expect_near(found(output, width, 0), expected.output, expected.output_size, shape.type, "output");
+      expect_near(found(d_qkv, 3 * width, 0), expected.d_q, expected.d_q_size, shape.type, "d_q");
+      expect_near(found(d_qkv, 3 * width, width), expected.d_k, expected.d_k_size, shape.type, "d_k");
+      expect_near(found(d_qkv, 3 * width, 2 * width), expected.d_v, expected.d_v_size, shape.type, "d_v");
+      // p_00 = 1: the first row's log of its sum is its only score.
+      double score = 0;
+      for (std::size_t c = 0; c < inputs.q.columns; ++c) score += inputs.q(0, c) * inputs.k(0, c);
+      score /= std::sqrt(static_cast<double>(inputs.q.columns));
+      EXPECT_NEAR(log_sums[static_cast<std::size_t>((sample * shape.heads + head) * shape.length)], score,
+                  1e-5);
+    }
+  }
+}
+
+TEST_P(Attention, HasTheSameBitsForAnyNumberOfThreads) {
+  batch_.run();
+  const auto output = batch_.output.bytes();
+  const auto d_qkv = batch_.d_qkv.bytes();
+  const auto log_sums = batch_.log_sums.bytes();
+  batch_.run(test::narrower_execution());
+  EXPECT_EQ(batch_.output.bytes(), output);
+  EXPECT_EQ(batch_.d_qkv.bytes(), d_qkv);
+  EXPECT_EQ(batch_.log_sums.bytes(), log_sums);
+}
+
+std::string name_of_case(const testing::TestParamInfo<Case>& parameter) {
+  const auto& [shape, type, dropout] = parameter.param;
+  return fmt::format("{}x{}x{}x{}_{}{}", shape.samples, shape.length, shape.heads, shape.head_width,
+                     name_of(type), dropout > 0 ? "_dropout" : "");
+}
+
+// One token; lengths and widths that are odd, a tile's, and past it; more heads than threads.
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Attention,
+    testing::Combine(testing::Values(AttentionShape{1, 1, 1, 4}, AttentionShape{2, 37, 3, 21},
+                                     AttentionShape{3, 64, 4, 32}, AttentionShape{1, 65, 2, 64},
+                                     AttentionShape{2, 130, 1, 80}, AttentionShape{1, 300, 2, 48}),
+                     testing::ValuesIn(test::all_types), testing::Values(0.0f, 0.3f)),
+    name_of_case);
+
+TEST(AttentionReference, GradientIsTheCentralDifference) {
+  const AttentionCase batch({1, 13, 1, 6, DType::fp32}, 0.3f);
+  const HeadInputs inputs = inputs_of(batch, 0, 0);
+  const HeadResults results = test::reference_head(inputs);
+  const auto loss_at = [&](Doubles HeadInputs::*matrix, std::size_t element, double shift) {
+    HeadInputs moved = inputs;
+    (moved.*matrix).values[element] += shift;
+    const Doubles output = test::reference_head(moved).output;
+    double loss = 0;
+    for (std::size_t i = 0; i < output.values.size(); ++i)
+      loss += output.values[i] * inputs.d_output.values[i];
+    return loss;
+  };
+  const std::tuple<Doubles HeadInputs::*, Doubles> gradients[] = {
+      {&HeadInputs::q, results.d_q}, {&HeadInputs::k, results.d_k}, {&HeadInputs::v, results.d_v}};
+  for (const auto& [matrix, gradient] : gradients) {
+    for (std::size_t i = 0; i < gradient.values.size(); ++i) {
+      constexpr double h = 1e-5;
+      ASSERT_NEAR(gradient.values[i], (loss_at(matrix, i, h) - loss_at(matrix, i, -h)) / (2 * h), 1e-9);
+    }
+  }
+}
+
+TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
+  const AttentionCase whole({3, 33, 2, 16, DType::bf16}, 0.4f);
+  whole.run();
+  const AttentionShape one{1, 33, 2, 16, DType::bf16};
+  for (std::int64_t sample = 0; sample < 3; ++sample) {
+    const test::Matrix output(DType::bf16, one.rows(), one.width());
+    const test::Matrix log_sums(DType::fp32, 1, one.rows() * one.heads);
+    Dropout dropout = whole.dropout;
+    dropout.first_sample += static_cast<std::uint64_t>(sample);
+    attention_forward(Execution{}, one, whole.qkv.tensor().row_range(sample * 33, 33), output,
+                      log_sums.floats(), dropout, whole.workspace.data());
+    EXPECT_EQ(output.values(), test::values_of(whole.output.tensor().row_range(sample * 33, 33)));
+  }
+}
+
+TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
+  for (const DType type : test::all_types) {
+    const AttentionCase batch({1, 70, 1, 32, type}, 0, 60);  // scores to about +-6000
+    batch.run();
+    const HeadResults expected = test::reference_head(inputs_of(batch, 0, 0));
+    // A score's float error is about 1e-3 here, and with it a probability's.
+    const auto output = batch.output.values();
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      ASSERT_NEAR(output[i], expected.output.values[i],
+                  4 * test::rounding_error(type, expected.output_size.values[i]) +
+                      1e-2 * expected.output_size.values[i]);
+    }
+    for (const float value : batch.d_qkv.values()) ASSERT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST(AttentionForward, PassesNanOnToEveryTokenThatSeesIt) {
+  for (const DType type : test::all_types) {
+    const AttentionCase batch({1, 40, 1, 16, type}, 0);
+    auto values = batch.qkv.values();
+    values[20 * 48 + 32 + 3] = std::nanf("");  // v of token 20, column 3
+    test::set_values(batch.qkv, values);
+    batch.run();
+    const auto output = batch.output.values();
+    for (std::size_t i = 20; i < 40; ++i) {
+      EXPECT_TRUE(std::isnan(output[i * 16 + 3])) << i;
+      EXPECT_FALSE(std::isnan(output[i * 16 + 2]));
+    }
+  }
+}
+
+TEST(AttentionAppend, ContinuesASampleAsForwardSeesIt) {
+  for (const DType type : test::all_types) {
+    const AttentionCase whole({1, 90, 3, 20, type}, 0);
+    whole.run();
+    const AttentionShape& shape = whole.shape;
+    const test::Matrix keys(type, shape.length, shape.width());
+    const test::Matrix values(type, shape.length, shape.width());
+    const test::Matrix output(type, shape.rows(), shape.width());
+    std::int64_t position = 0;
+    for (const std::int64_t rows : {70, 1, 1, 3, 1, 14}) {
+      const Arena workspace("workspace", attention_append_workspace(shape, rows));
+      attention_append(Execution{}, shape, whole.qkv.tensor().row_range(position, rows), position, keys,
+                       values, output.tensor().row_range(position, rows), workspace.data());
+      position += rows;
+    }
+    ASSERT_EQ(position, shape.length);
+    for (std::int64_t head = 0; head < shape.heads; ++head) {
+      const HeadResults expected = test::reference_head(inputs_of(whole, 0, head));
+      const auto cut = [&](const test::Matrix& matrix) {
+        return part(matrix.values(), shape.width(), 0, shape.length, head * shape.head_width,
+                    shape.head_width);
+      };
+      expect_near(cut(output), expected.output, expected.output_size, type, "appended");
+      expect_near(cut(output), cut(whole.output), expected.output_size, type, "beside forward");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mylos

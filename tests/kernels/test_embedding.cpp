@@ -1,0 +1,147 @@
+// Token and position embedding: sums in double, ties of tokens, dropout, and any number of threads.
+#include "mylos/kernels/embedding.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t length = 17;
+constexpr std::int64_t rows = 5 * length;
+constexpr std::int64_t vocabulary = 23;
+constexpr std::int64_t columns = 301;
+
+std::vector<std::int32_t> some_tokens() {
+  std::vector<std::int32_t> tokens;
+  for (std::int32_t row = 0; row < rows; ++row) tokens.push_back(row * row % 13 + (row % 5 == 0 ? 10 : 0));
+  return tokens;
+}
+
+class Embedding : public testing::TestWithParam<DType> {
+ protected:
+  Embedding() { test::copy_to_device(host_tokens_.data(), token_memory_.data(), host_tokens_.size() * 4); }
+  DType type() const { return GetParam(); }
+  const std::int32_t* tokens() const { return reinterpret_cast<const std::int32_t*>(token_memory_.data()); }
+  Dropout dropout(float probability) const {
+    return {RandomStream(5, RandomPurpose::dropout, "embedding"), probability, step_.data(), 1000};
+  }
+  static double factor(const Dropout& dropout, std::int64_t row, std::int64_t column) {
+    if (!dropout.active()) return 1;
+    const double kept = 1 - static_cast<double>(dropout.probability);
+    const auto word =
+        dropout.stream.word(17, 1000 + static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column));
+    return word < kept * 4294967295.0 ? 1 / kept : 0;
+  }
+  static std::size_t at(std::int64_t row, std::int64_t column) {
+    return static_cast<std::size_t>(row * columns + column);
+  }
+  std::int64_t token_of(std::int64_t row) const { return host_tokens_[static_cast<std::size_t>(row)]; }
+
+  std::vector<std::int32_t> host_tokens_ = some_tokens();
+  Arena token_memory_{"tokens", rows * 4};
+  test::DeviceValue<std::uint64_t> step_{17};
+  Arena workspace_{"workspace", embedding_backward_workspace(rows, vocabulary)};
+};
+
+TEST_P(Embedding, ForwardAddsTheTwoRows) {
+  const auto token_values = test::random_values(type(), vocabulary * columns, -1, 1, 1);
+  const auto position_values = test::random_values(type(), length * columns, -1, 1, 2);
+  const test::Matrix token(type(), vocabulary, columns, token_values);
+  const test::Matrix position(type(), length, columns, position_values);
+  const test::Matrix output(type(), rows, columns);
+  for (const bool positions : {true, false}) {
+    for (const float probability : {0.0f, 0.3f}) {
+      const Dropout drop = dropout(probability);
+      embedding_forward(Execution{}, tokens(), length, token, positions ? position.tensor() : Tensor{},
+                        output, drop);
+      const auto found = output.values();
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const double by_position = positions ? position_values[at(row % length, c)] : 0;
+          const double expected = (token_values[at(token_of(row), c)] + by_position) * factor(drop, row, c);
+          ASSERT_NEAR(found[at(row, c)], expected, test::rounding_error(type(), expected) + 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Embedding, BackwardSumsOverTheRowsOfEachTokenAndPosition) {
+  const auto d = test::random_values(type(), rows * columns, -1, 1, 3);
+  const test::Matrix d_output(type(), rows, columns, d);
+  for (const DType weight_type : {DType::fp32, type()}) {
+    for (const bool accumulate : {false, true}) {
+      for (const float probability : {0.0f, 0.3f}) {
+        const Dropout drop = dropout(probability);
+        const double before = accumulate ? 2 : 0;
+        std::vector<double> token_sums(vocabulary * columns, before);
+        std::vector<double> position_sums(length * columns, 2);  // these are always added to
+        for (std::int64_t row = 0; row < rows; ++row) {
+          for (std::int64_t c = 0; c < columns; ++c) {
+            token_sums[at(token_of(row), c)] += d[at(row, c)] * factor(drop, row, c);
+            position_sums[at(row % length, c)] += d[at(row, c)] * factor(drop, row, c);
+          }
+        }
+        const test::Matrix d_token(weight_type, vocabulary, columns,
+                                   std::vector<float>(vocabulary * columns, 2.0f));
+        const test::Matrix d_position(weight_type, length, columns,
+                                      std::vector<float>(length * columns, 2.0f));
+        embedding_backward(Execution{}, tokens(), length, d_output, d_token, d_position, accumulate, true,
+                           drop, workspace_.data());
+        const auto by_token = d_token.values();
+        const auto by_position = d_position.values();
+        for (std::size_t i = 0; i < by_token.size(); ++i) {
+          ASSERT_NEAR(by_token[i], token_sums[i], test::rounding_error(weight_type, token_sums[i]) + 1e-5);
+        }
+        for (std::size_t i = 0; i < by_position.size(); ++i) {
+          ASSERT_NEAR(by_position[i], position_sums[i],
+                      test::rounding_error(weight_type, position_sums[i]) + 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Embedding, BackwardHasTheSameBitsForAnyNumberOfThreads) {
+  const test::Matrix d_output(type(), rows, columns, test::random_values(type(), rows * columns, -1, 1, 3));
+  const test::Matrix d_token(DType::fp32, vocabulary, columns);
+  const test::Matrix d_position(DType::fp32, length, columns);
+  const auto run = [&](const Execution& exec) {
+    embedding_backward(exec, tokens(), length, d_output, d_token, d_position, false, false, {},
+                       workspace_.data());
+    exec.fence();
+  };
+  run(Execution{});
+  const auto by_token = d_token.bytes();
+  const auto by_position = d_position.bytes();
+  run(test::narrower_execution());
+  EXPECT_EQ(d_token.bytes(), by_token);
+  EXPECT_EQ(d_position.bytes(), by_position);
+}
+
+TEST_P(Embedding, ATokenOutsideTheVocabularyGivesNanAndNoGradient) {
+  host_tokens_[3] = vocabulary;
+  host_tokens_[4] = -1;
+  test::copy_to_device(host_tokens_.data(), token_memory_.data(), host_tokens_.size() * 4);
+  const test::Matrix token(type(), vocabulary, columns);
+  const test::Matrix output(type(), rows, columns);
+  embedding_forward(Execution{}, tokens(), length, token, {}, output, {});
+  const auto found = output.values();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    EXPECT_EQ(std::isnan(found[at(row, 7)]), row == 3 || row == 4);
+  }
+  const test::Matrix ones(type(), rows, columns, std::vector<float>(rows * columns, 1.0f));
+  const test::Matrix d_token(DType::fp32, vocabulary, columns);
+  embedding_backward(Execution{}, tokens(), length, ones, d_token, {}, false, false, {}, workspace_.data());
+  double sum = 0;
+  for (const float value : d_token.values()) sum += value;
+  EXPECT_EQ(sum, (rows - 2) * columns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Embedding, testing::ValuesIn(test::all_types),
+                         [](const auto& parameter) { return std::string(name_of(parameter.param)); });
+
+}  // namespace
+}  // namespace mylos

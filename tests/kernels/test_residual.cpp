@@ -1,0 +1,95 @@
+// Residual connections and gated units against their formulas in double.
+#include "mylos/kernels/residual.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/matrix.hpp"
+#include "mylos/kernels/gated.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t rows = 70;
+constexpr std::int64_t columns = 301;
+
+class EveryType : public testing::TestWithParam<DType> {
+ protected:
+  DType type() const { return GetParam(); }
+  std::vector<float> values(unsigned seed, float size = 2) const {
+    return test::random_values(type(), rows * columns, -size, size, seed);
+  }
+  void expect(const std::vector<float>& found, std::size_t i, double expected) const {
+    ASSERT_NEAR(found[i], expected, test::rounding_error(type(), expected) + 2e-6);
+  }
+  void expect_column_sums(const test::Matrix& sums, const std::vector<float>& values) const {
+    const auto found = sums.values();
+    for (std::size_t column = 0; column < columns; ++column) {
+      double sum = 0;
+      for (std::size_t row = 0; row < rows; ++row) sum += values[row * columns + column];
+      ASSERT_NEAR(found[column], sum, 1e-4);
+    }
+  }
+};
+
+double silu(double x) {
+  return x / (1 + std::exp(-x));
+}
+
+TEST_P(EveryType, ResidualAddsWhatSurvivesOfTheBranch) {
+  const test::DeviceValue<std::uint64_t> step(17);
+  const RandomStream stream(5, RandomPurpose::dropout, "mlp1");
+  for (const float probability : {0.0f, 0.25f}) {
+    const Dropout dropout{stream, probability, step.data(), 1000};
+    const test::Matrix x(type(), rows, columns, values(1));
+    const test::Matrix branch(type(), rows, columns, values(2));
+    const test::Matrix dy(type(), rows, columns, values(3));
+    const test::Matrix d_branch(type(), rows, columns);
+    const test::Matrix bias(DType::fp32, 1, columns);
+    residual_forward(Execution{}, x, branch, x, dropout);
+    residual_backward(Execution{}, dy, d_branch, bias, false, dropout);
+    const auto y = x.values();
+    const auto d = d_branch.values();
+    const auto past = values(1);
+    const auto through = values(2);
+    const auto gradient = values(3);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const bool survives = stream.word(17, 1000 + i / columns, i % columns) < 0.75 * 4294967295.0;
+      const double factor = probability == 0 ? 1 : survives ? 1 / 0.75 : 0;
+      expect(y, i, past[i] + factor * through[i]);
+      expect(d, i, factor * gradient[i]);
+    }
+    expect_column_sums(bias, d);
+  }
+}
+
+TEST_P(EveryType, GatedUnitAndItsGradientAreTheDoubleReference) {
+  const auto gate = values(1, 6);
+  const auto up = values(2);
+  const auto dy = values(3);
+  const test::Matrix gates(type(), rows, columns, gate);
+  const test::Matrix ups(type(), rows, columns, up);
+  const test::Matrix y(type(), rows, columns);
+  const test::Matrix gradient(type(), rows, columns, dy);
+  const test::Matrix gate_bias(DType::fp32, 1, columns);
+  const test::Matrix up_bias(DType::fp32, 1, columns);
+  gated_forward(Execution{}, gates, ups, y);
+  gated_backward(Execution{}, gates, ups, gradient, gates, ups, gate_bias, up_bias, false);  // in place
+  const auto outputs = y.values();
+  const auto d_gate = gates.values();
+  const auto d_up = ups.values();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    constexpr double h = 1e-5;
+    const double x = gate[i];
+    expect(outputs, i, silu(x) * up[i]);
+    expect(d_gate, i, dy[i] * up[i] * (silu(x + h) - silu(x - h)) / (2 * h));
+    expect(d_up, i, dy[i] * silu(x));
+  }
+  expect_column_sums(gate_bias, d_gate);
+  expect_column_sums(up_bias, d_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EveryType, testing::ValuesIn(test::all_types),
+                         [](const auto& parameter) { return std::string(name_of(parameter.param)); });
+
+}  // namespace
+}  // namespace mylos

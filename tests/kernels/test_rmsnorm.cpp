@@ -1,0 +1,169 @@
+// Root-mean-square normalisation against a double reference and its central differences.
+#include "mylos/kernels/rmsnorm.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/matrix.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t rows = 37;
+constexpr std::int64_t columns = 301;
+constexpr float epsilon = 1e-5f;
+
+using Values = std::vector<double>;
+
+/// One row, as the formula says.
+Values reference(const Values& x, const Values& weight) {
+  double mean_square = 0;
+  for (const double value : x) mean_square += value * value / static_cast<double>(x.size());
+  Values y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    y.push_back(x[i] / std::sqrt(mean_square + static_cast<double>(epsilon)) * weight[i]);
+  }
+  return y;
+}
+
+Values widened(const std::vector<float>& values, std::size_t first = 0,
+               std::size_t count = std::string::npos) {
+  count = std::min(count, values.size() - first);
+  return Values(values.begin() + static_cast<std::ptrdiff_t>(first),
+                values.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+/// A layer with its tensors, forward done.
+struct RmsNormCase {
+  explicit RmsNormCase(DType type, DType weight_type = DType::fp32)
+      : x(type, rows, columns, test::random_values(type, rows * columns, -2, 3, 1)),
+        dy(type, rows, columns, test::random_values(type, rows * columns, -1, 1, 2)),
+        residual(type, rows, columns, test::random_values(type, rows * columns, -1, 1, 5)),
+        weight(weight_type, 1, columns, test::random_values(weight_type, columns, 0.5f, 1.5f, 3)),
+        y(type, rows, columns),
+        dx(type, rows, columns),
+        rstd(DType::fp32, 1, rows),
+        dweight(DType::fp32, 1, columns),
+        workspace("workspace", rmsnorm_backward_workspace(rows, columns)) {
+    rmsnorm_forward(Execution{}, x, weight, y, rstd.floats(), epsilon);
+  }
+  void backward(const Execution& exec, const Tensor& d_out, const Tensor& d_in, bool accumulate = false,
+                const Tensor& past = {}) const {
+    rmsnorm_backward(exec, x, d_out, weight, rstd.floats(), d_in, dweight, accumulate, workspace.data(),
+                     past);
+    exec.fence();
+  }
+
+  test::Matrix x, dy, residual, weight, y, dx, rstd, dweight;
+  Arena workspace;
+};
+
+class RmsNorm : public testing::TestWithParam<std::tuple<DType, DType>> {
+ protected:
+  DType type() const { return std::get<0>(GetParam()); }
+  RmsNormCase layer_{std::get<0>(GetParam()), std::get<1>(GetParam())};
+};
+
+TEST_P(RmsNorm, ForwardIsTheRoundedDoubleReference) {
+  const auto x = layer_.x.values();
+  const auto y = layer_.y.values();
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Values expected = reference(widened(x, row * columns, columns), widened(layer_.weight.values()));
+    for (std::size_t i = 0; i < columns; ++i) {
+      ASSERT_NEAR(y[row * columns + i], expected[i], test::rounding_error(type(), expected[i]) + 2e-6);
+    }
+  }
+}
+
+TEST_P(RmsNorm, InputGradientIsTheCentralDifferenceAndWhatGoesPast) {
+  layer_.backward(Execution{}, layer_.dy, layer_.dx, false, layer_.residual);
+  const auto x = layer_.x.values();
+  const auto dy = layer_.dy.values();
+  const auto past = layer_.residual.values();
+  const auto dx = layer_.dx.values();
+  const Values weight = widened(layer_.weight.values());
+  for (const std::size_t row : {std::size_t{0}, std::size_t{16}, std::size_t{rows - 1}}) {
+    const auto loss_at = [&](const Values& inputs) {
+      const Values y = reference(inputs, weight);
+      double loss = 0;
+      for (std::size_t i = 0; i < columns; ++i) loss += y[i] * dy[row * columns + i];
+      return loss;
+    };
+    for (std::size_t i = 0; i < columns; i += 11) {
+      constexpr double h = 1e-5;
+      Values above = widened(x, row * columns, columns);
+      Values below = above;
+      above[i] += h;
+      below[i] -= h;
+      const double expected = (loss_at(above) - loss_at(below)) / (2 * h) + past[row * columns + i];
+      // Float: 1e-3 relatively. 16 bit: float arithmetic on operands that the type holds, so one rounding.
+      const double bound = type() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
+                                                 : test::rounding_error(type(), expected) + 1e-5;
+      ASSERT_NEAR(dx[row * columns + i], expected, bound);
+    }
+  }
+}
+
+TEST_P(RmsNorm, WeightGradientsAreTheColumnSums) {
+  layer_.backward(Execution{}, layer_.dy, layer_.dx);
+  const auto x = layer_.x.values();
+  const auto dy = layer_.dy.values();
+  const Values ones(columns, 1.0);
+  Values dweight(columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Values n = reference(widened(x, row * columns, columns), ones);
+    for (std::size_t i = 0; i < columns; ++i) {
+      dweight[i] += dy[row * columns + i] * n[i];
+    }
+  }
+  const auto found = layer_.dweight.values();
+  for (std::size_t i = 0; i < columns; ++i) {
+    ASSERT_NEAR(found[i], dweight[i], 1e-3 * std::abs(dweight[i]) + 2e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RmsNorm,
+                         testing::Values(std::tuple(DType::fp32, DType::fp32),
+                                         std::tuple(DType::bf16, DType::bf16),
+                                         std::tuple(DType::fp16, DType::fp16),
+                                         std::tuple(DType::bf16, DType::fp32)),
+                         [](const auto& parameter) {
+                           return fmt::format("{}_weights_{}", name_of(std::get<0>(parameter.param)),
+                                              name_of(std::get<1>(parameter.param)));
+                         });
+
+TEST(RmsNormBackward, InPlaceGivesTheSameBits) {
+  const RmsNormCase layer(DType::bf16);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto dweight = layer.dweight.bytes();
+  layer.backward(Execution{}, layer.dy, layer.dy);
+  EXPECT_EQ(layer.dy.bytes(), layer.dx.bytes());
+  EXPECT_EQ(layer.dweight.bytes(), dweight);
+}
+
+TEST(RmsNormBackward, HasTheSameBitsForAnyNumberOfThreads) {
+  const RmsNormCase layer(DType::fp16);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto dx = layer.dx.bytes();
+  const auto dweight = layer.dweight.bytes();
+  layer.backward(test::narrower_execution(), layer.dy, layer.dx);
+  EXPECT_EQ(layer.dx.bytes(), dx);
+  EXPECT_EQ(layer.dweight.bytes(), dweight);
+}
+
+TEST(RmsNormBackward, AccumulatesOntoWhatIsThere) {
+  const RmsNormCase layer(DType::fp32);
+  layer.backward(Execution{}, layer.dy, layer.dx);
+  const auto once = layer.dweight.values();
+  layer.backward(Execution{}, layer.dy, layer.dx, true);
+  const auto twice = layer.dweight.values();
+  for (std::size_t i = 0; i < columns; ++i) EXPECT_EQ(twice[i], 2 * once[i]);
+}
+
+TEST(RmsNormForward, InPlaceGivesTheSameBits) {
+  const RmsNormCase layer(DType::bf16);
+  rmsnorm_forward(Execution{}, layer.x, layer.weight, layer.x, layer.rstd.floats(), epsilon);
+  EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
+}
+
+}  // namespace
+}  // namespace mylos
