@@ -24,7 +24,7 @@ void softmax(std::span<float> row) {
 void write_outputs(const TrainedModel& trained, const std::string& path) {
   const std::int64_t samples = trained.data->samples();
   const std::int64_t outputs = trained.model->chain().outputs();
-  const bool classifies = trained.model->chain().loss == LossType::cross_entropy;
+  const bool classifies = trained.model->chain().loss() == LossType::cross_entropy;
   hdf5::File file = hdf5::File::create(path);
   hdf5::Dataset result = file.create_dataset("/outputs", hdf5::ElementType::float32, {samples, outputs});
   file.write_attribute("/outputs", "meaning",

@@ -26,7 +26,7 @@ struct TrainedModel {
   std::unique_ptr<Model> model;
 
   /// Rows of a batch.
-  [[nodiscard]] std::int64_t rows() const { return model->activation_layout().rows; }
+  [[nodiscard]] std::int64_t rows() const { return model->samples(); }
   [[nodiscard]] EvaluationReader reader(const Split& split) const;
   [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };

@@ -4,6 +4,7 @@
 
 #include "mylos/model/dense.hpp"
 #include "mylos/model/layer_norm.hpp"
+#include "mylos/model/output_loss.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
@@ -14,9 +15,7 @@ class MlpBuilder {
  public:
   MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
              bool accumulates)
-      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {
-    chain_.loss = model.loss;
-  }
+      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {}
 
   void add_dense(const std::string& name, std::int64_t outputs, Activation activation, double dropout) {
     DenseOptions options;
@@ -26,7 +25,7 @@ class MlpBuilder {
     options.activation = activation;
     options.dropout = dropout;
     options.type = compute_type(precision_, name, "linear");
-    options.input_type = chain_.blocks.empty() ? options.type : chain_.output_type();
+    options.input_type = chain_.blocks.empty() ? options.type : last_type();
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
     options.accumulates = accumulates_;
     options.first = chain_.blocks.empty();
@@ -39,13 +38,18 @@ class MlpBuilder {
     options.name = name;
     options.width = width_;
     options.type = compute_type(precision_, name, "layernorm");
-    options.input_type = chain_.output_type();
+    options.input_type = last_type();
     append(std::make_unique<LayerNormBlock>(std::move(options)));
   }
 
-  Chain finish() { return std::move(chain_); }
+  Chain finish(LossType loss) {
+    chain_.head = std::make_unique<OutputLoss>(loss, width_, last_type());
+    chain_.gradient_types.push_back(last_type());
+    return std::move(chain_);
+  }
 
  private:
+  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->output_type(); }
   void append(std::unique_ptr<Block> block) {
     width_ = block->outputs();
     chain_.gradient_types.push_back(gradient_type(precision_.gradient, block->output_type(), accumulates_));
@@ -66,13 +70,22 @@ bool Chain::computes_in(DType type) const {
   for (const auto& block : blocks) {
     if (block->output_type() == type) return true;
   }
-  return false;
+  return head->output_type() == type;
+}
+
+const std::string& Chain::stage_name(std::size_t stage) const {
+  return stage < blocks.size() ? blocks[stage]->name() : head->name();
+}
+
+std::vector<ParameterSpec> Chain::stage_parameters(std::size_t stage) const {
+  return stage < blocks.size() ? blocks[stage]->parameters() : head->parameters();
 }
 
 std::int64_t Chain::parameter_count() const {
   std::int64_t count = 0;
-  for (const auto& block : blocks) {
-    for (const ParameterSpec& parameter : block->parameters()) count += parameter.rows * parameter.columns;
+  for (std::size_t stage = 0; stage <= blocks.size(); ++stage) {
+    for (const ParameterSpec& parameter : stage_parameters(stage))
+      count += parameter.rows * parameter.columns;
   }
   return count;
 }
@@ -100,7 +113,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
     if (model.norm == NormType::layernorm) builder.add_norm(fmt::format("norm{}", i + 1));
   }
   builder.add_dense("head", model.outputs, Activation::none, 0);
-  return builder.finish();
+  return builder.finish(model.loss);
 }
 
 }  // namespace mylos

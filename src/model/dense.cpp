@@ -29,19 +29,27 @@ GemmProblem input_gradient_product(const DenseOptions& options, std::int64_t row
   return linear_input_gradient(rows, options.inputs, options.outputs, options.type);
 }
 
-/// True where backward needs the pre-activation z, so that z and the output are two tensors.
-bool keeps_pre_activation(const DenseOptions& options) {
+constexpr std::size_t keeps_z = 0;  // variant "all"
+
+/// True where backward needs the pre-activation z.
+bool needs_pre_activation(const DenseOptions& options) {
   return options.activation != Activation::none && !keeps_output(options.activation, options.dropout > 0);
 }
 
 /// Where the parts of the backward workspace start.
 struct BackwardWorkspace {
+  std::size_t pre_activation = 0;  // computed again
   std::size_t input_gradient = 0;  // dx before its cast to the input's type
   std::size_t gemm = 0;
   std::size_t bytes = 0;
 };
 
-BackwardWorkspace backward_workspace(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows) {
+std::size_t output_bytes(const DenseOptions& options, std::int64_t rows) {
+  return aligned_bytes(static_cast<std::size_t>(rows * options.outputs) * size_of(options.type));
+}
+
+BackwardWorkspace backward_workspace(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows,
+                                     bool recomputes) {
   const std::size_t cast = cast_bytes(rows * options.inputs, options.input_type, options.type);
   std::size_t product = aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, false)));
   if (options.accumulates) {
@@ -49,8 +57,13 @@ BackwardWorkspace backward_workspace(const DenseOptions& options, const GemmEngi
         std::max(product, aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, true))));
   }
   BackwardWorkspace layout;
+  layout.pre_activation = cast;
   layout.input_gradient = cast;
-  layout.gemm = cast;
+  if (recomputes) {
+    layout.input_gradient += output_bytes(options, rows);
+    product = std::max(product, aligned_bytes(gemm.workspace_bytes(forward_product(options, rows, false))));
+  }
+  layout.gemm = layout.input_gradient;
   if (!options.first) {
     layout.gemm += cast;
     product = std::max(product, aligned_bytes(gemm.workspace_bytes(input_gradient_product(options, rows))));
@@ -75,20 +88,21 @@ std::vector<ParameterSpec> Dense::parameters() const {
 }
 
 BlockCost Dense::cost(const GemmEngine& gemm, std::int64_t rows) const {
-  const auto activation_bytes = [&](std::int64_t columns) {
-    return aligned_bytes(static_cast<std::size_t>(rows * columns) * size_of(options_.type));
-  };
   const bool relu = options_.activation == Activation::relu;
   BlockCost cost;
-  cost.output_bytes = activation_bytes(options_.outputs);
-  cost.saved_bytes = keeps_pre_activation(options_) ? activation_bytes(options_.outputs) : 0;
+  cost.output_bytes = output_bytes(options_, rows);
   cost.forward_workspace = cast_bytes(rows * options_.inputs, options_.input_type, options_.type) +
                            aligned_bytes(gemm.workspace_bytes(forward_product(options_, rows, relu)));
-  cost.backward_workspace = backward_workspace(options_, gemm, rows).bytes;
   const double product = 2.0 * static_cast<double>(rows) * static_cast<double>(options_.inputs) *
                          static_cast<double>(options_.outputs);
   cost.forward_flops = product;
   cost.backward_flops = options_.first ? product : 2 * product;
+  const bool needs_z = needs_pre_activation(options_);
+  cost.variants.push_back(
+      {"all", needs_z ? cost.output_bytes : 0, backward_workspace(options_, gemm, rows, false).bytes, 0});
+  if (needs_z) {
+    cost.variants.push_back({"input", 0, backward_workspace(options_, gemm, rows, true).bytes, product});
+  }
   return cost;
 }
 
@@ -99,9 +113,8 @@ void Dense::forward(const StepContext& context, const BlockMemory& memory) const
   const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
   std::byte* gemm_workspace =
       memory.workspace + cast_bytes(memory.input.size(), options_.input_type, options_.type);
-  const Tensor z = keeps_pre_activation(options_)
-                       ? Tensor(memory.saved, options_.type, rows, options_.outputs)
-                       : memory.output;
+  const bool keeps = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == keeps_z;
+  const Tensor z = keeps ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
   context.gemm.run(context.exec, forward_product(options_, rows, relu), input.data(),
                    memory.weights[0].data(), z.data(), memory.weights[1].data(), gemm_workspace);
 
@@ -119,21 +132,26 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
                      const BlockGradients& gradients) const {
   const Region region("dense backward");
   const std::int64_t rows = memory.input.rows();
-  const BackwardWorkspace layout = backward_workspace(options_, context.gemm, rows);
+  const bool needs_z = needs_pre_activation(options_);
+  const bool recomputes = needs_z && memory.variant != keeps_z;
+  const BackwardWorkspace layout = backward_workspace(options_, context.gemm, rows, recomputes);
   std::byte* gemm_workspace = memory.workspace + layout.gemm;
 
   Dropout dropout;
   if (options_.dropout > 0) {
     dropout = {dropout_stream_, static_cast<float>(options_.dropout), context.step, context.first_sample};
   }
-  const Tensor kept = keeps_pre_activation(options_)
-                          ? Tensor(memory.saved, options_.type, rows, options_.outputs)
-                          : memory.output;
+  const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
+  std::byte* place_of_z = recomputes ? memory.workspace + layout.pre_activation : memory.saved;
+  if (recomputes) {
+    context.gemm.run(context.exec, forward_product(options_, rows, false), input.data(),
+                     memory.weights[0].data(), place_of_z, memory.weights[1].data(), gemm_workspace);
+  }
+  const Tensor kept = needs_z ? Tensor(place_of_z, options_.type, rows, options_.outputs) : memory.output;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, kept, gradients.output, dz, gradients.weights[1],
                       gradients.accumulate, dropout);
 
-  const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
   context.gemm.run(context.exec, weight_gradient_product(options_, rows, gradients.accumulate), dz.data(),
                    input.data(), gradients.weights[0].data(), nullptr, gemm_workspace);
 

@@ -32,9 +32,9 @@ BlockCost LayerNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
   const std::size_t cast = cast_bytes(elements, options_.input_type, options_.type);
   BlockCost cost;
   cost.output_bytes = aligned_bytes(static_cast<std::size_t>(elements) * size_of(options_.type));
-  cost.saved_bytes = 2 * row_vector_bytes(rows);
-  cost.forward_workspace = cast;
-  cost.backward_workspace = 2 * cast + aligned_bytes(layernorm_backward_workspace(rows, options_.width));
+  cost.forward_workspace = cast + 2 * row_vector_bytes(rows);  // statistics that nobody keeps
+  cost.variants.push_back({"all", 2 * row_vector_bytes(rows),
+                           2 * cast + aligned_bytes(layernorm_backward_workspace(rows, options_.width)), 0});
   cost.forward_flops = 8.0 * static_cast<double>(elements);
   cost.backward_flops = 14.0 * static_cast<double>(elements);
   return cost;
@@ -43,7 +43,10 @@ BlockCost LayerNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
 void LayerNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("layernorm forward");
   const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
-  const auto [mean, inverse_sigma] = statistics_in(memory.saved, input.rows());
+  std::byte* kept = memory.saved != nullptr
+                        ? memory.saved
+                        : memory.workspace + cast_bytes(input.size(), options_.input_type, options_.type);
+  const auto [mean, inverse_sigma] = statistics_in(kept, input.rows());
   layernorm_forward(context.exec, input, memory.weights[0], memory.weights[1], memory.output, mean,
                     inverse_sigma, options_.epsilon);
 }

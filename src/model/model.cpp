@@ -1,109 +1,168 @@
 #include "mylos/model/model.hpp"
 
+#include <algorithm>
+
 #include "mylos/base/region.hpp"
-#include "mylos/kernels/loss.hpp"
-#include "mylos/kernels/reduce.hpp"
+#include "mylos/model/chain_cost.hpp"
 
 namespace mylos {
 namespace {
 
 void observe(const Observer* observer, std::size_t block, const char* tensor, const Tensor& value) {
-  if (observer != nullptr && !value.empty()) (*observer)({block, tensor, value});
+  const bool wanted = observer != nullptr && !value.empty() && value.type() != DType::int32;
+  if (wanted) (*observer)({block, tensor, value});
 }
 
-void observe_parameters(const Observer* observer, const Block& block, std::size_t index,
+void observe_parameters(const Observer* observer, const Chain& chain, std::size_t stage,
                         std::span<const Tensor> tensors, const char* suffix) {
   if (observer == nullptr) return;
-  const auto specs = block.parameters();
+  const auto specs = chain.stage_parameters(stage);
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    observe(observer, index, (specs[i].name + suffix).c_str(), tensors[i]);
+    observe(observer, stage, (specs[i].name + suffix).c_str(), tensors[i]);
   }
 }
 
 }  // namespace
 
-Model::Model(Chain chain, GemmEngine& gemm, std::int64_t rows, std::int64_t bucket_bytes, int world)
+Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
+             std::optional<Schedule> schedule)
     : chain_(std::move(chain)),
       parameters_(make_parameter_layout(chain_, bucket_bytes, world)),
-      activations_(make_activation_layout(chain_, gemm, rows)),
-      arena_("activations", activations_.bytes) {}
-
-Tensor Model::output_of(std::size_t block) const {
-  return arena_.tensor(activations_.output[block], chain_.blocks[block]->output_type(), input_.rows(),
-                       chain_.blocks[block]->outputs());
+      samples_(samples),
+      schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
+  const ChainCost cost = chain_cost(chain_, gemm, samples * chain_.rows_per_sample);
+  if (!schedule_.empty()) placement_ = place(cost, schedule_);
+  const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
+  loss_ =
+      static_cast<std::size_t>(std::find_if(schedule_.begin(), schedule_.end(), is_loss) - schedule_.begin());
+  evaluation_ = make_evaluation_layout(cost, placement_.bytes);
+  arena_ = Arena("activations", evaluation_.bytes);
 }
 
-Tensor Model::output_gradient_of(std::size_t block) const {
-  return arena_.tensor(activations_.output_gradient[block], chain_.blocks[block]->output_type(),
-                       input_.rows(), chain_.blocks[block]->outputs());
+std::byte* Model::at(std::size_t offset) const {
+  return offset == nowhere ? nullptr : arena_.data() + offset;
 }
 
-Tensor Model::output() const {
-  return output_of(chain_.blocks.size() - 1);
+/// x_i, or its gradient, of the rows of the last forward().
+Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
+  const Block& writer = *chain_.blocks[boundary - 1];
+  return arena_.tensor(offset, writer.output_type(), input_.rows(), writer.outputs());
 }
 
-BlockMemory Model::memory_of(std::size_t block, std::size_t workspace) const {
+BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& places) const {
+  const std::size_t block = operation.block;
   return {.weights = parameters_.weights(block),
-          .input = block == 0 ? input_ : output_of(block - 1),
-          .output = output_of(block),
-          .saved = arena_.data() + activations_.saved[block],
-          .workspace = arena_.data() + workspace};
+          .input = block == 0 ? input_ : tensor_of(block, places.input),
+          .output = tensor_of(block + 1, places.output),
+          .saved = at(places.saved),
+          .workspace = at(places.workspace),
+          .variant = operation.variant};
+}
+
+void Model::run_forward(const StepContext& context, std::size_t operation) const {
+  const Operation& now = schedule_[operation];
+  chain_.blocks[now.block]->forward(context, memory_of(now, placement_.operations[operation]));
 }
 
 void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer) {
   const Region region("forward");
-  if (input.rows() > activations_.rows || input.columns() != chain_.inputs()) {
-    fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {} features",
-             input.rows(), input.columns(), activations_.rows, chain_.inputs());
+  if (input.rows() > samples_ * chain_.rows_per_sample || input.columns() != chain_.inputs()) {
+    fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
+             input.columns(), samples_ * chain_.rows_per_sample, chain_.inputs());
   }
+  if (context.training && schedule_.empty()) fail_run("this model was made for evaluation only");
   input_ = input;
+  trains_ = context.training;
   observe(observer, 0, "input", input);
+  if (!trains_) {
+    evaluate(context, observer);
+    return;
+  }
+  std::size_t observed = 0;  // blocks that ran before
+  for (std::size_t i = 0; i < loss_; ++i) {
+    const std::size_t block = schedule_[i].block;
+    const Observer* first_time = block == observed ? observer : nullptr;
+    observe_parameters(first_time, chain_, block, parameters_.weights(block), "");
+    run_forward(context, i);
+    observe(first_time, block, "output", tensor_of(block + 1, placement_.operations[i].output));
+    observed = std::max(observed, block + 1);
+  }
+  output_ = tensor_of(chain_.blocks.size(), placement_.operations[loss_].input);
+}
+
+void Model::evaluate(const StepContext& context, const Observer* observer) {
+  Tensor x = input_;
   for (std::size_t i = 0; i < chain_.blocks.size(); ++i) {
-    const Block& block = *chain_.blocks[i];
-    observe_parameters(observer, block, i, parameters_.weights(i), "");
-    block.forward(context, memory_of(i, activations_.forward_workspace[i]));
-    observe(observer, i, "output", output_of(i));
+    observe_parameters(observer, chain_, i, parameters_.weights(i), "");
+    output_ = tensor_of(i + 1, evaluation_.output[i]);
+    chain_.blocks[i]->forward(context, {.weights = parameters_.weights(i),
+                                        .input = x,
+                                        .output = output_,
+                                        .workspace = at(evaluation_.workspace[i])});
+    observe(observer, i, "output", output_);
+    x = output_;
   }
 }
 
-void Model::evaluate_loss(const StepContext& context, const Truth& truth, const Tensor& seed,
-                          const float* scale, float inverse_count, LossSums* sums) {
-  const Region region("loss");
-  auto* row_loss = reinterpret_cast<float*>(arena_.data() + activations_.row_loss);
-  if (chain_.loss == LossType::cross_entropy) {
-    auto* row_correct = reinterpret_cast<std::int32_t*>(arena_.data() + activations_.row_correct);
-    softmax_cross_entropy(context.exec, output(), truth.labels, seed, scale, inverse_count, row_loss,
-                          row_correct);
-    sum_rows(context.exec, row_correct, input_.rows(), &sums->correct);
-  } else {
-    mean_squared_error(context.exec, output(), truth.targets, seed, scale, inverse_count, row_loss);
-  }
-  sum_rows(context.exec, row_loss, input_.rows(), &sums->loss);
+LossMemory Model::loss_memory() const {
+  const std::size_t workspace =
+      trains_ ? placement_.operations[loss_].workspace : evaluation_.workspace.back();
+  return {parameters_.weights(chain_.blocks.size()), output_, at(workspace)};
+}
+
+Tensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
+  LossMemory memory = loss_memory();
+  memory.input = output_.row_range(first, count);
+  return chain_.head->outputs_of(context, memory);
 }
 
 void Model::loss(const StepContext& context, const Truth& truth, LossSums* sums) {
-  evaluate_loss(context, truth, Tensor(), nullptr, 0, sums);
+  const Region region("loss");
+  chain_.head->evaluate(context, loss_memory(), truth, sums);
 }
 
-void Model::loss_and_seed(const StepContext& context, const Truth& truth, const float* scale,
-                          float inverse_count, LossSums* sums, const Observer* observer) {
-  const std::size_t last = chain_.blocks.size() - 1;
-  evaluate_loss(context, truth, output_gradient_of(last), scale, inverse_count, sums);
-  observe(observer, last, "output gradient", output_gradient_of(last));
+void Model::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
+                          LossSums* sums, const Observer* observer) {
+  const Region region("loss");
+  if (!trains_) fail_run("gradients follow a forward pass that trains");
+  const std::size_t head = chain_.blocks.size();
+  const Tensor gradient = tensor_of(head, placement_.operations[loss_].input_gradient);
+  const LossGradients gradients{.weights = parameters_.gradients(head),
+                                .accumulate = seed.accumulate,
+                                .input = gradient,
+                                .scale = seed.scale,
+                                .inverse_count = seed.inverse_count};
+  observe_parameters(observer, chain_, head, parameters_.weights(head), "");
+  chain_.head->evaluate_and_seed(context, loss_memory(), truth, gradients, sums);
+  observe_parameters(observer, chain_, head, gradients.weights, " gradient");
+  observe(observer, head - 1, "output gradient", gradient);
+}
+
+void Model::run_backward(const StepContext& context, std::size_t operation, bool accumulate,
+                         const Observer* observer) const {
+  const Operation& now = schedule_[operation];
+  const OperationPlaces& places = placement_.operations[operation];
+  const BlockGradients gradients{
+      .weights = parameters_.gradients(now.block),
+      .accumulate = accumulate,
+      .output = tensor_of(now.block + 1, places.output_gradient),
+      .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient)};
+  chain_.blocks[now.block]->backward(context, memory_of(now, places), gradients);
+  observe_parameters(observer, chain_, now.block, gradients.weights, " gradient");
+  if (now.block > 0) observe(observer, now.block - 1, "output gradient", gradients.input);
 }
 
 void Model::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
                      const Observer* observer) {
   const Region region("backward");
-  for (std::size_t i = chain_.blocks.size(); i-- > 0;) {
-    const BlockGradients gradients{.weights = parameters_.gradients(i),
-                                   .accumulate = accumulate,
-                                   .output = output_gradient_of(i),
-                                   .input = i == 0 ? Tensor() : output_gradient_of(i - 1)};
-    chain_.blocks[i]->backward(context, memory_of(i, activations_.backward_workspace[i]), gradients);
-    observe_parameters(observer, *chain_.blocks[i], i, gradients.weights, " gradient");
-    if (i > 0) observe(observer, i - 1, "output gradient", gradients.input);
-    block_done(i);
+  block_done(chain_.blocks.size());
+  for (std::size_t i = loss_ + 1; i < schedule_.size(); ++i) {
+    if (schedule_[i].kind == OperationKind::forward) {
+      run_forward(context, i);
+    } else {
+      run_backward(context, i, accumulate, observer);
+      block_done(schedule_[i].block);
+    }
   }
 }
 

@@ -16,19 +16,23 @@ class LayoutBuilder {
  public:
   LayoutBuilder(std::int64_t bucket_bytes, int world) : bucket_bytes_(bucket_bytes), world_(world) {}
 
-  void add_block(const Chain& chain, std::size_t index) {
-    const Block& block = *chain.blocks[index];
-    const DType gradient = chain.gradient_types[index];
+  void add_stage(const Chain& chain, std::size_t stage) {
+    const std::size_t blocks = chain.blocks.size();
+    const DType compute = stage < blocks ? chain.blocks[stage]->output_type() : chain.head->output_type();
+    layout_.slots_of_block.resize(blocks + 1);
+    const std::vector<ParameterSpec> parameters = chain.stage_parameters(stage);
+    if (parameters.empty()) return;
+    const DType gradient = chain.gradient_types[stage];
     if (!open_ || bucket_.type != gradient) start_bucket(gradient);
-    layout_.slots_of_block.resize(chain.blocks.size());
-    for (const ParameterSpec& spec : block.parameters()) {
-      layout_.slots_of_block[index].push_back(layout_.slots.size());
-      add_slot(block, spec, index);
+    for (const ParameterSpec& spec : parameters) {
+      layout_.slots_of_block[stage].push_back(layout_.slots.size());
+      add_slot(chain.stage_name(stage), compute, spec, stage);
     }
-    bucket_.last_block = index;
+    bucket_.last_block = stage;
   }
 
   void end_group() {
+    if (!open_) return;
     const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
     if (bytes >= bucket_bytes_) close_bucket();
   }
@@ -39,14 +43,14 @@ class LayoutBuilder {
   }
 
  private:
-  void add_slot(const Block& block, const ParameterSpec& spec, std::size_t index) {
+  void add_slot(const std::string& layer, DType compute, const ParameterSpec& spec, std::size_t stage) {
     ParameterSlot slot;
-    slot.layer = block.name();
+    slot.layer = layer;
     slot.spec = spec;
-    slot.block = index;
+    slot.block = stage;
     slot.bucket = layout_.buckets.size();
     slot.offset = bucket_.first + bucket_.count;
-    slot.compute = block.output_type();
+    slot.compute = compute;
     slot.gradient_offset =
         bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     bucket_.count += round_up(slot.size(), slot_alignment);
@@ -86,9 +90,11 @@ class LayoutBuilder {
 
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world) {
   LayoutBuilder builder(bucket_bytes, world);
+  builder.add_stage(chain, chain.blocks.size());
+  builder.end_group();
   for (std::size_t group = chain.groups.size(); group-- > 0;) {
     for (std::size_t block = chain.groups[group].last + 1; block-- > chain.groups[group].first;) {
-      builder.add_block(chain, block);
+      builder.add_stage(chain, block);
     }
     builder.end_group();
   }

@@ -16,8 +16,7 @@ namespace {
 void pass_over(const InferenceContext& context, EvaluationReader& reader,
                const std::function<void(const StepContext&, const MicroBatch&, const Batch&)>& after) {
   const Chain& chain = context.model.chain();
-  const Staging staging(context.model.activation_layout().rows, chain.inputs(), chain.outputs(),
-                        chain.input_type());
+  const Staging staging(context.model.samples(), chain.inputs(), chain.outputs(), chain.input_type());
   reader.rewind();
   while (const Batch* batch = reader.next()) {
     const MicroBatch staged = staging.stage(context.exec, *batch);
@@ -63,7 +62,7 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
 void predict(const InferenceContext& context, EvaluationReader& reader,
              const std::function<void(const Batch&, std::span<float>)>& consume) {
   const Chain& chain = context.model.chain();
-  const std::int64_t rows = context.model.activation_layout().rows;
+  const std::int64_t rows = context.model.samples();
   const Arena floats("predictions",
                      aligned_bytes(static_cast<std::size_t>(rows * chain.outputs()) * sizeof(float)));
   std::vector<float> on_host;

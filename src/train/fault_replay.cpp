@@ -28,23 +28,23 @@ std::int64_t first_nonfinite_element(const Execution& exec, const Tensor& tensor
 /// This rank's first fault.
 std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
   const Execution& exec = trainer.execution();
-  const auto& blocks = trainer.model().chain().blocks;
+  const Chain& chain = trainer.model().chain();
   const Observer observer = [&](const Observation& seen) {
     const std::int64_t index = first_nonfinite_element(exec, seen.value);
     if (index < 0) return;
     const std::int64_t columns = seen.value.columns();
-    throw FoundFault{{0, blocks[seen.block]->name(), seen.tensor, index / columns, index % columns}};
+    throw FoundFault{{0, chain.stage_name(seen.block), seen.tensor, index / columns, index % columns}};
   };
   const StepPlan& plan = trainer.plan();
-  const float inverse_count = 1.0f / static_cast<float>(plan.micro_batch);
+  const float inverse_count = 1.0f / static_cast<float>(plan.micro_batch * chain.rows_per_sample);
   const Kokkos::View<LossSums, Device> sums("replayed loss sums");
   try {
     for (std::int64_t i = 0; i < plan.micro_batches; ++i) {
       const MicroBatch batch = batches.next(exec);
       const StepContext context{exec, trainer.gemm(), trainer.step_number(), batch.first_sample};
       trainer.model().forward(context, batch.inputs, &observer);
-      trainer.model().loss_and_seed(context, batch.truth, trainer.loss_scale(), inverse_count, sums.data(),
-                                    &observer);
+      const LossSeed seed{trainer.loss_scale(), inverse_count, i > 0};
+      trainer.model().loss_and_seed(context, batch.truth, seed, sums.data(), &observer);
       trainer.model().backward(
           context, i > 0, [](std::size_t) {}, &observer);
     }

@@ -31,14 +31,15 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
 }
 
 void Trainer::compute_gradients(BatchSource& batches) {
-  const float inverse_count = 1.0f / static_cast<float>(plan_.micro_batch);
+  const std::int64_t rows = plan_.micro_batch * model_.chain().rows_per_sample;
   begin_step(exec_, sums_.data());
   try {
     for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
       const MicroBatch batch = batches.next(exec_);
       const StepContext context{exec_, gemm_, step_number(), batch.first_sample};
       model_.forward(context, batch.inputs);
-      model_.loss_and_seed(context, batch.truth, loss_scale(), inverse_count, sums_.data());
+      const LossSeed seed{loss_scale(), 1.0f / static_cast<float>(rows), i > 0};
+      model_.loss_and_seed(context, batch.truth, seed, sums_.data());
       model_.backward(context, i > 0, i + 1 == plan_.micro_batches ? reduce_block_ : accumulate_block_);
     }
   } catch (const Error& error) {

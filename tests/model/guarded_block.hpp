@@ -28,8 +28,9 @@ inline std::vector<float> drawn_values(std::int64_t count, int seed, float range
 /// All memory starts as 0xff bytes, which are NaN in every type: what is read before it is written shows.
 class GuardedBlock {
  public:
-  GuardedBlock(const Block& block, std::int64_t rows, DType gradient_type, bool input_gradient)
-      : block_(block), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 18) {
+  GuardedBlock(const Block& block, std::int64_t rows, DType gradient_type, bool input_gradient,
+               std::size_t variant = 0)
+      : block_(block), variant_(variant), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 20) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     for (const ParameterSpec& spec : block.parameters()) {
       weights_.push_back(add(spec.name, block.output_type(), spec.rows, spec.columns));
@@ -39,9 +40,9 @@ class GuardedBlock {
     output_ = add("output", block.output_type(), rows, block.outputs());
     output_gradient_ = add("output gradient", block.output_type(), rows, block.outputs());
     if (input_gradient) input_gradient_ = add("input gradient", block.input_type(), rows, block.inputs());
-    saved_ = add("saved", cost_.saved_bytes);
+    saved_ = add("saved", cost_.variants.at(variant).saved_bytes);
     forward_workspace_ = add("forward workspace", cost_.forward_workspace);
-    backward_workspace_ = add("backward workspace", cost_.backward_workspace);
+    backward_workspace_ = add("backward workspace", cost_.variants[variant].backward_workspace);
   }
 
   [[nodiscard]] const BlockCost& cost() const { return cost_; }
@@ -52,19 +53,25 @@ class GuardedBlock {
   [[nodiscard]] const Tensor& output_gradient() const { return output_gradient_; }
   [[nodiscard]] const Tensor& input_gradient() const { return input_gradient_; }
 
-  void forward(bool training = true) {
-    expect_only_written({"output", "saved", "forward workspace"},
-                        [&] { block_.forward(context(training), memory(forward_workspace_)); });
+  void forward(bool training = true, bool keeps = true) {
+    scribble_over("forward workspace");
+    BlockMemory now = memory(forward_workspace_);
+    if (!keeps) now.saved = nullptr;
+    std::vector<std::string> written{"output", "forward workspace"};
+    if (keeps) written.emplace_back("saved");
+    expect_only_written(written, [&] { block_.forward(context(training), now); });
   }
   void backward(bool accumulate = false) {
-    expect_only_written(
-        {"output gradient", "input gradient", "weight gradient", "bias gradient", "backward workspace"}, [&] {
-          block_.backward(context(true), memory(backward_workspace_),
-                          {.weights = gradients_,
-                           .accumulate = accumulate,
-                           .output = output_gradient_,
-                           .input = input_gradient_});
-        });
+    scribble_over("backward workspace");
+    std::vector<std::string> written{"output gradient", "input gradient", "backward workspace"};
+    for (const ParameterSpec& spec : block_.parameters()) written.push_back(spec.name + " gradient");
+    expect_only_written(written, [&] {
+      block_.backward(context(true), memory(backward_workspace_),
+                      {.weights = gradients_,
+                       .accumulate = accumulate,
+                       .output = output_gradient_,
+                       .input = input_gradient_});
+    });
   }
 
   static constexpr std::uint64_t step = 41;
@@ -81,7 +88,18 @@ class GuardedBlock {
             .training = training};
   }
   BlockMemory memory(std::byte* workspace) {
-    return {.weights = weights_, .input = input_, .output = output_, .saved = saved_, .workspace = workspace};
+    return {.weights = weights_,
+            .input = input_,
+            .output = output_,
+            .saved = saved_,
+            .workspace = workspace,
+            .variant = variant_};
+  }
+  void scribble_over(const std::string& name) {
+    exec_.fence();
+    const auto [offset, bytes] = stretches_.at(name);
+    const std::vector<std::byte> not_a_number(bytes, std::byte{0xff});
+    copy_to_device(not_a_number.data(), arena_.data() + offset, bytes);
   }
   std::byte* add(const std::string& name, std::size_t bytes) {
     const std::size_t offset = aligned_bytes(end_ + 256);
@@ -127,6 +145,7 @@ class GuardedBlock {
     std::size_t bytes = 0;
   };
   const Block& block_;
+  std::size_t variant_;
   Execution exec_;
   ScribblingGemm gemm_;
   DeviceValue<std::uint64_t> step_{step};

@@ -24,6 +24,8 @@ inline double activation_value(Activation activation, double x) {
       return x > 0 ? x : 0;
     case Activation::gelu:
       return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::tanh:
       return std::tanh(x);
     case Activation::silu:

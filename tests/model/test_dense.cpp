@@ -26,7 +26,7 @@ struct Case {
 };
 
 void PrintTo(const Case& test, std::ostream* out) {
-  constexpr std::array names{"none", "relu", "gelu", "tanh", "silu"};
+  constexpr std::array names{"none", "relu", "gelu", "gelu_tanh", "tanh", "silu"};
   *out << names[static_cast<std::size_t>(test.activation)] << ", dropout " << test.dropout << ", "
        << name_of(test.input_type) << " -> " << name_of(test.type) << ", gradients "
        << name_of(test.gradient_type);
@@ -199,6 +199,29 @@ TEST_P(DenseGradients, AgreeWithCentralDifferencesInDouble) {
   expect_gradients(1);
 }
 
+TEST_P(DenseGradients, AreTheSameBitsWhatEverIsKept) {
+  memory.forward();
+  memory.backward();
+  const std::size_t variants = memory.cost().variants.size();
+  for (std::size_t variant = 0; variant < variants; ++variant) {
+    test::GuardedBlock other(dense, rows, GetParam().gradient_type, true, variant);
+    for (std::size_t i = 0; i < 2; ++i) {
+      test::set_values(other.weights()[i], test::values_of(memory.weights()[i]));
+    }
+    test::set_values(other.input(), test::values_of(memory.input()));
+    test::set_values(other.output_gradient(), test::drawn_values(rows * outputs, 4));
+    other.forward(true, false);
+    EXPECT_EQ(test::bytes_of(other.output()), test::bytes_of(memory.output()));
+    other.forward();
+    EXPECT_EQ(test::bytes_of(other.output()), test::bytes_of(memory.output()));
+    other.backward();
+    EXPECT_EQ(test::bytes_of(other.input_gradient()), test::bytes_of(memory.input_gradient()));
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(test::bytes_of(other.gradients()[i]), test::bytes_of(memory.gradients()[i]));
+    }
+  }
+}
+
 class AccumulatedDenseGradients : public DenseGradients {};  // they are float
 
 TEST_P(AccumulatedDenseGradients, OfTwoMicroBatchesAddUp) {
@@ -269,7 +292,13 @@ TEST(Dense, KeepsOnlyWhatBackwardCannotTakeFromTheOutput) {
       const Dense dense(options_of({kept.activation, kept.dropout, type, type, type}));
       const std::size_t matrix = aligned_bytes(static_cast<std::size_t>(100 * outputs) * size_of(type));
       EXPECT_EQ(dense.cost(gemm, 100).output_bytes, matrix);
-      EXPECT_EQ(dense.cost(gemm, 100).saved_bytes, kept.pre_activation ? matrix : 0);
+      const std::vector<SavedVariant> variants = dense.cost(gemm, 100).variants;
+      ASSERT_EQ(variants.size(), kept.pre_activation ? 2u : 1u);
+      EXPECT_EQ(variants[0].saved_bytes, kept.pre_activation ? matrix : 0);
+      if (!kept.pre_activation) continue;
+      EXPECT_EQ(variants[1].saved_bytes, 0u);
+      EXPECT_GE(variants[1].backward_workspace, variants[0].backward_workspace + matrix);
+      EXPECT_DOUBLE_EQ(variants[1].recompute_flops, 2.0 * 100 * inputs * outputs);
     }
   }
 }
@@ -282,11 +311,11 @@ TEST(Dense, StatesItsWorkspaceFromShapesAlone) {
   GemmProblem forward = linear_output(100, inputs, outputs, DType::fp32);
   forward.bias = forward.relu = true;
   EXPECT_EQ(cost.forward_workspace, copy + aligned_bytes(gemm.workspace_bytes(forward)));
-  EXPECT_GE(cost.backward_workspace, 2 * copy);
+  EXPECT_GE(cost.variants[0].backward_workspace, 2 * copy);
   EXPECT_DOUBLE_EQ(cost.forward_flops, 2.0 * 100 * inputs * outputs);
   EXPECT_DOUBLE_EQ(cost.backward_flops, 4.0 * 100 * inputs * outputs);
-  for (const std::size_t bytes :
-       {cost.output_bytes, cost.saved_bytes, cost.forward_workspace, cost.backward_workspace}) {
+  for (const std::size_t bytes : {cost.output_bytes, cost.variants[0].saved_bytes, cost.forward_workspace,
+                                  cost.variants[0].backward_workspace}) {
     EXPECT_EQ(bytes % arena_alignment, 0u);
   }
 }

@@ -118,14 +118,15 @@ TEST(LayerNorm, KeepsTwoFloatsPerRowAndStatesItsCopies) {
   for (const std::int64_t count : {1, 16, 17, 1000}) {
     const auto row_vector = aligned_bytes(static_cast<std::size_t>(count) * 4);
     const BlockCost plain = block_of({DType::bf16, DType::bf16, DType::bf16}).cost(gemm, count);
-    EXPECT_EQ(plain.saved_bytes, 2 * row_vector);
+    ASSERT_EQ(plain.variants.size(), 1u);
+    EXPECT_EQ(plain.variants[0].saved_bytes, 2 * row_vector);
     EXPECT_EQ(plain.output_bytes, aligned_bytes(static_cast<std::size_t>(count * width) * 2));
-    EXPECT_EQ(plain.forward_workspace, 0u);
+    EXPECT_EQ(plain.forward_workspace, 2 * row_vector);
     const BlockCost casting = block_of({DType::bf16, DType::fp32, DType::fp32}).cost(gemm, count);
     const auto copy = aligned_bytes(static_cast<std::size_t>(count * width) * 4);
-    EXPECT_EQ(casting.saved_bytes, 2 * row_vector);
-    EXPECT_EQ(casting.forward_workspace, copy);
-    EXPECT_EQ(casting.backward_workspace, plain.backward_workspace + 2 * copy);
+    EXPECT_EQ(casting.variants[0].saved_bytes, 2 * row_vector);
+    EXPECT_EQ(casting.forward_workspace, 2 * row_vector + copy);
+    EXPECT_EQ(casting.variants[0].backward_workspace, plain.variants[0].backward_workspace + 2 * copy);
   }
 }
 

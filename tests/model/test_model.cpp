@@ -108,7 +108,7 @@ class ModelTest : public testing::Test {
     return x;
   }
   [[nodiscard]] double reference_loss() const {
-    return model->chain().loss == LossType::cross_entropy
+    return model->chain().loss() == LossType::cross_entropy
                ? test::cross_entropy(reference_output(), labels)
                : test::squared_error(reference_output(), targets, 4);
   }
@@ -118,7 +118,7 @@ class ModelTest : public testing::Test {
         .exec = exec, .gemm = *gemm, .step = step_value.data(), .first_sample = first, .training = training};
   }
   [[nodiscard]] Truth truth(std::int64_t first_row = 0) const {
-    if (model->chain().loss == LossType::mse) {
+    if (model->chain().loss() == LossType::mse) {
       return {.targets = reinterpret_cast<const float*>(targets_arena.data()) + first_row * 4};
     }
     return {.labels = reinterpret_cast<const std::int32_t*>(labels_arena.data()) + first_row};
@@ -129,7 +129,7 @@ class ModelTest : public testing::Test {
     for (std::int64_t first = 0; first < rows; first += count) {
       const StepContext now = context(first_sample + static_cast<std::uint64_t>(first));
       model->forward(now, input.row_range(first, count));
-      model->loss_and_seed(now, truth(first), scale.data(), 1.0f / rows, sums.data());
+      model->loss_and_seed(now, truth(first), {scale.data(), 1.0f / rows, first > 0}, sums.data());
       model->backward(now, first > 0, [](std::size_t) {});
     }
     exec.fence();
@@ -273,14 +273,14 @@ TEST_F(ModelTest, ObserversSeeEveryTensorInTheOrderOfTheStep) {
   };
   std::vector<std::size_t> done;
   model->forward(context(), input, &observer);
-  model->loss_and_seed(context(), truth(), scale.data(), 1.0f / rows, sums.data(), &observer);
+  model->loss_and_seed(context(), truth(), {scale.data(), 1.0f / rows}, sums.data(), &observer);
   model->backward(
       context(), false, [&](std::size_t block) { done.push_back(block); }, &observer);
   EXPECT_THAT(seen,
               testing::ElementsAre("0 input", "0 weight", "0 bias", "0 output", "1 weight", "1 bias",
                                    "1 output", "1 output gradient", "1 weight gradient", "1 bias gradient",
                                    "0 output gradient", "0 weight gradient", "0 bias gradient"));
-  EXPECT_THAT(done, testing::ElementsAre(1u, 0u));
+  EXPECT_THAT(done, testing::ElementsAre(2u, 1u, 0u));  // the head has no parameters
 }
 
 TEST_F(ModelTest, MoreRowsOrOtherFeaturesThanPlannedAreRefused) {

@@ -204,7 +204,7 @@ TEST_F(Reduction, BucketsOfMixedTypesTravelInFloatEvenIfTheDeckSaysCompute) {
   ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
   ASSERT_EQ(store.layout().buckets.size(), 1u);
   GradientReduction reduction(*communicator, store, ReduceType::compute, 1);
-  const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block.back()[0]];
+  const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block[chain.blocks.size() - 1][0]];
   const float value = 1.0f + 0x1p-20f;
   test::set_values(store.gradient(slot), std::vector<float>(static_cast<std::size_t>(slot.size()), value));
   reduce(reduction, chain.blocks.size());
@@ -237,8 +237,8 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
                               .step = step.data(),
                               .first_sample = static_cast<std::uint64_t>(share.first)};
     model.forward(context, input.row_range(share.first, share.count));
-    model.loss_and_seed(context, {.labels = label + share.first}, scale.data(),
-                        1.0f / static_cast<float>(largest), sums.data());
+    model.loss_and_seed(context, {.labels = label + share.first},
+                        {scale.data(), 1.0f / static_cast<float>(largest)}, sums.data());
     model.backward(context, false, done);
   };
   const auto dropout_chain = [] {

@@ -3,6 +3,10 @@
 // A block maps the matrix [rows, inputs] to [rows, outputs]. It states its bytes and FLOPs from shapes alone,
 // and owns no memory: weights, gradients, kept tensors and workspace are handed to it, so that a plan decides
 // where they lie and how long they live.
+//
+// What backward reads besides input and output is either kept by forward or computed again by backward. A
+// block offers variants of how much it keeps; all give the same bits, because every value that some variant
+// keeps is rounded to its storage type before anything reads it.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +31,19 @@ struct ParameterSpec {
   float initial_bound = 0;  // uniform in [-bound, bound)
 };
 
+/// One way in which a block keeps what its backward pass reads.
+struct SavedVariant {
+  std::string name;                    // "all", "lean", "input"
+  std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
+  std::size_t backward_workspace = 0;  // includes what is computed again
+  double recompute_flops = 0;          // of backward, besides backward_flops
+};
+
 /// Bytes and FLOPs of a block for a number of rows. Every byte count is a multiple of arena_alignment.
 struct BlockCost {
-  std::size_t output_bytes = 0;  // the boundary activation that the next block reads
-  std::size_t saved_bytes = 0;   // kept from forward to backward besides input and output
-  std::size_t forward_workspace = 0;
-  std::size_t backward_workspace = 0;
+  std::size_t output_bytes = 0;        // the boundary activation that the next block reads
+  std::size_t forward_workspace = 0;   // whatever is kept
+  std::vector<SavedVariant> variants;  // at least one; [0] keeps all
   double forward_flops = 0;
   double backward_flops = 0;  // both gradients
 };
@@ -43,16 +54,18 @@ struct StepContext {
   GemmEngine& gemm;
   const std::uint64_t* step = nullptr;  // device memory: number of the step, a key of its random numbers
   std::uint64_t first_sample = 0;       // index in the global batch of the sample in row 0
-  bool training = true;                 // false: no dropout
+  bool training = true;                 // false: no dropout, and nothing is kept for backward
 };
 
-/// The memory that a block works on. `saved` and `workspace` hold at least the bytes that its cost states.
+/// The memory that a block works on. `workspace` and `saved` hold at least the bytes that its cost states,
+/// the latter those of `variant`; forward without `saved` keeps nothing.
 struct BlockMemory {
   std::span<const Tensor> weights;  // compute weights, in the order of parameters()
   Tensor input;                     // [rows, inputs] in input_type()
   Tensor output;                    // [rows, outputs] in output_type()
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
+  std::size_t variant = 0;
 };
 
 struct BlockGradients {
@@ -79,7 +92,7 @@ class Block {
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
-  /// Reads input, output and saved of the same forward pass.
+  /// Reads input, output and saved of the same forward pass, and leaves them as they are.
   virtual void backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const = 0;
 };

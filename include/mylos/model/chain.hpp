@@ -1,10 +1,14 @@
-// Chain: a model as a sequence of blocks, gathered into layer groups, and the loss at its end.
+// Chain: a model as a sequence of blocks, gathered into layer groups, and the head that ends it in the loss.
+//
+// Its stages are the blocks and, behind the last of them, the head.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mylos/model/block.hpp"
+#include "mylos/model/loss_head.hpp"
 #include "mylos/model/options.hpp"
 #include "mylos/precision/options.hpp"
 
@@ -18,14 +22,18 @@ struct LayerGroup {
 
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<LayerGroup> groups;     // in forward order, covering all blocks
-  std::vector<DType> gradient_types;  // of each block's parameters
-  LossType loss = LossType::cross_entropy;
+  std::vector<LayerGroup> groups;  // in forward order, covering all blocks
+  std::unique_ptr<LossHead> head;
+  std::vector<DType> gradient_types;  // of each stage's parameters
+  std::int64_t rows_per_sample = 1;   // tokens of a window
 
   [[nodiscard]] std::int64_t inputs() const { return blocks.front()->inputs(); }
-  [[nodiscard]] std::int64_t outputs() const { return blocks.back()->outputs(); }
+  [[nodiscard]] std::int64_t outputs() const { return head->outputs(); }
   [[nodiscard]] DType input_type() const { return blocks.front()->input_type(); }
-  [[nodiscard]] DType output_type() const { return blocks.back()->output_type(); }
+  [[nodiscard]] DType output_type() const { return head->output_type(); }
+  [[nodiscard]] LossType loss() const { return head->loss(); }
+  [[nodiscard]] const std::string& stage_name(std::size_t stage) const;
+  [[nodiscard]] std::vector<ParameterSpec> stage_parameters(std::size_t stage) const;
   /// True where anything computes in half: what the scaler's mode "auto" asks.
   [[nodiscard]] bool computes_in(DType type) const;
   [[nodiscard]] std::int64_t parameter_count() const;

@@ -1,8 +1,9 @@
 // Dense: y = dropout(activation(x·Wᵀ + b)), W [outputs, inputs], b [outputs].
 //
 // Kept for backward besides x and y: nothing for relu and for no activation (and tanh without dropout), whose
-// derivative follows from y; the pre-activation z [rows, outputs] for the others. Dropout masks are random
-// numbers by counter and drawn again, never stored.
+// derivative follows from y. The others need the pre-activation z [rows, outputs]: variant "all" keeps it,
+// variant "input" computes it again. Dropout masks are random numbers by counter and drawn again, never
+// stored.
 #pragma once
 
 #include "mylos/base/random.hpp"

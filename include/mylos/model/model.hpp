@@ -1,75 +1,91 @@
 // Model: a chain of blocks with its parameters and the activation arena of one micro-batch.
 //
-// forward → loss → backward for a micro-batch; gradients are added up over the micro-batches of a step.
+// forward → loss → backward for a micro-batch; gradients are added up over the micro-batches of a step. A
+// schedule says which operations that takes: what is kept, and what backward() computes again. Every schedule
+// gives the same bits.
 #pragma once
 
 #include <functional>
+#include <optional>
 
-#include "mylos/model/activation_layout.hpp"
 #include "mylos/model/chain.hpp"
+#include "mylos/model/evaluation_layout.hpp"
 #include "mylos/model/parameter_store.hpp"
+#include "mylos/model/placement.hpp"
 
 namespace mylos {
 
-/// What the loss compares with; one of the two is set (device memory).
-struct Truth {
-  const std::int32_t* labels = nullptr;  // [rows], cross_entropy
-  const float* targets = nullptr;        // [rows, outputs], mse
-};
-
-/// Sums over samples, in device memory.
-struct LossSums {
-  double loss = 0;
-  std::int64_t correct = 0;  // classification: samples whose largest output is their label
-};
-
 /// The operations of a step and where each left its tensors; called after each, for checks.
 struct Observation {
-  std::size_t block = 0;
+  std::size_t block = 0;    // stage of the chain
   const char* tensor = "";  // "input", "weight", "output", "output gradient", "weight gradient", ...
   Tensor value;
 };
 using Observer = std::function<void(const Observation&)>;
 
-/// Called with a block's index when the gradients of its parameters are complete.
+/// Called with a stage's index when the gradients of its parameters are complete.
 using BlockDone = std::function<void(std::size_t)>;
+
+/// Of one micro-batch: the gradients are those of scale · inverse_count · (sum of the rows' losses).
+struct LossSeed {
+  const float* scale = nullptr;  // device memory
+  float inverse_count = 1;
+  bool accumulate = false;  // add the head's gradients to what the gradient arena holds
+};
 
 class Model {
  public:
-  /// `rows`: the most samples of a micro-batch. `gemm` must outlive the model.
-  Model(Chain chain, GemmEngine& gemm, std::int64_t rows, std::int64_t bucket_bytes, int world);
+  /// `samples`: the most of a micro-batch. Without a schedule everything is kept; an empty one is for forward
+  /// passes without backward only. `gemm` must outlive the model.
+  Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
+        std::optional<Schedule> schedule = std::nullopt);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
+  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] ParameterStore& parameters() { return parameters_; }
   [[nodiscard]] const ParameterStore& parameters() const { return parameters_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
-  [[nodiscard]] const ActivationLayout& activation_layout() const { return activations_; }
+  /// The most samples of a micro-batch.
+  [[nodiscard]] std::int64_t samples() const { return samples_; }
 
-  /// Runs all blocks; the result is output().
+  /// Runs all blocks on input [rows, inputs]: up to the schedule's loss, or, where the context does not
+  /// train, with nothing kept.
   void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr);
   /// The last block's output for the rows of the last forward().
-  [[nodiscard]] Tensor output() const;
+  [[nodiscard]] const Tensor& output() const { return output_; }
+  /// The head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
+  [[nodiscard]] Tensor head_outputs(const StepContext& context, std::int64_t first, std::int64_t count);
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums);
-  /// The same, and seeds backward(): d outputs = scale · inverse_count · d(sum of the samples' losses).
-  void loss_and_seed(const StepContext& context, const Truth& truth, const float* scale, float inverse_count,
-                     LossSums* sums, const Observer* observer = nullptr);
-  /// Gradients of all parameters; `accumulate` adds them to what the gradient arena holds.
+  /// The same, and the head's gradients; seeds backward().
+  void loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed, LossSums* sums,
+                     const Observer* observer = nullptr);
+  /// Gradients of all parameters; `accumulate` adds them to what the gradient arena holds. Operations that
+  /// are run again are not observed again.
   void backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
                 const Observer* observer = nullptr);
 
  private:
-  [[nodiscard]] BlockMemory memory_of(std::size_t block, std::size_t workspace) const;
-  [[nodiscard]] Tensor output_of(std::size_t block) const;
-  [[nodiscard]] Tensor output_gradient_of(std::size_t block) const;
-  void evaluate_loss(const StepContext& context, const Truth& truth, const Tensor& seed, const float* scale,
-                     float inverse_count, LossSums* sums);
+  [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
+  [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
+  [[nodiscard]] LossMemory loss_memory() const;
+  [[nodiscard]] std::byte* at(std::size_t offset) const;
+  void evaluate(const StepContext& context, const Observer* observer);
+  void run_forward(const StepContext& context, std::size_t operation) const;
+  void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
+                    const Observer* observer) const;
 
   Chain chain_;
   ParameterStore parameters_;
-  ActivationLayout activations_;
+  std::int64_t samples_;
+  Schedule schedule_;
+  Placement placement_;
+  std::size_t loss_ = 0;  // operation of the schedule
+  EvaluationLayout evaluation_;
   Arena arena_;
-  Tensor input_;  // of the last forward
+  bool trains_ = false;  // the last forward()
+  Tensor input_;         // of the last forward()
+  Tensor output_;
 };
 
 }  // namespace mylos

@@ -18,7 +18,7 @@ namespace mylos {
 struct ParameterSlot {
   std::string layer;  // "hidden1"
   ParameterSpec spec;
-  std::size_t block = 0;    // index in the chain
+  std::size_t block = 0;    // stage of the chain; the head's is the number of blocks
   std::int64_t offset = 0;  // in elements, in masters, moments and gradients
   std::size_t bucket = 0;
   DType compute = DType::fp32;
@@ -41,7 +41,7 @@ struct GradientBucket {
 struct ParameterLayout {
   std::vector<ParameterSlot> slots;                      // in memory order
   std::vector<GradientBucket> buckets;                   // in memory order
-  std::vector<std::vector<std::size_t>> slots_of_block;  // in the order of Block::parameters()
+  std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::int64_t elements = 0;                             // with padding
   std::size_t compute_bytes = 0;                         // of the arena of 16-bit compute weights
   std::size_t gradient_bytes = 0;

@@ -1,0 +1,81 @@
+// LossHead: what ends the chain: from the last boundary activation to the loss, its gradient, and the
+// gradients of the head's own weights.
+//
+// The head is the stage behind the last block: its parameters have slots of that number. Like a block it
+// states its workspace from shapes alone and owns no memory. It keeps nothing between calls.
+#pragma once
+
+#include <optional>
+
+#include "mylos/model/block.hpp"
+#include "mylos/model/options.hpp"
+
+namespace mylos {
+
+/// What the loss compares with; one of the two is set (device memory).
+struct Truth {
+  const std::int32_t* labels = nullptr;  // [rows], cross_entropy
+  const float* targets = nullptr;        // [rows, outputs], mse
+};
+
+/// Sums over rows, in device memory.
+struct LossSums {
+  double loss = 0;
+  std::int64_t correct = 0;  // classification: rows whose largest output is their label
+};
+
+/// A parameter of a block that the head reads too; both add to its gradient, the head first.
+struct BorrowedParameter {
+  std::size_t block = 0;
+  std::size_t index = 0;  // in the block's parameters()
+};
+
+struct LossCost {
+  std::size_t workspace = 0;  // a multiple of arena_alignment
+  double flops = 0;           // of evaluate_and_seed
+};
+
+struct LossMemory {
+  std::span<const Tensor> weights;  // in the order of parameters(); or the borrowed one
+  Tensor input;                     // [rows, inputs] in input_type(); is not changed
+  std::byte* workspace = nullptr;
+};
+
+struct LossGradients {
+  std::span<const Tensor> weights;  // as LossMemory::weights
+  bool accumulate = false;          // add to what the gradient buffers hold
+  Tensor input;                     // d loss / d input, like the input
+  const float* scale = nullptr;     // device memory; the gradients are those of scale · inverse_count ·
+  float inverse_count = 1;          // (sum of the rows' losses)
+};
+
+class LossHead {
+ public:
+  virtual ~LossHead() = default;
+
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual std::string_view kind() const = 0;
+  [[nodiscard]] virtual LossType loss() const = 0;
+  [[nodiscard]] virtual std::int64_t inputs() const = 0;
+  /// Classes, or predicted values per row.
+  [[nodiscard]] virtual std::int64_t outputs() const = 0;
+  [[nodiscard]] virtual DType input_type() const = 0;
+  /// The type of the outputs and of the arithmetic's operands.
+  [[nodiscard]] virtual DType output_type() const = 0;
+  /// Its own parameters.
+  [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
+  [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
+  [[nodiscard]] virtual LossCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+
+  /// Adds the losses of all rows to `sums`.
+  virtual void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
+                        LossSums* sums) const = 0;
+  /// The same, and writes the gradients.
+  virtual void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
+                                 const LossGradients& gradients, LossSums* sums) const = 0;
+  /// Logits or predictions [rows, outputs] of the rows of memory.input, which may lie in the workspace.
+  /// Throws Error for more rows than the workspace takes.
+  [[nodiscard]] virtual Tensor outputs_of(const StepContext& context, const LossMemory& memory) const = 0;
+};
+
+}  // namespace mylos

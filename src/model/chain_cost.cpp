@@ -1,0 +1,59 @@
+#include "mylos/model/chain_cost.hpp"
+
+#include <algorithm>
+
+namespace mylos {
+namespace {
+
+double time_of(double flops, double bytes, const MachineRates& rates) {
+  return std::max(flops / rates.flops, bytes / rates.bytes);
+}
+
+double weight_bytes(const std::vector<ParameterSpec>& parameters, DType type) {
+  double bytes = 0;
+  for (const ParameterSpec& parameter : parameters) {
+    bytes += static_cast<double>(parameter.rows * parameter.columns) * static_cast<double>(size_of(type));
+  }
+  return bytes;
+}
+
+/// Forward reads input and weights, and writes and reads everything between them and the output; backward
+/// does so twice, for values and for gradients.
+StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t rows,
+                     const MachineRates& rates) {
+  const double input =
+      static_cast<double>(rows * block.inputs()) * static_cast<double>(size_of(block.input_type()));
+  const auto all = static_cast<double>(cost.variants.front().saved_bytes);
+  const double traffic = input + static_cast<double>(cost.output_bytes) + 2 * all +
+                         weight_bytes(block.parameters(), block.output_type());
+  StageCost stage;
+  stage.output_bytes = cost.output_bytes;
+  stage.forward_workspace = cost.forward_workspace;
+  stage.forward_time = time_of(cost.forward_flops, traffic, rates);
+  stage.backward_time = time_of(cost.backward_flops, 2 * traffic, rates);
+  for (const SavedVariant& variant : cost.variants) {
+    const double again = 2 * (all - static_cast<double>(variant.saved_bytes));
+    stage.variants.push_back({variant.name, variant.saved_bytes, variant.backward_workspace,
+                              time_of(variant.recompute_flops, std::max(0.0, again), rates)});
+  }
+  return stage;
+}
+
+}  // namespace
+
+ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,
+                     const MachineRates& rates) {
+  ChainCost cost;
+  for (const auto& block : chain.blocks) {
+    cost.blocks.push_back(stage_cost(*block, block->cost(gemm, rows), rows, rates));
+  }
+  const LossCost loss = chain.head->cost(gemm, rows);
+  cost.loss_workspace = loss.workspace;
+  const double traffic = 2 * static_cast<double>(rows * chain.head->inputs()) *
+                             static_cast<double>(size_of(chain.head->input_type())) +
+                         3 * static_cast<double>(loss.workspace);
+  cost.loss_time = time_of(loss.flops, traffic, rates);
+  return cost;
+}
+
+}  // namespace mylos

@@ -1,0 +1,106 @@
+// Steps of a model under many schedules, compared bit by bit with the one that keeps everything.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "model/guarded_block.hpp"
+#include "model/schedules.hpp"
+#include "model/scribbling_block.hpp"
+#include "mylos/model/chain_cost.hpp"
+#include "mylos/model/model.hpp"
+
+namespace mylos::test {
+
+struct RecomputeCase {
+  std::function<Chain()> chain;
+  std::int64_t samples = 0;
+  Tensor input;
+  Truth truth;
+};
+
+class RecomputeTest {
+ public:
+  explicit RecomputeTest(RecomputeCase test) : test_(std::move(test)) {}
+
+  /// Gradient arena, loss and stages in the order in which their gradients were complete, of two
+  /// micro-batches.
+  struct Result {
+    std::vector<std::vector<std::byte>> gradients;
+    double loss = 0;
+    std::vector<std::size_t> done;
+    std::vector<std::string> observed;
+    bool operator==(const Result&) const = default;
+  };
+
+  Result run(const std::optional<Schedule>& schedule) {
+    Chain chain = test_.chain();
+    scribble_between_operations(chain);
+    Model model(std::move(chain), gemm_, test_.samples, 1 << 20, 1, schedule);
+    model.parameters().initialize(exec_, 17);
+    const std::int64_t rows = test_.samples * model.chain().rows_per_sample;
+    Result result;
+    sums_.set({});
+    const Observer observer = [&](const Observation& seen) {
+      result.observed.push_back(fmt::format("{} {}", seen.block, seen.tensor));
+    };
+    for (const bool second : {false, true}) {
+      const StepContext context{
+          .exec = exec_, .gemm = gemm_, .step = step_.data(), .first_sample = second ? 900u : 100u};
+      model.forward(context, test_.input, &observer);
+      model.loss_and_seed(context, test_.truth, {scale_.data(), 1.0f / static_cast<float>(rows), second},
+                          sums_.data(), &observer);
+      model.backward(
+          context, second, [&](std::size_t stage) { result.done.push_back(stage); }, &observer);
+    }
+    exec_.fence();
+    for (const GradientBucket& bucket : model.parameters().layout().buckets) {
+      result.gradients.push_back(bytes_of(model.parameters().gradient(bucket)));
+    }
+    result.loss = sums_.get().loss;
+    return result;
+  }
+
+  /// Every variant everywhere, every k, and random schedules with random variants.
+  void expect_equal_bits() {
+    const Result expected = run(std::nullopt);
+    EXPECT_TRUE(std::isfinite(expected.loss));
+    const Chain chain = test_.chain();
+    const std::size_t blocks = chain.blocks.size();
+    const ChainCost cost = chain_cost(chain, gemm_, test_.samples * chain.rows_per_sample);
+    const auto expect = [&](const Schedule& schedule, const std::string& what) {
+      const Result result = run(schedule);
+      EXPECT_EQ(result.gradients, expected.gradients) << what;
+      EXPECT_EQ(result.loss, expected.loss) << what;
+      EXPECT_EQ(result.done, expected.done) << what;
+      EXPECT_EQ(result.observed, expected.observed) << what;
+    };
+    for (std::size_t v = 0; v < 3; ++v) {
+      const auto variant = [&](std::size_t block) {
+        return std::min(v, cost.blocks[block].variants.size() - 1);
+      };
+      for (std::size_t k = 1; k <= blocks; ++k) {
+        expect(every(k, blocks, variant), fmt::format("variant {}, every {}", v, k));
+      }
+    }
+    for (unsigned seed = 0; seed < 10; ++seed) {
+      std::mt19937 random(seed);
+      const auto variant = [&](std::size_t block) {
+        return static_cast<std::size_t>(random() % cost.blocks[block].variants.size());
+      };
+      expect(RandomSchedule(blocks, seed, variant).schedule(), fmt::format("random schedule {}", seed));
+    }
+  }
+
+ private:
+  RecomputeCase test_;
+  Execution exec_;
+  ScribblingGemm gemm_;
+  DeviceValue<std::uint64_t> step_{5};
+  DeviceValue<float> scale_{64.0f};
+  DeviceValue<LossSums> sums_;
+};
+
+}  // namespace mylos::test

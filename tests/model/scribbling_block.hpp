@@ -1,0 +1,55 @@
+// A block that leaves rubbish in all memory that nobody may read any more after its operation.
+#pragma once
+
+#include <memory>
+
+#include "mylos/model/chain.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos::test {
+
+class ScribblingBlock final : public Block {
+ public:
+  explicit ScribblingBlock(std::unique_ptr<Block> inner) : inner_(std::move(inner)) {}
+
+  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
+  [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
+  [[nodiscard]] std::int64_t inputs() const override { return inner_->inputs(); }
+  [[nodiscard]] std::int64_t outputs() const override { return inner_->outputs(); }
+  [[nodiscard]] DType input_type() const override { return inner_->input_type(); }
+  [[nodiscard]] DType output_type() const override { return inner_->output_type(); }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
+    return inner_->cost(gemm, rows);
+  }
+  void forward(const StepContext& context, const BlockMemory& memory) const override {
+    inner_->forward(context, memory);
+    const BlockCost cost = inner_->cost(context.gemm, memory.input.rows());
+    scribble(context, memory.workspace, cost.forward_workspace);
+  }
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override {
+    inner_->backward(context, memory, gradients);
+    const SavedVariant variant = inner_->cost(context.gemm, memory.input.rows()).variants[memory.variant];
+    scribble(context, memory.workspace, variant.backward_workspace);
+    scribble(context, memory.saved, variant.saved_bytes);
+    scribble(context, memory.output.data(), memory.output.bytes());
+    scribble(context, gradients.output.data(), gradients.output.bytes());
+  }
+
+ private:
+  static void scribble(const StepContext& context, void* place, std::size_t bytes) {
+    context.exec.fence();
+    if (place == nullptr) return;
+    const std::vector<std::byte> rubbish(bytes, std::byte{0xff});
+    copy_to_device(rubbish.data(), static_cast<std::byte*>(place), bytes);
+  }
+
+  std::unique_ptr<Block> inner_;
+};
+
+inline void scribble_between_operations(Chain& chain) {
+  for (auto& block : chain.blocks) block = std::make_unique<ScribblingBlock>(std::move(block));
+}
+
+}  // namespace mylos::test
