@@ -22,6 +22,7 @@ hdf5-tools|HDF5 tools (h5dump)|command:h5dump|optional
 libfmt-dev|fmt|header:fmt/core.h|needed
 libtomlplusplus-dev|toml++|header:toml++/toml.h|needed
 libcli11-dev|CLI11|header:CLI/CLI.hpp|needed
+nlohmann-json3-dev|JSON for Modern C++|header:nlohmann/json.hpp|needed
 librandom123-dev|Random123|header:Random123/philox.h|needed
 zlib1g-dev|zlib|header:zlib.h|needed
 libgtest-dev|GoogleTest|header:gtest/gtest.h|needed

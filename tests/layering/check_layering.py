@@ -28,6 +28,7 @@ WRAPPED = {
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
+    r"nlohmann/.*": r"planner/parse_plan\.cpp|.*safetensors.*",
     r"mpi\.h": r"(comm|io|apps)/.*|train/trainer\.hpp|mylos\.hpp",
 }
 

@@ -1,0 +1,37 @@
+// [memory]: how many bytes a rank may take, and how activations are recomputed to stay within them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace mylos {
+
+enum class RecomputeMode {
+  automatic,  // the fastest list of operations that fits the budget
+  none,       // every block keeps all
+  all,        // every block keeps its input only
+  every,      // the input of every k-th block is kept
+  groups,     // the groups that the deck gives
+};
+
+enum class TimesSource { automatic, measure, model };
+
+/// Blocks first … last, inclusive, counted from 0, of which only the first one's input is kept.
+struct BlockGroup {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  bool operator==(const BlockGroup&) const = default;
+};
+
+struct MemoryOptions {
+  std::int64_t budget_bytes = 0;  // per rank, everything included; 0 = auto
+  RecomputeMode recompute = RecomputeMode::automatic;
+  std::int64_t every = 0;          // RecomputeMode::every
+  std::vector<BlockGroup> groups;  // RecomputeMode::groups
+  TimesSource times = TimesSource::automatic;
+
+  bool operator==(const MemoryOptions&) const = default;
+};
+
+}  // namespace mylos

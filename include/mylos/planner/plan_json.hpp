@@ -1,0 +1,40 @@
+// A plan as JSON text: plan.json, `mylos plan --json`, and the copy in the checkpoint.
+//
+// {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
+//  "store_all_time_ms": …, "cost": {what the chain's blocks cost}, "operations": [{"run": "forward",
+//  "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …, {"run": "backward", "block": 0, …}]}
+//
+// Other members are left alone, so that tools may add theirs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "mylos/planner/json_writer.hpp"
+#include "mylos/planner/plan.hpp"
+
+namespace mylos {
+
+/// What a text says; not yet that it can be executed.
+struct StoredPlan {
+  ChainCost cost;
+  Schedule schedule;
+  std::size_t arena_bytes = 0;
+};
+
+/// Writes the members above into the object that is open.
+void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan);
+/// A text that holds nothing else.
+[[nodiscard]] std::string plan_json(const ChainCost& cost, const Plan& plan);
+
+/// `source` names the text in messages: "plan.json". Throws bad input where the text is no JSON, no plan, of
+/// another version, or has a member of another type or beyond what any machine holds.
+[[nodiscard]] StoredPlan parse_plan(std::string_view text, const std::string& source);
+
+/// The stored list, placed anew for the chain whose bytes are `cost`. The predicted times are made from those
+/// in the stored text, so that a restarted run predicts what the first one did. Throws bad input where the
+/// plan was made for a chain of other bytes, cannot be executed, or does not take the bytes that it states.
+[[nodiscard]] Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::string& source);
+
+}  // namespace mylos

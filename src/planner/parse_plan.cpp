@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/planner/plan_json.hpp"
+
+namespace mylos {
+namespace {
+
+using nlohmann::json;
+
+// Beyond these a text is hostile or foreign; they bound the memory that reading it takes.
+constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
+constexpr std::size_t most_blocks = 100'000;
+constexpr std::size_t most_operations = 1'000'000;
+constexpr std::size_t most_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
+
+/// A JSON value and the way to it, "cost.blocks[3].output_bytes", for messages.
+class Node {
+ public:
+  Node(const json& value, const std::string& source, std::string path)
+      : value_(value), source_(source), path_(std::move(path)) {}
+
+  [[nodiscard]] Node at(const char* key) const {
+    if (!value_.is_object()) refuse("is not an object");
+    const auto found = value_.find(key);
+    if (found == value_.end())
+      fail_input("{}: {} is missing", source_, path_.empty() ? key : path_ + "." + key);
+    return {*found, source_, path_.empty() ? key : path_ + "." + key};
+  }
+
+  [[nodiscard]] Node at(std::size_t index) const {
+    return {value_.at(index), source_, fmt::format("{}[{}]", path_, index)};
+  }
+
+  /// The length of an array of 1 to `most` values.
+  [[nodiscard]] std::size_t length(std::size_t most) const {
+    if (!value_.is_array()) refuse("is not an array");
+    if (value_.empty() || value_.size() > most) refuse(fmt::format("must have 1 to {} values", most));
+    return value_.size();
+  }
+
+  [[nodiscard]] std::size_t whole(std::size_t most) const {
+    if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() > most) {
+      refuse(fmt::format("is not a whole number from 0 to {}", most));
+    }
+    return value_.get<std::uint64_t>();
+  }
+
+  [[nodiscard]] std::size_t bytes() const {
+    const std::size_t count = whole(most_bytes);
+    if (count % arena_alignment != 0) refuse(fmt::format("is not a multiple of {}", arena_alignment));
+    return count;
+  }
+
+  [[nodiscard]] double milliseconds() const {
+    if (!value_.is_number() || !std::isfinite(value_.get<double>()) || value_.get<double>() < 0) {
+      refuse("is not a time in milliseconds");
+    }
+    return value_.get<double>();
+  }
+
+  [[nodiscard]] const std::string& text() const {
+    if (!value_.is_string()) refuse("is not a string");
+    return value_.get_ref<const std::string&>();
+  }
+
+  [[noreturn]] void refuse(const std::string& problem) const {
+    fail_input("{}: {} {}", source_, path_.empty() ? "the text" : path_, problem);
+  }
+
+ private:
+  const json& value_;
+  const std::string& source_;
+  std::string path_;
+};
+
+VariantCost variant_of(const Node& node) {
+  return {node.at("name").text(), node.at("saved_bytes").bytes(), node.at("backward_workspace").bytes(),
+          node.at("recompute_time_ms").milliseconds()};
+}
+
+StageCost stage_of(const Node& node) {
+  StageCost stage{node.at("output_bytes").bytes(),
+                  node.at("forward_workspace").bytes(),
+                  {},
+                  node.at("forward_time_ms").milliseconds(),
+                  node.at("backward_time_ms").milliseconds()};
+  const Node variants = node.at("variants");
+  for (std::size_t v = 0; v < variants.length(64); ++v) stage.variants.push_back(variant_of(variants.at(v)));
+  return stage;
+}
+
+ChainCost cost_of(const Node& node) {
+  ChainCost cost;
+  cost.input_bytes = node.at("input_bytes").bytes();
+  cost.loss_workspace = node.at("loss_workspace").bytes();
+  cost.loss_time = node.at("loss_time_ms").milliseconds();
+  const Node blocks = node.at("blocks");
+  const std::size_t count = blocks.length(most_blocks);
+  for (std::size_t i = 0; i < count; ++i) cost.blocks.push_back(stage_of(blocks.at(i)));
+  return cost;
+}
+
+Operation operation_of(const Node& node, const ChainCost& cost) {
+  const std::string& run = node.at("run").text();
+  const std::size_t last = cost.blocks.size() - 1;
+  if (run == "loss") return {OperationKind::loss, cost.blocks.size()};
+  const auto variant = [&](std::size_t block) {
+    return node.at("variant").whole(cost.blocks[block].variants.size() - 1);
+  };
+  if (run == "backward") {
+    const std::size_t block = node.at("block").whole(last);
+    return {OperationKind::backward, block, Keep::nothing, variant(block)};
+  }
+  if (run != "forward") node.at("run").refuse("is none of forward, loss, backward");
+  const std::size_t block = node.at("block").whole(last);
+  const std::string& keep = node.at("keep").text();
+  if (keep == "nothing") return {OperationKind::forward, block, Keep::nothing};
+  if (keep == "input") return {OperationKind::forward, block, Keep::input};
+  if (keep != "variant") node.at("keep").refuse("is none of nothing, input, variant");
+  return {OperationKind::forward, block, Keep::variant, variant(block)};
+}
+
+}  // namespace
+
+StoredPlan parse_plan(std::string_view text, const std::string& source) {
+  if (text.size() > most_text_bytes) fail_input("{}: a plan of more than {} bytes", source, most_text_bytes);
+  json document;
+  try {
+    document = json::parse(text);
+  } catch (const json::exception& error) {
+    fail_input("{} is not JSON: {}", source, error.what());
+  }
+  const Node root(document, source, "");
+  if (root.at("format").text() != "mylos-plan") root.at("format").refuse("is not \"mylos-plan\"");
+  if (root.at("version").whole(most_bytes) != 1) root.at("version").refuse("is not 1, the version read here");
+
+  StoredPlan plan;
+  plan.cost = cost_of(root.at("cost"));
+  plan.arena_bytes = root.at("arena_bytes").whole(static_cast<std::size_t>(-1) / 2);
+  const Node operations = root.at("operations");
+  const std::size_t count = operations.length(most_operations);
+  for (std::size_t i = 0; i < count; ++i) plan.schedule.push_back(operation_of(operations.at(i), plan.cost));
+  return plan;
+}
+
+}  // namespace mylos

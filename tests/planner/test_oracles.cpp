@@ -1,0 +1,114 @@
+// Rotor against searches that share no code with it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "exhaustive_search.hpp"
+#include "mylos/base/arena.hpp"
+#include "mylos/planner/least_memory.hpp"
+#include "mylos/planner/plan.hpp"
+#include "mylos/planner/rotor.hpp"
+#include "random_chains.hpp"
+#include "segment_program.hpp"
+
+namespace mylos {
+namespace {
+
+using test::RandomChainShape;
+
+constexpr double never = std::numeric_limits<double>::infinity();
+const MemoryOptions automatic;
+
+/// A budget somewhere between what no list needs less than and what needs no plan.
+std::size_t some_budget(std::mt19937_64& generator, const ChainCost& cost) {
+  const std::size_t least = live_peak(cost, least_memory_schedule(cost)) / arena_alignment;
+  const std::size_t most = live_peak(cost, store_all(cost.blocks.size())) / arena_alignment;
+  return std::uniform_int_distribution<std::size_t>(least - 1, most)(generator) * arena_alignment;
+}
+
+TEST(Rotor, FindsTheFastestOfAllLists) {
+  std::mt19937_64 generator(20261121);
+  int infeasible = 0;
+  for (int round = 0; round < 500; ++round) {
+    const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 8,
+                                 .most_variants = round % 8 < 6 ? 3u : 2u,
+                                 .input_in_arena = round % 3 == 0};
+    const ChainCost cost = test::random_chain(generator, shape);
+    const std::size_t budget = some_budget(generator, cost);
+    const double expected = test::fastest_time(cost, budget);
+    if (expected == never) ++infeasible;
+
+    const std::size_t slots = (budget - std::min(budget, cost.input_bytes)) / arena_alignment;
+    const Rotor rotor(cost, arena_alignment, slots);
+    EXPECT_EQ(rotor.time(slots), expected) << "round " << round;
+    const auto schedule = rotor.schedule(slots);
+    ASSERT_EQ(schedule.has_value(), expected != never) << "round " << round;
+    if (!schedule) continue;
+    EXPECT_EQ(predicted_time(cost, *schedule), expected) << "round " << round;
+    EXPECT_LE(live_peak(cost, *schedule), budget) << "round " << round;
+  }
+  EXPECT_GT(infeasible, 10);
+  EXPECT_LT(infeasible, 250);
+}
+
+TEST(Rotor, LosesNoMoreThanARoundedSlotPerStage) {
+  std::mt19937_64 generator(7);
+  for (int round = 0; round < 60; ++round) {
+    const ChainCost cost = test::random_chain(
+        generator, {.blocks = 3 + static_cast<std::size_t>(round) % 4, .most_units = 100'000});
+    const std::size_t budget = some_budget(generator, cost);
+    const std::size_t slot = aligned_bytes(budget / 200);
+    const Rotor rotor(cost, slot, budget / slot);
+    const double time = rotor.time(budget / slot);
+    EXPECT_GE(time, test::fastest_time(cost, budget)) << "round " << round;
+    const std::size_t rounding = slot * (cost.blocks.size() + 3);
+    EXPECT_LE(time, test::fastest_time(cost, budget - std::min(budget, rounding))) << "round " << round;
+  }
+}
+
+TEST(LeastMemory, NoListNeedsFewerBytes) {
+  std::mt19937_64 generator(3);
+  for (int round = 0; round < 100; ++round) {
+    const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 6,
+                                 .input_in_arena = round % 2 == 0};
+    const ChainCost cost = test::random_chain(generator, shape);
+    const std::size_t peak = live_peak(cost, least_memory_schedule(cost));
+    EXPECT_LT(test::fastest_time(cost, peak), never) << "round " << round;
+    EXPECT_EQ(test::fastest_time(cost, peak - 1), never) << "round " << round;
+  }
+}
+
+TEST(Plan, IsNeverSlowerThanTheBestOneLevelSegments) {
+  std::mt19937_64 generator(11);
+  int plans_where_segments_find_none = 0;
+  for (int round = 0; round < 60; ++round) {
+    const ChainCost cost =
+        test::random_chain(generator, {.blocks = 1 + static_cast<std::size_t>(round), .most_variants = 1});
+    const std::size_t budget = some_budget(generator, cost);
+    const double segments = test::best_segments_time(cost, budget);
+    const std::size_t slots = budget / arena_alignment;
+    const Rotor rotor(cost, arena_alignment, slots);
+    EXPECT_LE(rotor.time(slots), segments) << "round " << round;
+    if (segments == never && rotor.time(slots) < never) ++plans_where_segments_find_none;
+  }
+  std::printf("%d of 60 chains: a plan where segments of one level do not fit\n",
+              plans_where_segments_find_none);
+  EXPECT_GT(plans_where_segments_find_none, 0);
+}
+
+TEST(Plan, BeatsOneLevelSegmentsWithinTheirBytesAfterPlacementToo) {
+  std::mt19937_64 generator(12);
+  for (int round = 0; round < 30; ++round) {
+    const ChainCost cost = test::gpt_chain(generator, 1 + static_cast<std::size_t>(round), 1 << 20, 2);
+    const std::size_t budget = some_budget(generator, cost);
+    const double segments = test::best_segments_time(cost, budget);
+    const auto plan = make_plan(cost, budget, automatic);
+    if (segments == never) continue;
+    ASSERT_TRUE(plan.has_value()) << "round " << round;
+    EXPECT_LE(plan->time, segments * (1 + 1e-6)) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace mylos

@@ -1,0 +1,135 @@
+// Plans under a budget.
+#include "mylos/planner/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "mylos/base/error.hpp"
+#include "mylos/planner/lists.hpp"
+#include "random_chains.hpp"
+
+namespace mylos {
+namespace {
+
+const MemoryOptions automatic;
+
+ChainCost three_blocks() {
+  return {0, std::vector<StageCost>(3, {64, 0, {{"all", 640, 0, 0}, {"lean", 0, 64, 5}}, 10, 20}), 0, 0};
+}
+
+TEST(Plan, KeepsAllWhereAllFits) {
+  const ChainCost cost = three_blocks();
+  const std::size_t all = place(cost, store_all(3)).bytes;
+  const auto plan = make_plan(cost, all, automatic);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->schedule, store_all(3));
+  EXPECT_EQ(plan->placement.bytes, all);
+  EXPECT_EQ(plan->time, 90);
+  EXPECT_EQ(plan->overhead(), 0);
+}
+
+TEST(Plan, OneByteLessMakesOneBlockLean) {
+  const ChainCost cost = three_blocks();
+  const auto plan = make_plan(cost, place(cost, store_all(3)).bytes - 1, automatic);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->time, 95);
+  EXPECT_EQ(plan->store_all_time, 90);
+  EXPECT_DOUBLE_EQ(plan->overhead(), 5.0 / 90);
+}
+
+TEST(Plan, FitsFromTheSmallestBudgetOnAndNotBelow) {
+  std::mt19937_64 generator(21);
+  for (std::size_t blocks = 1; blocks < 40; ++blocks) {
+    const ChainCost cost =
+        test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 500});
+    const std::size_t smallest = smallest_budget(cost);
+    const auto plan = make_plan(cost, smallest, automatic);
+    ASSERT_TRUE(plan.has_value()) << blocks << " blocks";
+    EXPECT_LE(plan->placement.bytes, smallest);
+    EXPECT_FALSE(make_plan(cost, smallest - 1, automatic).has_value()) << blocks << " blocks";
+    EXPECT_FALSE(make_plan(cost, 0, automatic).has_value());
+  }
+}
+
+TEST(Plan, NeverTakesMoreThanTheBudgetAndIsFasterWithMore) {
+  std::mt19937_64 generator(22);
+  for (std::size_t layers = 2; layers < 40; layers += 9) {
+    const ChainCost cost = test::gpt_chain(generator, layers, 1 << 18, 3);
+    const std::size_t all = place(cost, store_all(2 * layers)).bytes;
+    double previous = 1e30;
+    for (std::size_t percent = 10; percent <= 100; percent += 5) {
+      const auto plan = make_plan(cost, all / 100 * percent, automatic);
+      if (!plan) continue;
+      EXPECT_LE(plan->placement.bytes, all / 100 * percent);
+      EXPECT_NEAR(plan->time, predicted_time(cost, plan->schedule), 1e-9);
+      // Rounding to slots may cost a little.
+      EXPECT_LE(plan->time, previous * 1.005) << 2 * layers << " blocks, " << percent << " %";
+      previous = plan->time;
+    }
+    EXPECT_LT(previous, 1e30);
+  }
+}
+
+TEST(Plan, IsNeverSlowerThanEveryKthBlock) {
+  std::mt19937_64 generator(23);
+  const ChainCost cost = test::gpt_chain(generator, 24, 1 << 20, 1);
+  for (std::int64_t k = 1; k < 48; ++k) {
+    const Plan list = plan_of_list(cost, recompute_every(48, k));
+    const auto plan = make_plan(cost, list.placement.bytes, automatic);
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_LE(plan->time, list.time) << "every " << k;
+  }
+}
+
+MemoryOptions by_rule(RecomputeMode mode, std::int64_t every = 0, std::vector<BlockGroup> groups = {}) {
+  MemoryOptions options;
+  options.recompute = mode;
+  options.every = every;
+  options.groups = std::move(groups);
+  return options;
+}
+
+TEST(Plan, FollowsTheRuleThatTheUserGives) {
+  const ChainCost cost = three_blocks();
+  constexpr std::size_t plenty = 1 << 20;
+  const auto list = [&](const MemoryOptions& options) {
+    return make_plan(cost, plenty, options).value().schedule;
+  };
+  EXPECT_EQ(list(by_rule(RecomputeMode::none)), store_all(3));
+  EXPECT_EQ(list(by_rule(RecomputeMode::all)), recompute_every(3, 1));
+  EXPECT_EQ(list(by_rule(RecomputeMode::every, 2)), recompute_every(3, 2));
+  EXPECT_EQ(list(by_rule(RecomputeMode::groups, 0, {{0, 1}})), recompute_groups(3, {{0, 1}}));
+  EXPECT_FALSE(make_plan(cost, 640, by_rule(RecomputeMode::none)).has_value());
+  EXPECT_THROW((void)list(by_rule(RecomputeMode::groups, 0, {{0, 3}})), Error);
+  EXPECT_THROW((void)list(by_rule(RecomputeMode::every, 0)), Error);
+}
+
+TEST(Plan, OfVeryLongChainsFallsBackToEqualGroups) {
+  const ChainCost cost{0, std::vector<StageCost>(600, {64, 0, {{"all", 640, 0, 0}}, 10, 20}), 0, 0};
+  const auto plan = make_plan(cost, place(cost, store_all(600)).bytes / 4, automatic);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_LT(plan->overhead(), 1.0 / 3);
+}
+
+/// Printed, not judged: the machine may be busy.
+TEST(Plan, Timings) {
+  std::mt19937_64 generator(24);
+  for (const std::size_t blocks : {48u, 98u, 200u}) {
+    for (const double spread : {1.0, 3.0}) {
+      const ChainCost cost = test::gpt_chain(generator, blocks / 2, 1 << 22, spread);
+      const std::size_t all = place(cost, store_all(blocks)).bytes;
+      double longest = 0;
+      for (const std::size_t percent : {5u, 20u, 50u, 80u}) {
+        const auto start = std::chrono::steady_clock::now();
+        (void)make_plan(cost, all / 100 * percent, automatic);
+        longest = std::max(longest,
+                           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      }
+      std::printf("%3zu blocks, spread %.0f: at most %.3f s a plan\n", blocks, spread, longest);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mylos
