@@ -2,7 +2,7 @@
 // bounded.
 #include <algorithm>
 
-#include "mylos/kernels/attention.hpp"
+#include "attention_mask.hpp"
 #include "mylos/kernels/math.hpp"
 
 namespace mylos {
@@ -166,12 +166,6 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
           d[2 * width + c] = from_float<T>(d_v);
         });
       });
-}
-
-/// The mask's rows are those of all heads' scores.
-DropoutMask mask_of_scores(const AttentionShape& shape, Dropout dropout) {
-  dropout.first_sample *= static_cast<std::uint64_t>(shape.heads * shape.length);
-  return DropoutMask(dropout);
 }
 
 template <class T>

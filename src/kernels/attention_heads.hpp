@@ -1,0 +1,86 @@
+// What both directions of attention on hosts share: heads spread over threads, rows of a head, their results.
+#pragma once
+
+#include "attention_mask.hpp"
+#include "head_panels.hpp"
+#include "tile_product.hpp"
+
+namespace mylos {
+
+/// The rows of one head (counted over all samples) in a matrix of `columns` columns; q, k and v are the parts
+/// 0, 1 and 2 of qkv.
+template <class T>
+HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t columns, std::int64_t head,
+                         std::int64_t part = 0) {
+  T* first = matrix + head / shape.heads * shape.length * columns + part * shape.width() +
+             head % shape.heads * shape.head_width;
+  return {first, columns, shape.length, shape.head_width};
+}
+
+/// Threads that may work at one time; each has its own part of the workspace.
+inline std::int64_t most_workers() {
+  return Execution().concurrency();
+}
+
+/// body(task, workspace) for every task: each worker takes neighbouring tasks, in its own part of the
+/// workspace.
+template <class Body>
+void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* workspace,
+                   std::size_t part_bytes, const Body& body) {
+  const std::int64_t workers =
+      std::min<std::int64_t>({tasks, std::int64_t{exec.concurrency()}, most_workers()});
+  for_each_block(exec, name, workers, 1, [=](std::int64_t worker, std::int64_t) {
+    const std::int64_t end = (worker + 1) * tasks / workers;
+    for (std::int64_t task = worker * tasks / workers; task < end; ++task)
+      body(task, workspace + static_cast<std::size_t>(worker) * part_bytes);
+  });
+}
+
+/// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once.
+template <class T>
+void store_rows(const float* sums, std::int64_t stride, float factor, const HeadRows<T>& target,
+                std::int64_t first_row, std::int64_t rows) {
+  for (std::int64_t row = first_row; row < std::min(first_row + rows, target.rows); ++row) {
+    const float* from = sums + (row - first_row) * stride;
+    T* to = target.first + row * target.stride;
+    for (std::int64_t c = 0; c < target.columns; c += lanes::count) {
+      lanes::Floats values;
+      lanes::load(from + c, values);
+      values *= factor;
+      if (c + lanes::count <= target.columns) {
+        lanes::store(values, to + c);
+      } else {
+        lanes::store_some(values, target.columns - c, to + c);
+      }
+    }
+  }
+}
+
+/// values[lane] = -infinity for lanes below `first` or from `end` on.
+inline void keep_lanes(float* values, int first, int end) {
+  for (int lane = 0; lane < lanes::count; ++lane) {
+    const bool kept = lane >= first && lane < end;
+    values[lane] = kept ? values[lane] : -Kokkos::Experimental::infinity_v<float>;
+  }
+}
+
+/// The rows of floats [16, columns] as elements: the same memory where elements are floats, else rounded into
+/// `target`.
+template <class Words>
+const typename Words::Element* as_elements(const float* values, std::int64_t stride, std::int64_t columns,
+                                           typename Words::Element* target) {
+  if constexpr (Words::per_word == 1) {
+    return values;
+  } else {
+    for (std::int64_t row = 0; row < tile_rows; ++row) {
+      for (std::int64_t c = 0; c < columns; c += lanes::count) {
+        lanes::Floats block;
+        lanes::load(values + row * stride + c, block);
+        Words::store(block, target + row * stride + c);
+      }
+    }
+    return target;
+  }
+}
+
+}  // namespace mylos

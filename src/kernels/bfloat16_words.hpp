@@ -1,0 +1,51 @@
+// Operands of a tile product in bfloat16: a word is two elements, whose products AVX512-BF16 adds to a float.
+// Where the processor has no such instruction, bfloat16 is multiplied as float.
+#pragma once
+
+#include "float_words.hpp"
+
+namespace mylos {
+
+#if defined(__AVX512BF16__)
+struct Bfloat16Words {
+  using Element = bfloat16;
+  using Word = std::uint32_t;
+  static constexpr int per_word = 2;
+
+  static void multiply_add(lanes::Floats& sum, Word a, const lanes::Floats& b) {
+    sum = lanes::Floats(_mm512_dpbf16_ps(__m512(sum),
+                                         reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a))),
+                                         reinterpret_cast<__m512bh>(b)));
+  }
+  static void load(const bfloat16* source, std::int64_t valid, lanes::Floats& words) {
+    if (valid >= 2 * lanes::count) {
+      std::memcpy(&words, source, sizeof words);
+    } else {
+      words = lanes::Floats{};
+      if (valid > 0) std::memcpy(&words, source, static_cast<std::size_t>(valid) * sizeof(bfloat16));
+    }
+  }
+  static void store(const lanes::Floats& values, Element* target) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(__m512(values));
+    std::memcpy(target, &rounded, sizeof rounded);
+  }
+};
+#else
+using Bfloat16Words = FloatWords;
+#endif
+
+/// Words of the elements of two rows, one above the other: the words' low and high halves. `columns` is a
+/// multiple of the lanes.
+inline void interleave(const bfloat16* low, const bfloat16* high, std::int64_t columns,
+                       std::uint32_t* target) {
+  for (std::int64_t c = 0; c < columns; c += lanes::count) {
+    lanes::Shorts halves[2];
+    std::memcpy(&halves[0], low + c, sizeof halves[0]);
+    std::memcpy(&halves[1], high + c, sizeof halves[1]);
+    const lanes::Words words = __builtin_convertvector(halves[0], lanes::Words) |
+                               __builtin_convertvector(halves[1], lanes::Words) << 16;
+    std::memcpy(target + c, &words, sizeof words);
+  }
+}
+
+}  // namespace mylos
