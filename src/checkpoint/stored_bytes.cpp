@@ -29,6 +29,8 @@ decltype(auto) with_type(hdf5::ElementType type, Function&& function) {
       return function(TypeTag<float>{});
     case hdf5::ElementType::float64:
       return function(TypeTag<double>{});
+    case hdf5::ElementType::uint16:
+    case hdf5::ElementType::uint32:
     case hdf5::ElementType::text:
     case hdf5::ElementType::other:
       break;

@@ -88,6 +88,10 @@ std::string_view name_of(ElementType type) {
   switch (type) {
     case ElementType::uint8:
       return "uint8";
+    case ElementType::uint16:
+      return "uint16";
+    case ElementType::uint32:
+      return "uint32";
     case ElementType::int32:
       return "int32";
     case ElementType::int64:
@@ -110,6 +114,10 @@ hid_t memory_type_of(ElementType type) {
   switch (type) {
     case ElementType::uint8:
       return H5T_NATIVE_UINT8;
+    case ElementType::uint16:
+      return H5T_NATIVE_UINT16;
+    case ElementType::uint32:
+      return H5T_NATIVE_UINT32;
     case ElementType::int32:
       return H5T_NATIVE_INT32;
     case ElementType::int64:
@@ -131,6 +139,10 @@ hid_t file_type_of(ElementType type) {
   switch (type) {
     case ElementType::uint8:
       return H5T_STD_U8LE;
+    case ElementType::uint16:
+      return H5T_STD_U16LE;
+    case ElementType::uint32:
+      return H5T_STD_U32LE;
     case ElementType::int32:
       return H5T_STD_I32LE;
     case ElementType::int64:
@@ -155,7 +167,8 @@ ElementType element_type(hid_t type) {
       const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
       if (H5Tget_precision(type) != 8 * bytes) return ElementType::other;
       if (bytes == 1 && !is_signed) return ElementType::uint8;
-      if (bytes == 4 && is_signed) return ElementType::int32;
+      if (bytes == 2 && !is_signed) return ElementType::uint16;
+      if (bytes == 4) return is_signed ? ElementType::int32 : ElementType::uint32;
       if (bytes == 8) return is_signed ? ElementType::int64 : ElementType::uint64;
       return ElementType::other;
     }

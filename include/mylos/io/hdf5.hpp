@@ -24,12 +24,25 @@ namespace mylos::hdf5 {
 [[nodiscard]] std::string library_version();
 
 /// The element types that Mylos reads and writes; `other` is anything else that a file may hold.
-enum class ElementType : std::uint8_t { uint8, int32, int64, uint64, float32, float64, text, other };
+enum class ElementType : std::uint8_t {
+  uint8,
+  uint16,
+  uint32,
+  int32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  text,
+  other
+};
 
 [[nodiscard]] std::string_view name_of(ElementType type);
 
 template <class T>
 inline constexpr ElementType element_type_of = std::is_same_v<T, std::uint8_t>    ? ElementType::uint8
+                                               : std::is_same_v<T, std::uint16_t> ? ElementType::uint16
+                                               : std::is_same_v<T, std::uint32_t> ? ElementType::uint32
                                                : std::is_same_v<T, std::int32_t>  ? ElementType::int32
                                                : std::is_same_v<T, std::int64_t>  ? ElementType::int64
                                                : std::is_same_v<T, std::uint64_t> ? ElementType::uint64
