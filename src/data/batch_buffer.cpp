@@ -108,6 +108,7 @@ Batch BatchBuffer::batch(std::int64_t samples, std::int64_t first_sample, std::i
           .labels = labels_.data(),
           .targets = targets_.data(),
           .samples = samples,
+          .rows = samples,
           .first_sample = first_sample,
           .step = step};
 }

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "batch_buffer.hpp"
+#include "batch_ring.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/data/share.hpp"
@@ -15,44 +12,44 @@
 #include "sample_source.hpp"
 
 namespace mylos {
-namespace {
 
-/// Batches that stay valid after they are given out: the last one and the one before.
-constexpr std::int64_t kept_batches = 2;
-/// Buffers of the ring: those, and two to be filled ahead.
-constexpr std::size_t ring_size = 4;
-
-}  // namespace
-
-class Loader::Reader {
+class Loader::Maker final : public BatchMaker {
  public:
-  Reader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
-         const LoaderOptions& options)
+  Maker(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
+        const LoaderOptions& options)
       : dataset_(dataset),
         normalizer_(normalizer),
-        batch_(sampler.options().batch),
-        share_(batch_share(batch_, options.rank, options.ranks)),
+        share_(batch_share(sampler.options().batch, options.rank, options.ranks)),
         micro_batch_(micro_batch_samples(share_.count, options.micro_batch)),
         source_(make_source(split, sampler, options)),
-        ring_{make_buffer(options), make_buffer(options), make_buffer(options), make_buffer(options)} {
-    start(options.first_position);
+        buffers_{make_buffer(options), make_buffer(options), make_buffer(options), make_buffer(options)},
+        ring_(*this, sampler.options().batch) {
+    ring_.start(options.first_position);
   }
 
-  ~Reader() { stop(); }
+  BatchRing& ring() { return ring_; }
 
-  const Batch& next() {
-    std::unique_lock lock(mutex_);
-    ++taken_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return filled_ >= taken_ || error_; });
-    if (filled_ < taken_) std::rethrow_exception(error_);
-    return batches_[slot(taken_ - 1)];
+  void seek_step(std::int64_t step) override {
+    step_ = step;
+    within_share_ = 0;
+    source_->seek(step);
   }
 
-  void seek(std::int64_t position) {
-    stop();
-    start(position);
+  Batch make(std::size_t buffer) override {
+    const std::int64_t samples = std::min(micro_batch_, share_.count - within_share_);
+    for (std::int64_t row = 0; row < samples; ++row) {
+      buffers_[buffer].put(row, source_->next(), dataset_, normalizer_);
+    }
+    const Batch batch = buffers_[buffer].batch(samples, share_.first + within_share_, step_);
+    within_share_ += samples;
+    if (within_share_ == share_.count) {
+      within_share_ = 0;
+      ++step_;
+    }
+    return batch;
   }
+
+  bool work_ahead() override { return source_->work_ahead(); }
 
  private:
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,
@@ -79,107 +76,32 @@ class Loader::Reader {
     return BatchBuffer(dataset_.shape(), options.type, micro_batch_);
   }
 
-  static std::size_t slot(std::int64_t number) { return static_cast<std::size_t>(number) % ring_size; }
-
-  void start(std::int64_t position) {
-    if (position < 0 || position % batch_ != 0) {
-      fail_run("data position {} is not at a step's start (batch {})", position, batch_);
-    }
-    step_ = position / batch_;
-    within_share_ = 0;
-    filled_ = taken_ = 0;
-    stopping_ = false;
-    error_ = nullptr;
-    source_->seek(step_);
-    thread_ = std::thread([this] { run(); });
-  }
-
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  /// The thread. Batches come first; while the ring is full, what later batches need is read.
-  void run() {
-    try {
-      for (;;) {
-        std::unique_lock lock(mutex_);
-        if (stopping_) return;
-        if (!has_room()) {
-          lock.unlock();
-          if (source_->work_ahead()) continue;
-          lock.lock();
-          changed_.wait(lock, [&] { return stopping_ || has_room(); });
-          continue;
-        }
-        lock.unlock();
-        fill(slot(filled_));  // only this thread changes filled_
-        lock.lock();
-        ++filled_;
-        changed_.notify_all();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      error_ = std::current_exception();
-      changed_.notify_all();
-    }
-  }
-
-  [[nodiscard]] bool has_room() const {
-    return filled_ - std::max<std::int64_t>(0, taken_ - kept_batches) < static_cast<std::int64_t>(ring_size);
-  }
-
-  void fill(std::size_t number) {
-    const std::int64_t samples = std::min(micro_batch_, share_.count - within_share_);
-    for (std::int64_t row = 0; row < samples; ++row) {
-      ring_[number].put(row, source_->next(), dataset_, normalizer_);
-    }
-    batches_[number] = ring_[number].batch(samples, share_.first + within_share_, step_);
-    within_share_ += samples;
-    if (within_share_ == share_.count) {
-      within_share_ = 0;
-      ++step_;
-    }
-  }
-
   Dataset dataset_;
   Normalizer normalizer_;
-  std::int64_t batch_;
   Share share_;
   std::int64_t micro_batch_;
   std::unique_ptr<SampleSource> source_;
-  std::array<BatchBuffer, ring_size> ring_;
-  std::array<Batch, ring_size> batches_;
+  std::array<BatchBuffer, BatchRing::size> buffers_;
 
-  // Of the batch that the thread fills next.
+  // Of the batch that is made next.
   std::int64_t step_ = 0;
   std::int64_t within_share_ = 0;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::int64_t filled_ = 0;  // batches the thread has made
-  std::int64_t taken_ = 0;   // batches given out
-  bool stopping_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
+  BatchRing ring_;  // last: its thread uses the rest
 };
 
 Loader::Loader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
                const LoaderOptions& options)
-    : reader_(std::make_unique<Reader>(dataset, split, sampler, normalizer, options)) {}
+    : maker_(std::make_unique<Maker>(dataset, split, sampler, normalizer, options)) {}
 
 Loader::~Loader() = default;
 
 const Batch& Loader::next() {
-  return reader_->next();
+  return maker_->ring().next();
 }
 
 void Loader::seek(std::int64_t position) {
-  reader_->seek(position);
+  maker_->ring().start(position);
 }
 
 std::int64_t Loader::memory_bytes(const DatasetShape& shape, Split split, const Sampler& sampler,
@@ -190,7 +112,7 @@ std::int64_t Loader::memory_bytes(const DatasetShape& shape, Split split, const 
                                   ? memory_of_samples(shape, split)
                                   : memory_of_windows(shape, sampler, share);
   return source +
-         static_cast<std::int64_t>(ring_size) * BatchBuffer::memory_bytes(shape, options.type, samples);
+         static_cast<std::int64_t>(BatchRing::size) * BatchBuffer::memory_bytes(shape, options.type, samples);
 }
 
 }  // namespace mylos

@@ -99,10 +99,6 @@ Sampler::Sampler(const SamplerOptions& options)
                                                         : options.samples;
 }
 
-std::int64_t Sampler::steps_for(std::int64_t epochs) const {
-  return (epochs * epoch_length_ + options_.batch - 1) / options_.batch;
-}
-
 std::int64_t Sampler::index_at(std::int64_t position) const {
   return EpochOrder(options_, stream_, epoch_of(position)).index(position % epoch_length_);
 }

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/data/batch.hpp"
+#include "mylos/data/batch_reader.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/data/sampler.hpp"
@@ -26,30 +26,27 @@ struct LoaderOptions {
   std::int64_t first_position = 0;  // samples consumed before; a multiple of the sampler's batch
 };
 
-class Loader {
+class Loader final : public BatchReader {
  public:
   /// The samples of `split`, which the sampler's samples count from its first. Throws Error (bad_input) when
   /// ranks exceed the batch, or when the samples of shuffle = "samples" take more than half the memory that
   /// is available.
   Loader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
          const LoaderOptions& options);
-  ~Loader();
+  ~Loader() override;
 
-  /// Waits for the next micro-batch: those of step 0 in order of their first_sample, then those of step 1 ...
-  /// It stays valid until the second call after this one. Throws what the reader met: Error (bad_input) with
-  /// file, row and column for a value that is not finite or does not fit `type`, or a label that is no class.
-  [[nodiscard]] const Batch& next();
-
-  /// Goes on at `position` samples consumed, a multiple of the sampler's batch.
-  void seek(std::int64_t position);
+  /// Throws Error (bad_input) with file, row and column for a value that is not finite or does not fit
+  /// `type`, or a label that is no class.
+  [[nodiscard]] const Batch& next() override;
+  void seek(std::int64_t position) override;
 
   /// Host memory that such a loader takes.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,
                                                  const Sampler& sampler, const LoaderOptions& options);
 
  private:
-  class Reader;
-  std::unique_ptr<Reader> reader_;
+  class Maker;
+  std::unique_ptr<Maker> maker_;
 };
 
 }  // namespace mylos

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "mylos/base/random.hpp"
+#include "mylos/data/epochs.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {
@@ -41,11 +42,12 @@ class Sampler {
   explicit Sampler(const SamplerOptions& options);
 
   [[nodiscard]] const SamplerOptions& options() const { return options_; }
+  [[nodiscard]] Epochs epochs() const { return {epoch_length_, options_.batch}; }
   /// Positions that one epoch takes.
   [[nodiscard]] std::int64_t epoch_length() const { return epoch_length_; }
-  [[nodiscard]] std::int64_t epoch_of(std::int64_t position) const { return position / epoch_length_; }
-  /// Steps after which `epochs` epochs are complete.
-  [[nodiscard]] std::int64_t steps_for(std::int64_t epochs) const;
+  [[nodiscard]] std::int64_t epoch_of(std::int64_t position) const { return epochs().of(position); }
+  /// Steps after which `count` epochs are complete.
+  [[nodiscard]] std::int64_t steps_for(std::int64_t count) const { return epochs().steps_for(count); }
 
   /// The sample at `position`, in [0, samples).
   [[nodiscard]] std::int64_t index_at(std::int64_t position) const;
