@@ -9,6 +9,7 @@ namespace mylos {
 enum class Normalize { none, standard, minmax };
 enum class Shuffle { samples, blocks };
 enum class LastBatch { drop, join };
+enum class WindowOrder { random, sequential };
 
 struct DataOptions {
   std::string train;
@@ -19,6 +20,7 @@ struct DataOptions {
   Normalize normalize = Normalize::none;
   Shuffle shuffle = Shuffle::samples;
   LastBatch last_batch = LastBatch::drop;
+  WindowOrder window = WindowOrder::random;  // of tokens
 
   bool operator==(const DataOptions&) const = default;
 };

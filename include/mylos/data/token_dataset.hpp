@@ -1,0 +1,60 @@
+// TokenDataset: an opened token file, checked before memory is taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/token_format.hpp"
+#include "mylos/data/vocabulary.hpp"
+#include "mylos/io/hdf5.hpp"
+
+namespace mylos {
+
+class TokenDataset {
+ public:
+  /// Throws Error (bad_input) when the file is missing, is no token file, or its parts do not fit each other.
+  explicit TokenDataset(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::int64_t tokens() const { return tokens_.size(); }
+  [[nodiscard]] TokenType type() const { return type_; }
+  [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
+
+  /// Tokens [first, first + count) in their stored type. They may be outside the vocabulary in a file that
+  /// `mylos prepare` did not make; the readers of windows check.
+  void read(std::int64_t first, std::int64_t count, void* destination) const;
+
+  /// Of the contents: as stored by prepare, else by a pass over the file.
+  [[nodiscard]] std::string identity() const;
+
+ private:
+  std::string path_;
+  hdf5::File file_;
+  hdf5::Dataset tokens_;
+  TokenType type_;
+  Vocabulary vocabulary_;
+};
+
+/// What the file at `path` holds, by its attribute `format`, else by its datasets. Throws Error (bad_input)
+/// when it cannot be opened.
+[[nodiscard]] bool holds_tokens(const std::string& path);
+
+/// Throws unless `other` (test data) has the vocabulary of `train`.
+void require_same_vocabulary(const TokenDataset& train, const TokenDataset& other);
+
+/// Windows of `context` tokens, each with the token after its last one, that lie one behind the other in
+/// `tokens` tokens.
+[[nodiscard]] constexpr std::int64_t windows_in(std::int64_t tokens, std::int64_t context) {
+  return tokens < 1 ? 0 : (tokens - 1) / context;
+}
+
+/// The training part and, at the file's end, the held-out part, in tokens. Throws Error (bad_input) when one
+/// of them holds no window of `context` tokens.
+[[nodiscard]] Splits split_tokens(const TokenDataset& dataset, double validation_fraction,
+                                  std::int64_t context);
+/// Throws Error (bad_input) when `split` holds no window; `purpose`: "training", "validation" ...
+void require_window(const TokenDataset& dataset, Split split, std::int64_t context,
+                    const std::string& purpose);
+
+}  // namespace mylos

@@ -1,0 +1,28 @@
+// TokenEvaluationReader: one pass over all windows that lie one behind the other in a part of a token file.
+#pragma once
+
+#include <memory>
+
+#include "mylos/data/evaluation_pass.hpp"
+#include "mylos/data/token_dataset.hpp"
+
+namespace mylos {
+
+class TokenEvaluationReader final : public EvaluationPass {
+ public:
+  /// Throws Error (bad_input) when the split holds no window of `context` tokens.
+  TokenEvaluationReader(const TokenDataset& dataset, Split split, std::int64_t context,
+                        const EvaluationOptions& options);
+  ~TokenEvaluationReader() override;
+
+  /// In windows.
+  [[nodiscard]] Share share() const override;
+  [[nodiscard]] const Batch* next() override;
+  void rewind() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,65 @@
+// The token file (HDF5), as `mylos prepare text` and `mylos prepare tokens` write it and h5py reads it.
+//
+//   /tokens      [N]     uint8, uint16 or uint32, each below the attribute vocabulary
+//   /vocabulary  scalar  kind "characters": the characters in UTF-8, one after another, token 0's first
+//   attributes of /: format, version, vocabulary (count), kind ("bytes", "characters", "tokens"), identity (a
+//   digest of the contents), source
+//
+// A file made elsewhere needs only /tokens and the attribute vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/data/vocabulary.hpp"
+#include "mylos/io/digest.hpp"
+
+namespace mylos {
+
+inline constexpr std::string_view token_format = "mylos-tokens";
+inline constexpr std::int64_t token_version = 1;
+
+/// Tokens are std::int32_t in batches.
+inline constexpr std::int64_t largest_vocabulary = (std::int64_t{1} << 31) - 1;
+
+/// How tokens are stored.
+enum class TokenType : std::uint8_t { uint8, uint16, uint32 };
+
+[[nodiscard]] constexpr std::int64_t size_of(TokenType type) {
+  return type == TokenType::uint8 ? 1 : type == TokenType::uint16 ? 2 : 4;
+}
+[[nodiscard]] constexpr std::string_view name_of(TokenType type) {
+  return type == TokenType::uint8 ? "uint8" : type == TokenType::uint16 ? "uint16" : "uint32";
+}
+/// The smallest type for tokens below `vocabulary`.
+[[nodiscard]] constexpr TokenType token_type_for(std::int64_t vocabulary) {
+  return vocabulary <= 256 ? TokenType::uint8 : vocabulary <= 65536 ? TokenType::uint16 : TokenType::uint32;
+}
+
+/// Calls function(TypeTag<T>{}) with the unsigned integer type that `type` names.
+template <class Function>
+decltype(auto) with_token_type(TokenType type, Function&& function) {
+  if (type == TokenType::uint8) return std::forward<Function>(function)(TypeTag<std::uint8_t>{});
+  if (type == TokenType::uint16) return std::forward<Function>(function)(TypeTag<std::uint16_t>{});
+  return std::forward<Function>(function)(TypeTag<std::uint32_t>{});
+}
+
+/// The digest that tells one token file from another: SHA-256 over type, vocabulary and contents. A restart
+/// on other data is refused by it.
+class TokenIdentity {
+ public:
+  void add(const void* stored, std::int64_t bytes) {
+    tokens_.update(stored, static_cast<std::size_t>(bytes));
+    bytes_ += bytes;
+  }
+  [[nodiscard]] std::string finish(TokenType type, const Vocabulary& vocabulary);
+
+ private:
+  Sha256 tokens_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace mylos

@@ -1,0 +1,28 @@
+#include "raw_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+RawFile::RawFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+  if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!std::filesystem::is_regular_file(path)) fail_input("{}: is not a file", path);
+  bytes_ = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  if (bytes_ == 0) fail_input("{}: is empty", path);
+}
+
+std::int64_t RawFile::read(void* destination, std::int64_t bytes) {
+  file_.read(static_cast<char*>(destination), bytes);
+  if (file_.bad()) fail_input("{}: cannot be read", path_);
+  return file_.gcount();
+}
+
+void RawFile::seek(std::int64_t offset) {
+  file_.clear();
+  file_.seekg(offset);
+}
+
+}  // namespace mylos

@@ -1,0 +1,29 @@
+// RawFile: a plain file read from front to back in pieces.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace mylos {
+
+class RawFile {
+ public:
+  /// Throws Error (bad_input) when it is missing, empty or no file.
+  explicit RawFile(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string name() const { return std::filesystem::path(path_).filename().string(); }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  /// Up to `bytes` bytes; less only at the file's end.
+  [[nodiscard]] std::int64_t read(void* destination, std::int64_t bytes);
+  void seek(std::int64_t offset);
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace mylos

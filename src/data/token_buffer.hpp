@@ -1,0 +1,33 @@
+// TokenBuffer: the host memory of one batch of windows, and how stored tokens are checked and brought into
+// it.
+#pragma once
+
+#include <cstdint>
+
+#include "host_array.hpp"
+#include "mylos/data/batch.hpp"
+#include "mylos/data/token_dataset.hpp"
+
+namespace mylos {
+
+class TokenBuffer {
+ public:
+  TokenBuffer(std::int64_t context, std::int64_t capacity);
+
+  /// Window `row` becomes the context + 1 tokens at `stored`, which the file has from its token `first` on.
+  /// Throws Error (bad_input) that names file and position when one is outside the vocabulary.
+  void put(std::int64_t row, const std::byte* stored, std::int64_t first, const TokenDataset& dataset);
+  [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
+
+  [[nodiscard]] static std::int64_t memory_bytes(std::int64_t context, std::int64_t capacity);
+
+ private:
+  // Page-locked where there is a device, so that copies to it need no staging of their own.
+  using Tokens = HostArray<std::int32_t, Kokkos::SharedHostPinnedSpace>;
+
+  std::int64_t context_;
+  Tokens inputs_;
+  Tokens labels_;
+};
+
+}  // namespace mylos

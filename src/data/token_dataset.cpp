@@ -1,0 +1,139 @@
+#include "mylos/data/token_dataset.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using hdf5::ElementType;
+
+hdf5::File open_tokens(const std::string& path) {
+  auto file = hdf5::File::open(path);
+  if (file.has_attribute("/", "format")) {
+    const std::string format = file.text_attribute("/", "format");
+    if (format != token_format) fail_input("{}: is a {} file, expected {}", path, format, token_format);
+    const auto version = file.integer_attribute("/", "version");
+    if (version < 1 || version > token_version) {
+      fail_input("{}: {} version {}, expected at most {}", path, format, version, token_version);
+    }
+  }
+  if (!file.exists("/tokens")) {
+    fail_input("{}: has no dataset /tokens; `mylos prepare text` and `mylos prepare tokens` make token files",
+               path);
+  }
+  return file;
+}
+
+TokenType type_of(const hdf5::Dataset& tokens) {
+  tokens.require({ElementType::uint8, ElementType::uint16, ElementType::uint32}, 1, "[tokens]");
+  return tokens.type() == ElementType::uint8    ? TokenType::uint8
+         : tokens.type() == ElementType::uint16 ? TokenType::uint16
+                                                : TokenType::uint32;
+}
+
+TokenKind kind_of(const hdf5::File& file) {
+  if (!file.has_attribute("/", "kind")) {
+    return file.exists("/vocabulary") ? TokenKind::characters : TokenKind::tokens;
+  }
+  const std::string kind = file.text_attribute("/", "kind");
+  for (const TokenKind known : {TokenKind::bytes, TokenKind::characters, TokenKind::tokens}) {
+    if (kind == name_of(known)) return known;
+  }
+  fail_input("{}: attribute 'kind' of / is '{}', expected bytes, characters or tokens", file.path(), kind);
+}
+
+Vocabulary vocabulary_of(const hdf5::File& file) {
+  const std::int64_t size = file.integer_attribute("/", "vocabulary");
+  if (size < 1 || size > largest_vocabulary) {
+    fail_input("{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(), size,
+               largest_vocabulary);
+  }
+  const TokenKind kind = kind_of(file);
+  if (kind == TokenKind::tokens) return Vocabulary::tokens(size);
+  Vocabulary vocabulary = kind == TokenKind::bytes
+                              ? Vocabulary::bytes()
+                              : Vocabulary::characters(file.dataset("/vocabulary").read_text());
+  if (vocabulary.size() != size) {
+    fail_input("{}: attribute 'vocabulary' of / is {}, but its vocabulary has {} {}", file.path(), size,
+               vocabulary.size(), name_of(kind));
+  }
+  return vocabulary;
+}
+
+}  // namespace
+
+std::string TokenIdentity::finish(TokenType type, const Vocabulary& vocabulary) {
+  const std::string text = fmt::format("tokens {} {} vocabulary {} {} ", name_of(type), bytes_,
+                                       name_of(vocabulary.kind()), vocabulary.size()) +
+                           vocabulary.text() + tokens_.finish();
+  Sha256 digest;
+  digest.update(text.data(), text.size());
+  return digest.finish();
+}
+
+TokenDataset::TokenDataset(const std::string& path)
+    : path_(path),
+      file_(open_tokens(path)),
+      tokens_(file_.dataset("/tokens")),
+      type_(type_of(tokens_)),
+      vocabulary_(vocabulary_of(file_)) {
+  if (tokens() == 0) fail_input("{}: dataset /tokens is empty, expected at least one token", path);
+}
+
+void TokenDataset::read(std::int64_t first, std::int64_t count, void* destination) const {
+  with_token_type(type_, [&](auto tag) {
+    tokens_.read(first, count, static_cast<typename decltype(tag)::type*>(destination));
+  });
+}
+
+std::string TokenDataset::identity() const {
+  if (file_.has_attribute("/", "identity")) return file_.text_attribute("/", "identity");
+  TokenIdentity identity;
+  const std::int64_t most = (std::int64_t{1} << 20) / size_of(type_);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, tokens()) * size_of(type_)));
+  for (std::int64_t first = 0; first < tokens(); first += most) {
+    const std::int64_t count = std::min(most, tokens() - first);
+    read(first, count, piece.data());
+    identity.add(piece.data(), count * size_of(type_));
+  }
+  return identity.finish(type_, vocabulary_);
+}
+
+bool holds_tokens(const std::string& path) {
+  const auto file = hdf5::File::open(path);
+  if (file.has_attribute("/", "format")) return file.text_attribute("/", "format") == token_format;
+  return file.exists("/tokens") && !file.exists("/inputs");
+}
+
+void require_same_vocabulary(const TokenDataset& train, const TokenDataset& other) {
+  if (train.vocabulary() == other.vocabulary()) return;
+  const auto described = [](const Vocabulary& vocabulary) {
+    return fmt::format("{} {}", vocabulary.size(), name_of(vocabulary.kind()));
+  };
+  const std::string theirs = described(other.vocabulary());
+  const std::string ours = described(train.vocabulary());
+  fail_input("{}: has a vocabulary of {}{}, {} one of {}", other.path(), theirs,
+             theirs == ours ? " that are not the same ones" : "", train.path(), ours);
+}
+
+void require_window(const TokenDataset& dataset, Split split, std::int64_t context,
+                    const std::string& purpose) {
+  if (context < 1) fail_input("model.context = {}, expected at least 1", context);
+  if (windows_in(split.count, context) > 0) return;
+  fail_input(
+      "{}: has {} tokens for {}, too few for model.context = {}; expected a context of at most {} (a token "
+      "follows the window's last)",
+      dataset.path(), split.count, purpose, context, std::max<std::int64_t>(0, split.count - 1));
+}
+
+Splits split_tokens(const TokenDataset& dataset, double validation_fraction, std::int64_t context) {
+  const Splits splits = split_samples(dataset.tokens(), validation_fraction);
+  require_window(dataset, splits.train, context, "training");
+  if (splits.validation.count > 0) require_window(dataset, splits.validation, context, "validation");
+  return splits;
+}
+
+}  // namespace mylos

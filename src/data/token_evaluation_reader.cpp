@@ -1,0 +1,60 @@
+#include "mylos/data/token_evaluation_reader.hpp"
+
+#include <algorithm>
+
+#include "token_buffer.hpp"
+#include "token_store.hpp"
+
+namespace mylos {
+
+struct TokenEvaluationReader::State {
+  std::int64_t context;
+  Share share;
+  std::int64_t capacity;
+  TokenStore store;
+  TokenBuffer buffer;
+  std::int64_t position = 0;  // windows of the share already read
+  Batch batch;
+
+  State(const TokenDataset& dataset, Split split, std::int64_t length, const EvaluationOptions& options)
+      : context(length),
+        share(share_of(windows_in(split.count, length), options.rank, options.ranks)),
+        capacity(std::min(share.count, options.most_samples)),
+        store(dataset, split, false, capacity * length + 1),
+        buffer(length, capacity) {}
+};
+
+TokenEvaluationReader::TokenEvaluationReader(const TokenDataset& dataset, Split split, std::int64_t context,
+                                             const EvaluationOptions& options) {
+  require_window(dataset, split, context, "evaluation");
+  state_ = std::make_unique<State>(dataset, split, context, options);
+}
+
+TokenEvaluationReader::~TokenEvaluationReader() = default;
+
+Share TokenEvaluationReader::share() const {
+  return state_->share;
+}
+
+const Batch* TokenEvaluationReader::next() {
+  State& state = *state_;
+  const std::int64_t count = std::min(state.capacity, state.share.count - state.position);
+  if (count == 0) return nullptr;
+  const TokenDataset& dataset = state.store.dataset();
+  const std::int64_t first_sample = state.share.first + state.position;
+  const std::int64_t first = first_sample * state.context;
+  const std::byte* tokens = state.store.tokens(first, count * state.context + 1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    state.buffer.put(i, tokens + i * state.context * size_of(dataset.type()),
+                     state.store.split().first + first + i * state.context, dataset);
+  }
+  state.position += count;
+  state.batch = state.buffer.batch(count, first_sample, 0);
+  return &state.batch;
+}
+
+void TokenEvaluationReader::rewind() {
+  state_->position = 0;
+}
+
+}  // namespace mylos

@@ -1,0 +1,97 @@
+#include "mylos/data/token_writer.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/hdf5.hpp"
+
+namespace mylos {
+namespace {
+
+using hdf5::ElementType;
+
+ElementType element_type(TokenType type) {
+  return type == TokenType::uint8    ? ElementType::uint8
+         : type == TokenType::uint16 ? ElementType::uint16
+                                     : ElementType::uint32;
+}
+
+}  // namespace
+
+struct TokenWriter::State {
+  State(const std::string& path, TokenType stored, std::int64_t count, const Vocabulary& words)
+      : pending(path),
+        file(hdf5::File::create(pending.temporary())),
+        type(stored),
+        tokens(count),
+        vocabulary(words) {}
+
+  PendingFile pending;
+  hdf5::File file;
+  TokenType type;
+  std::int64_t tokens;
+  Vocabulary vocabulary;
+  TokenIdentity identity;
+  std::int64_t written = 0;
+  std::int64_t largest = 0;
+  std::vector<std::byte> piece;
+};
+
+TokenWriter::TokenWriter(const std::string& path, TokenType type, std::int64_t tokens,
+                         const Vocabulary& vocabulary, const std::string& source)
+    : state_(std::make_unique<State>(path, type, tokens, vocabulary)) {
+  auto& file = state_->file;
+  (void)file.create_dataset("/tokens", element_type(type), {tokens});
+  if (vocabulary.kind() == TokenKind::characters) {
+    const std::string text = vocabulary.text();
+    file.create_text("/vocabulary", static_cast<std::int64_t>(text.size())).write_text(text);
+  }
+  file.write_attribute("/", "format", token_format);
+  file.write_attribute("/", "version", token_version);
+  file.write_attribute("/", "kind", name_of(vocabulary.kind()));
+  file.write_attribute("/", "vocabulary", vocabulary.size());
+  file.write_attribute("/", "identity", std::string(64, '0'));
+  file.write_attribute("/", "source", source);
+  file.flush();
+  reserve_space(state_->pending.temporary(), file.bytes());
+}
+
+TokenWriter::~TokenWriter() = default;
+
+void TokenWriter::add(std::span<const std::uint32_t> tokens) {
+  State& state = *state_;
+  if (tokens.empty()) return;
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  state.largest = std::max<std::int64_t>(state.largest, *std::max_element(tokens.begin(), tokens.end()));
+  state.piece.resize(static_cast<std::size_t>(count * size_of(state.type)));
+  with_token_type(state.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* stored = reinterpret_cast<T*>(state.piece.data());
+    std::transform(tokens.begin(), tokens.end(), stored, [](std::uint32_t token) { return T(token); });
+    state.file.dataset("/tokens").write(state.written, count, stored);
+  });
+  state.identity.add(state.piece.data(), count * size_of(state.type));
+  state.written += count;
+}
+
+void TokenWriter::finish() {
+  State& state = *state_;
+  if (state.written != state.tokens) {
+    fail_run("{}: {} tokens were given for {}", state.pending.temporary(), state.written, state.tokens);
+  }
+  if (state.vocabulary.size() == 0) {
+    state.vocabulary = Vocabulary::tokens(state.largest + 1);
+    state.file.write_attribute("/", "vocabulary", state.vocabulary.size());
+  }
+  if (state.largest >= state.vocabulary.size()) {
+    fail_run("{}: token {} was given for a vocabulary of {}", state.pending.temporary(), state.largest,
+             state.vocabulary.size());
+  }
+  state.file.write_attribute("/", "identity", state.identity.finish(state.type, state.vocabulary));
+  state.file.close();
+  state.pending.publish();
+}
+
+}  // namespace mylos

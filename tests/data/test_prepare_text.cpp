@@ -1,0 +1,148 @@
+#include "mylos/data/prepare_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/token_builders.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+const std::string shakespeare = MYLOS_SOURCE_DIR "/inputs/data/tinyshakespeare.txt";
+
+std::string refusal(const std::string& bytes, TokenKind level = TokenKind::characters) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", bytes);
+  const std::string message = error_of([&] {
+    prepare(PrepareText{folder / "a.txt", level, folder / "a.h5"});
+  });
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.h5") || std::filesystem::exists(folder / "a.h5.tmp"));
+  const std::string prefix = folder.path() + "/";
+  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
+TEST(PrepareText, TinyShakespeareHas65CharactersAndIsWhatPythonReads) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "shakespeare.h5";
+  prepare(PrepareText{shakespeare, TokenKind::characters, out});
+  const TokenDataset data(out);
+  EXPECT_EQ(data.tokens(), 1115394);
+  EXPECT_EQ(data.type(), TokenType::uint8);
+  EXPECT_EQ(data.vocabulary().kind(), TokenKind::characters);
+  EXPECT_EQ(data.vocabulary().size(), 65);
+  EXPECT_EQ(data.vocabulary().text(), "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+  EXPECT_EQ(
+      python("import h5py, numpy as n\ntext = open('" + shakespeare +
+             "', encoding='utf-8', newline='').read()\nchars = sorted(set(text))\nf = h5py.File('" + out +
+             "')\nprint(f['tokens'].dtype, f.attrs['vocabulary'], f.attrs['kind'].decode())\n"
+             "print(f['vocabulary'][()].decode() == ''.join(chars))\n"
+             "print(''.join(chars[i] for i in f['tokens'][:]) == text, f.attrs['source'].decode())"),
+      "uint8 65 characters\nTrue\nTrue tinyshakespeare.txt\n");
+}
+
+TEST(PrepareText, BytesAreTakenFromAnyFile) {
+  const TemporaryFolder folder;
+  std::string bytes;
+  for (int i = 0; i < 3'000'000; ++i) bytes += static_cast<char>(i * 7 % 256);
+  write_file(folder / "a.bin", bytes);
+  prepare(PrepareText{folder / "a.bin", TokenKind::bytes, folder / "a.h5"});
+  const TokenDataset data(folder / "a.h5");
+  EXPECT_TRUE(data.vocabulary() == Vocabulary::bytes());
+  std::string stored(bytes.size(), '\0');
+  data.read(0, data.tokens(), stored.data());
+  EXPECT_TRUE(stored == bytes);
+}
+
+TEST(PrepareText, ManyAlphabetsOverManyPiecesAreWhatPythonDecodes) {
+  const TemporaryFolder folder;
+  const std::string in = folder / "a.txt";
+  const std::string out = folder / "a.h5";
+  python(
+      "import random\nr = random.Random(1)\n"
+      "codes = [c for c in range(1, 0x110000, 37) if not 0xd800 <= c < 0xe000]\n"
+      "open('" +
+      in + "', 'wb').write(''.join(chr(r.choice(codes)) for _ in range(700000)).encode())");
+  prepare(PrepareText{in, TokenKind::characters, out});
+  EXPECT_EQ(TokenDataset(out).type(), TokenType::uint16);
+  EXPECT_EQ(
+      python("import h5py, numpy as n\ntext = open('" + in +
+             "', 'rb').read().decode()\nchars = sorted(set(text))\nf = h5py.File('" + out +
+             "')\nrank = {c: i for i, c in enumerate(chars)}\n"
+             "print(f['vocabulary'][()].decode() == ''.join(chars), f.attrs['vocabulary'] == len(chars))\n"
+             "print(n.array_equal(f['tokens'][:], [rank[c] for c in text]))"),
+      "True True\nTrue\n");
+}
+
+TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
+  const TemporaryFolder folder;
+  python(
+      "import random\nr = random.Random(2)\nlines = []\nwhile len(lines) < 300:\n"
+      " b = bytearray(''.join(chr(r.choice([65, 0x3b1, 0x20ac, 0x1f600, 0xd7ff, 0x10ffff]))"
+      " for _ in range(12)).encode())\n"
+      " for _ in range(r.randint(1, 2)): b[r.randrange(len(b))] = r.randrange(1, 256)\n"
+      " if r.random() < 0.3: del b[-1:]\n"
+      " if 10 in b: continue\n"
+      " try: b.decode(); where = -1\n"
+      " except UnicodeDecodeError as e: where = e.start\n"
+      " lines.append(b.hex() + ' %d' % where)\n"
+      "open('" +
+      (folder / "cases") + "', 'w').write('\\n'.join(lines))");
+  std::ifstream cases(folder / "cases");
+  int refused = 0;
+  std::string hex;
+  for (int where = 0; cases >> hex >> where;) {
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+      bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    }
+    if (where < 0) {
+      write_file(folder / "a.txt", bytes);
+      EXPECT_NO_THROW(prepare(PrepareText{folder / "a.txt", TokenKind::characters, folder / "a.h5"})) << hex;
+    } else {
+      const std::string expected = fmt::format(
+          "a.txt: byte 0x{:02x} begins no character at byte offset {} (counted from 0); expected UTF-8 text, "
+          "--level bytes takes any file",
+          static_cast<unsigned char>(bytes[static_cast<std::size_t>(where)]), where);
+      EXPECT_EQ(refusal(bytes), expected) << hex;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
+TEST(PrepareText, OverlongFormsSurrogatesAndNumbersTooLargeAreNoUtf8) {
+  for (const std::string bytes : {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80",
+                                  "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xe2\x82"}) {
+    EXPECT_TRUE(refusal("ab" + bytes).find("begins no character at byte offset 2 ") != std::string::npos);
+  }
+}
+
+TEST(PrepareText, BadBytesBehindTheFirstPieceHaveTheRightOffset) {
+  std::string text = "a";
+  while (text.size() < 3'000'000) text += "é";  // odd offsets: each piece cuts a character
+  const std::string offset = std::to_string(text.size());
+  EXPECT_TRUE(refusal(text + "\xff").find("byte 0xff begins no character at byte offset " + offset + " ") !=
+              std::string::npos);
+  EXPECT_TRUE(refusal(text + "\xc3").find("byte 0xc3 begins no character at byte offset " + offset + " ") !=
+              std::string::npos);
+}
+
+TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
+  EXPECT_EQ(refusal(""), "a.txt: is empty");
+  EXPECT_EQ(refusal("", TokenKind::bytes), "a.txt: is empty");
+  EXPECT_EQ(refusal(std::string("a\0b\0", 4)),
+            "a.txt: there is a NUL (as in UTF-16) at byte offset 1 (counted from 0); expected UTF-8 text, "
+            "--level bytes takes any file");
+  EXPECT_EQ(error_of([] {
+              prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
+            }),
+            "/nowhere/a.txt: cannot be opened: No such file or directory");
+  EXPECT_EQ(error_of([] {
+              prepare(PrepareText{"/tmp", TokenKind::bytes, "/tmp/no.h5"});
+            }),
+            "/tmp: is not a file");
+}
+
+}  // namespace
+}  // namespace mylos
