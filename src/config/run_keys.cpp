@@ -60,6 +60,11 @@ void add_data_keys(Schema& schema) {
       Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
       "What becomes of the samples left at the end of an epoch when they fill no batch: dropped, or joined "
       "with the first of the next epoch.");
+  keys.choice(
+      "window", &DataOptions::window,
+      Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},
+      "Token data: where the windows of a batch begin, anywhere at random or one behind the other in the "
+      "file's order. An epoch is as many windows as lie one behind the other.");
 }
 
 }  // namespace mylos

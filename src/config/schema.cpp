@@ -15,7 +15,6 @@ std::vector<LaterFeature> later_features() {
   return {{"memory", "", "the memory planner"},
           {"run.reproducible", "", "the same weights on any number of ranks"},
           {"run.walltime", "", "time limits"},
-          {"data.window", "", "token data"},
           {"model.layers", "", "networks given layer by layer"},
           {"model.heads", "", transformers},
           {"model.width", "", transformers},

@@ -87,8 +87,8 @@ TEST(KeyOfALaterFeature, IsRefusedAndNotIgnored) {
             "deck.toml:2: 'model.type' must be \"mlp\", not the string \"gpt\": that belongs to a feature "
             "that this "
             "version does not have yet (transformers)");
-  for (const std::string key : {"run.walltime", "data.window", "model.heads", "optimizer.shard",
-                                "checkpoint.every_minutes", "checkpoint.background", "checkpoint.on_error"}) {
+  for (const std::string key : {"run.walltime", "model.heads", "optimizer.shard", "checkpoint.every_minutes",
+                                "checkpoint.background", "checkpoint.on_error"}) {
     EXPECT_TRUE(message_of(key + " = 1").starts_with("deck.toml:1: unknown key '" + key + "':" + not_yet))
         << key;
   }

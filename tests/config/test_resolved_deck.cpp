@@ -28,7 +28,8 @@ class Draw {
               integer(0, 2147483647),
               one_of<Normalize>(3),
               one_of<Shuffle>(2),
-              one_of<LastBatch>(2)};
+              one_of<LastBatch>(2),
+              one_of<WindowOrder>(2)};
     o.model = {ModelType::mlp,      widths(),           one_of<Activation>(5),
                one_of<NormType>(2), fraction(),         one_of<LossType>(2),
                integer(0, 1 << 28), integer(0, 1 << 28)};
