@@ -1,6 +1,7 @@
 // The subcommands of `mylos`. Each returns an exit code; errors are thrown.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,21 @@ struct PrepareCsvArguments {
   std::string output;
 };
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
+
+struct PrepareTextArguments {
+  std::string input;
+  std::string level = "characters";  // "characters", "bytes"
+  std::string output;
+};
+ExitCode prepare_text_command(const PrepareTextArguments& arguments);
+
+struct PrepareTokensArguments {
+  std::vector<std::string> inputs;
+  std::string type;             // "uint16", "uint32"; "" = as the header says, without header uint16
+  std::int64_t vocabulary = 0;  // 0 = largest token + 1
+  std::string output;
+};
+ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments);
 
 ExitCode info_command(const std::string& file);
 

@@ -20,6 +20,8 @@ struct CommandLine {
   PredictArguments predict;
   PrepareIdxArguments idx;
   PrepareCsvArguments csv;
+  PrepareTextArguments text;
+  PrepareTokensArguments tokens;
   std::string info;
   std::function<ExitCode()> command;
 };
@@ -63,9 +65,34 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   info->callback([&line] { line.command = [&line] { return info_command(line.info); }; });
 }
 
+void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
+  CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
+  text->add_option("file", line.text.input)->required();
+  text->add_option("--level", line.text.level,
+                   "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
+      ->check(CLI::IsMember({"characters", "bytes"}))
+      ->capture_default_str();
+  text->add_option("--out", line.text.output, "Token file to write")->required();
+  text->callback([&line] { line.command = [&line] { return prepare_text_command(line.text); }; });
+
+  CLI::App* tokens = prepare.add_subcommand(
+      "tokens", "Streams of token numbers from a tokenizer (.bin), with llm.c's header or without one");
+  tokens->add_option("files", line.tokens.inputs, "Put one behind the other")->required();
+  tokens
+      ->add_option("--type", line.tokens.type,
+                   "uint16 or uint32, little-endian (default: as the header says, without header uint16)")
+      ->check(CLI::IsMember({"uint16", "uint32"}));
+  tokens
+      ->add_option("--vocabulary", line.tokens.vocabulary,
+                   "Tokens must be below this (default: the largest token + 1)")
+      ->check(CLI::PositiveNumber);
+  tokens->add_option("--out", line.tokens.output, "Token file to write")->required();
+  tokens->callback([&line] { line.command = [&line] { return prepare_tokens_command(line.tokens); }; });
+}
+
 void add_prepare(CLI::App& app, CommandLine& line) {
   CLI::App* prepare =
-      app.add_subcommand("prepare", "Turn raw data into a dataset file (HDF5), checking it once");
+      app.add_subcommand("prepare", "Turn raw data into a dataset or token file (HDF5), checking it once");
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", line.idx.images)->required();
@@ -81,6 +108,7 @@ void add_prepare(CLI::App& app, CommandLine& line) {
       ->excludes(targets);
   csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
   csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
+  add_prepare_tokens(*prepare, line);
 }
 
 ExitCode print_manual() {

@@ -1,10 +1,13 @@
-// mylos prepare idx|csv ... --out FILE
+// mylos prepare idx|csv|text|tokens ... --out FILE
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/prepare_csv.hpp"
 #include "mylos/data/prepare_idx.hpp"
+#include "mylos/data/prepare_text.hpp"
+#include "mylos/data/prepare_tokens.hpp"
+#include "mylos/data/token_dataset.hpp"
 #include "runtime.hpp"
 
 namespace mylos::app {
@@ -21,6 +24,14 @@ ExitCode tell(const std::string& path) {
   standard_output(0).line(fmt::format("{}: {} samples of {} features, {} {}", path, data.samples(),
                                       data.features(), data.outputs(),
                                       data.task() == Task::classification ? "classes" : "targets"));
+  return ExitCode::done;
+}
+
+ExitCode tell_tokens(const std::string& path) {
+  const TokenDataset data(path);
+  standard_output(0).line(fmt::format("{}: {} tokens ({}), a vocabulary of {} {}", path, data.tokens(),
+                                      name_of(data.type()), data.vocabulary().size(),
+                                      name_of(data.vocabulary().kind())));
   return ExitCode::done;
 }
 
@@ -44,6 +55,27 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
                      .label = arguments.label,
                      .out = arguments.output});
   return tell(arguments.output);
+}
+
+ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
+  require_one_rank();
+  prepare(PrepareText{.file = arguments.input,
+                      .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
+                      .out = arguments.output});
+  return tell_tokens(arguments.output);
+}
+
+ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
+  require_one_rank();
+  PrepareTokens job{.files = arguments.inputs,
+                    .type = std::nullopt,
+                    .vocabulary = arguments.vocabulary,
+                    .out = arguments.output};
+  if (!arguments.type.empty()) {
+    job.type = arguments.type == "uint32" ? TokenType::uint32 : TokenType::uint16;
+  }
+  prepare(job);
+  return tell_tokens(arguments.output);
 }
 
 }  // namespace mylos::app
