@@ -47,6 +47,7 @@ void add_model_keys(Schema& schema) {
   keys.choice("activation", &ModelOptions::activation,
               Words<Activation>{{"relu", Activation::relu},
                                 {"gelu", Activation::gelu},
+                                {"gelu_tanh", Activation::gelu_tanh},
                                 {"tanh", Activation::tanh},
                                 {"silu", Activation::silu},
                                 {"none", Activation::none}},
