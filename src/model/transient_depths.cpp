@@ -1,118 +1,209 @@
 #include "transient_depths.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <map>
+#include <optional>
 #include <utility>
+
+#include "mylos/base/arena.hpp"
 
 namespace mylos {
 namespace {
 
-// Rounds of "place the operation that stuck out first". Each costs about as much as the first placement.
-constexpr int most_rounds = 64;
+constexpr std::size_t few_states = 4;  // kept after each operation; enough for most lists
+constexpr std::size_t many_states = 256;
+constexpr std::size_t tight_operations = 3;  // of a tensor's life that propose places for it
+constexpr std::size_t most_companions = 3;   // of which every combination may lie above it
 
+struct Interval {
+  std::size_t begin;  // depth
+  std::size_t end;
+};
+
+/// Goes through the operations once and keeps many states, a state being where the living tensors lie.
 class DepthSearch {
  public:
   DepthSearch(const Lifetimes& lifetimes, const std::vector<std::size_t>& heights)
-      : tensors_(lifetimes.tensors), heights_(heights), at_operation_(heights.size()) {
+      : tensors_(lifetimes.tensors), heights_(heights), alive_(heights.size()), live_(heights) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       if (tensors_[i].kept || tensors_[i].bytes == 0) continue;
-      transients_.push_back(i);
-      for (std::size_t at = tensors_[i].first; at <= tensors_[i].last; ++at) at_operation_[at].push_back(i);
-    }
-    live_ = heights;
-    for (std::size_t at = 0; at < heights.size(); ++at) {
-      for (const std::size_t i : at_operation_[at]) live_[at] += tensors_[i].bytes;
-    }
-  }
-
-  std::vector<std::size_t> best() {
-    if (transients_.empty()) return std::vector<std::size_t>(tensors_.size(), 0);
-    const std::size_t bound = *std::max_element(live_.begin(), live_.end());
-    // The operations that need the most come first: what they share must lie tight there.
-    std::vector<std::size_t> urgency(tensors_.size(), 0);
-    for (const std::size_t i : transients_) {
-      const auto first = live_.begin() + static_cast<std::ptrdiff_t>(tensors_[i].first);
-      const auto last = live_.begin() + static_cast<std::ptrdiff_t>(tensors_[i].last) + 1;
-      urgency[i] = *std::max_element(first, last);
-    }
-    std::vector<std::size_t> best_depths;
-    std::size_t best_bytes = static_cast<std::size_t>(-1);
-    for (int round = 0; round < most_rounds; ++round) {
-      std::vector<std::size_t> depths = place_in_order_of(urgency);
-      const auto [bytes, worst] = height_of(depths);
-      if (bytes < best_bytes) {
-        best_bytes = bytes;
-        best_depths = std::move(depths);
-      }
-      if (best_bytes == bound) break;
-      const std::size_t most = *std::max_element(urgency.begin(), urgency.end());
-      for (const std::size_t i : at_operation_[worst]) urgency[i] = most + 1;
-    }
-    return best_depths;
-  }
-
- private:
-  /// Each tensor at the least depth that is free during all its operations, the most urgent first.
-  std::vector<std::size_t> place_in_order_of(const std::vector<std::size_t>& urgency) const {
-    std::vector<std::size_t> order = transients_;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const auto rank = [&](std::size_t i) {
-        return std::tuple(urgency[i], tensors_[i].last - tensors_[i].first, tensors_[i].bytes);
-      };
-      return rank(a) > rank(b);
-    });
-    std::vector<std::size_t> depths(tensors_.size(), 0);
-    std::vector<std::vector<std::size_t>> placed(heights_.size());  // by operation
-    std::vector<std::pair<std::size_t, std::size_t>> taken;         // [depth, end)
-    for (const std::size_t i : order) {
-      taken.clear();
       for (std::size_t at = tensors_[i].first; at <= tensors_[i].last; ++at) {
-        for (const std::size_t other : placed[at]) {
-          taken.emplace_back(depths[other], depths[other] + tensors_[other].bytes);
-        }
-        placed[at].push_back(i);
+        alive_[at].push_back(i);
+        live_[at] += tensors_[i].bytes;
       }
-      std::sort(taken.begin(), taken.end());
-      std::size_t depth = 0;
-      for (const auto& [begin, end] : taken) {
-        if (begin >= depth + tensors_[i].bytes) break;
-        depth = std::max(depth, end);
+    }
+  }
+
+  /// Bytes that no placement undercuts.
+  [[nodiscard]] std::size_t bound() const { return *std::max_element(live_.begin(), live_.end()); }
+
+  /// Depths with which the arena takes `bytes`, if they are found with so many states after an operation.
+  std::optional<std::vector<std::size_t>> within(std::size_t bytes, std::size_t most_states) {
+    bytes_ = bytes;
+    most_states_ = most_states;
+    places_.assign(1, {});
+    std::vector<State> states{{}};
+    for (std::size_t at = 0; at < heights_.size(); ++at) {
+      propose(at);
+      std::map<std::vector<std::size_t>, State> next;  // by the depths of what lives on
+      for (const State& state : states) {
+        extend(at, 0, state, next);
+        if (next.size() >= most_states_) break;
       }
-      depths[i] = depth;
+      if (next.empty()) return std::nullopt;
+      states.clear();
+      for (auto& entry : next) states.push_back(std::move(entry.second));
+    }
+    std::vector<std::size_t> depths(tensors_.size(), 0);
+    for (std::size_t place = states.front().place; place > 0; place = places_[place].before) {
+      depths[places_[place].tensor] = places_[place].depth;
     }
     return depths;
   }
 
-  /// The bytes that the arena needs, and the operation that needs them.
-  std::pair<std::size_t, std::size_t> height_of(const std::vector<std::size_t>& depths) const {
-    std::size_t bytes = 0;
-    std::size_t worst = 0;
-    for (std::size_t at = 0; at < heights_.size(); ++at) {
-      std::size_t height = heights_[at];
-      for (const std::size_t i : at_operation_[at]) {
-        height = std::max(height, heights_[at] + depths[i] + tensors_[i].bytes);
-      }
-      if (height > bytes) {
-        bytes = height;
-        worst = at;
-      }
+ private:
+  struct Place {
+    std::size_t tensor = 0;
+    std::size_t depth = 0;
+    std::size_t before = 0;  // index of the place chosen before it
+  };
+  struct State {
+    std::vector<std::pair<std::size_t, std::size_t>> living;  // tensor, depth; of those that live on
+    std::size_t place = 0;                                    // last place chosen
+  };
+
+  [[nodiscard]] std::size_t capacity(std::size_t at) const { return bytes_ - heights_[at]; }
+
+  /// The tensors that begin at an operation, those that live on first, and the depths that suit the tightest
+  /// operations of their lives: below some of their companions there, or above some and flush with the stack.
+  void propose(std::size_t at) {
+    beginning_.clear();
+    for (const std::size_t i : alive_[at]) {
+      if (tensors_[i].first == at) beginning_.push_back(i);
     }
-    return {bytes, worst};
+    std::stable_sort(beginning_.begin(), beginning_.end(), [&](std::size_t a, std::size_t b) {
+      const bool a_goes_on = tensors_[a].last > at;
+      const bool b_goes_on = tensors_[b].last > at;
+      return a_goes_on != b_goes_on ? a_goes_on : tensors_[a].bytes > tensors_[b].bytes;
+    });
+    proposals_.assign(beginning_.size(), {});
+    limits_.clear();
+    for (std::size_t n = 0; n < beginning_.size(); ++n) {
+      const TensorLifetime& tensor = tensors_[beginning_[n]];
+      std::vector<std::size_t> operations;
+      std::size_t limit = bytes_;
+      for (std::size_t t = tensor.first; t <= tensor.last; ++t) {
+        operations.push_back(t);
+        limit = std::min(limit, capacity(t));
+      }
+      limits_.push_back(limit);
+      if (tensor.first == tensor.last) continue;
+      const auto tight =
+          operations.begin() + static_cast<std::ptrdiff_t>(std::min(tight_operations, operations.size()));
+      std::partial_sort(operations.begin(), tight, operations.end(), [&](std::size_t a, std::size_t b) {
+        return live_[a] != live_[b] ? live_[a] > live_[b] : a < b;
+      });
+      for (auto t = operations.begin(); t != tight; ++t) propose(*t, beginning_[n], proposals_[n]);
+    }
+  }
+
+  void propose(std::size_t at, std::size_t tensor, std::vector<std::size_t>& depths) const {
+    std::vector<std::size_t> sums{0};
+    std::size_t companions = 0;
+    for (const std::size_t other : alive_[at]) {
+      if (other == tensor || ++companions > most_companions) continue;
+      const std::size_t count = sums.size();
+      for (std::size_t i = 0; i < count; ++i) sums.push_back(sums[i] + tensors_[other].bytes);
+    }
+    for (const std::size_t sum : sums) {
+      depths.push_back(sum);
+      const std::size_t above = sum + tensors_[tensor].bytes;
+      if (above <= capacity(at)) depths.push_back(capacity(at) - above);
+    }
+  }
+
+  [[nodiscard]] std::vector<Interval> taken(const State& state) const {
+    std::vector<Interval> intervals;
+    for (const auto& [tensor, depth] : state.living)
+      intervals.push_back({depth, depth + tensors_[tensor].bytes});
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    return intervals;
+  }
+
+  /// Places the n-th beginning tensor and those behind it in every way that is worth trying.
+  void extend(std::size_t at, std::size_t n, const State& state,
+              std::map<std::vector<std::size_t>, State>& next) {
+    if (next.size() >= most_states_) return;
+    if (n == beginning_.size()) {
+      finish(at, state, next);
+      return;
+    }
+    const std::size_t tensor = beginning_[n];
+    const std::size_t bytes = tensors_[tensor].bytes;
+    const bool goes_on = tensors_[tensor].last > at;
+    std::vector<std::size_t> depths;
+    std::size_t free_from = 0;
+    std::vector<Interval> intervals = taken(state);
+    intervals.push_back({limits_[n], limits_[n]});
+    for (const Interval& interval : intervals) {
+      const std::size_t end = std::min(interval.begin, limits_[n]);
+      if (free_from + bytes <= end) {
+        depths.push_back(free_from);
+        if (!goes_on) break;
+        depths.push_back(end - bytes);
+        for (const std::size_t depth : proposals_[n]) {
+          if (depth > free_from && depth + bytes < end) depths.push_back(depth);
+        }
+      }
+      free_from = std::max(free_from, interval.end);
+    }
+    std::vector<std::size_t> tried;
+    for (const std::size_t depth : depths) {
+      if (std::find(tried.begin(), tried.end(), depth) != tried.end()) continue;
+      tried.push_back(depth);
+      State with = state;
+      with.living.emplace_back(tensor, depth);
+      places_.push_back({tensor, depth, state.place});
+      with.place = places_.size() - 1;
+      extend(at, n + 1, with, next);
+    }
+  }
+
+  void finish(std::size_t at, const State& state, std::map<std::vector<std::size_t>, State>& next) const {
+    State after{{}, state.place};
+    std::vector<std::size_t> key;
+    for (const auto& [tensor, depth] : state.living) {
+      if (tensors_[tensor].last == at) continue;
+      after.living.emplace_back(tensor, depth);
+      key.push_back(depth);
+    }
+    next.try_emplace(std::move(key), std::move(after));
   }
 
   const std::vector<TensorLifetime>& tensors_;
   const std::vector<std::size_t>& heights_;
-  std::vector<std::size_t> transients_;
-  std::vector<std::vector<std::size_t>> at_operation_;  // transients alive during each operation
-  std::vector<std::size_t> live_;                       // bytes during each operation
+  std::vector<std::vector<std::size_t>> alive_;  // what passes and is alive, by operation
+  std::vector<std::size_t> live_;                // bytes, by operation
+  std::size_t bytes_ = 0;                        // of the arena
+  std::size_t most_states_ = 0;
+  std::vector<Place> places_;  // chosen on the way to any state; [0] is the start
+  std::vector<std::size_t> beginning_;
+  std::vector<std::vector<std::size_t>> proposals_;  // of each in beginning_
+  std::vector<std::size_t> limits_;                  // of each in beginning_: depth that it may reach
 };
 
 }  // namespace
 
 std::vector<std::size_t> transient_depths(const Lifetimes& lifetimes,
                                           const std::vector<std::size_t>& heights) {
-  return DepthSearch(lifetimes, heights).best();
+  DepthSearch search(lifetimes, heights);
+  const std::size_t bound = search.bound();
+  for (std::size_t bytes = bound;;
+       bytes = aligned_bytes(bytes + std::max(bound / 256, (bytes - bound) / 2))) {
+    if (auto depths = search.within(bytes, few_states)) return *std::move(depths);
+    if (auto depths = search.within(bytes, many_states)) return *std::move(depths);
+  }
 }
 
 }  // namespace mylos

@@ -1,6 +1,7 @@
 #include "mylos/planner/plan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "mylos/base/arena.hpp"
@@ -54,18 +55,21 @@ std::size_t best_slot_bytes(const ChainCost& cost, std::size_t least) {
 /// Keeps the fastest plan that fits.
 class Contest {
  public:
-  Contest(const ChainCost& cost, std::size_t budget, Plan first)
-      : cost_(cost), budget_(budget), best_(std::move(first)) {}
+  Contest(const ChainCost& cost, std::size_t budget) : cost_(cost), budget_(budget) {
+    best_.time = std::numeric_limits<double>::infinity();
+  }
 
-  /// Whether the list fits.
+  /// False where the list would be the fastest, but does not fit.
   bool consider(Schedule schedule) {
+    if (predicted_time(cost_, schedule) >= best_.time) return true;
     if (live_peak(cost_, schedule) > budget_) return false;
     Plan plan = plan_of_list(cost_, std::move(schedule));
     if (plan.placement.bytes > budget_) return false;
-    if (plan.time < best_.time) best_ = std::move(plan);
+    best_ = std::move(plan);
     return true;
   }
 
+  [[nodiscard]] bool decided() const { return !best_.schedule.empty(); }
   [[nodiscard]] Plan best() && { return std::move(best_); }
 
  private:
@@ -74,36 +78,41 @@ class Contest {
   Plan best_;
 };
 
-/// Rotor rounds what each stage keeps up to whole slots, so that its lists need less than it counts: it is
-/// asked for lists of more slots than the budget has, the fastest first, and their exact bytes decide.
-void consider_rotor(Contest& contest, const ChainCost& cost, std::size_t budget) {
+/// With a table up to some more than `budget` bytes: Rotor rounds what each stage keeps up to whole slots, so
+/// that its lists need less than it counts. Empty where the table would be too large.
+std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
   const std::size_t stages = cost.blocks.size() + 1;
   const std::size_t segments = stages * (stages + 1) / 2;
   const std::size_t slots = std::clamp(table_entries / segments, least_slots, most_slots);
-  if (segments * (slots + stages) > most_table_entries) return;
+  if (segments * (slots + stages) > most_table_entries) return std::nullopt;
   const std::size_t room = budget - std::min(budget, cost.input_bytes);
   const std::size_t slot_bytes =
       best_slot_bytes(cost, std::max(arena_alignment, aligned_bytes((room + slots - 1) / slots)));
-  const Rotor rotor(cost, slot_bytes, (room + slot_bytes - 1) / slot_bytes + stages);
-  for (std::size_t m = rotor.slots() + 1; m-- > 0;) {
-    if (m > 0 && rotor.time(m) == rotor.time(m - 1)) continue;  // as fast with less
-    std::optional<Schedule> schedule = rotor.schedule(m);
-    if (!schedule || contest.consider(std::move(*schedule))) return;
-  }
+  return std::optional<Rotor>(std::in_place, cost, slot_bytes, (room + slot_bytes - 1) / slot_bytes + stages);
 }
 
 std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   const std::size_t blocks = cost.blocks.size();
-  Plan plan = plan_of_list(cost, store_all(blocks));
-  if (plan.placement.bytes <= budget) return plan;
-  plan = smallest_plan(cost);
-  if (plan.placement.bytes > budget) return std::nullopt;
-  Contest contest(cost, budget, std::move(plan));
-  for (std::size_t k = 1; k < blocks; ++k) {
+  Contest contest(cost, budget);
+  if (contest.consider(store_all(blocks))) return std::move(contest).best();
+  Schedule least = least_memory_schedule(cost);
+  if (live_peak(cost, least) > budget) return std::nullopt;
+  // The fastest first, whose exact bytes decide.
+  const std::optional<Rotor> rotor = rotor_for(cost, budget);
+  for (std::size_t m = rotor ? rotor->slots() + 1 : 0; m-- > 0;) {
+    if (m > 0 && rotor->time(m) == rotor->time(m - 1)) continue;  // as fast with less
+    std::optional<Schedule> schedule = rotor->schedule(m);
+    if (!schedule || contest.consider(*std::move(schedule))) break;
+  }
+  // Longer groups come first: their lists are faster.
+  for (std::size_t k = blocks; --k > 0;) {
     contest.consider(recompute_every(blocks, static_cast<std::int64_t>(k)));
   }
-  consider_rotor(contest, cost, budget);
-  return std::move(contest).best();
+  contest.consider(std::move(least));
+  if (contest.decided()) return std::move(contest).best();
+  Plan smallest = smallest_plan(cost);
+  if (smallest.placement.bytes > budget) return std::nullopt;
+  return smallest;
 }
 
 }  // namespace
@@ -145,7 +154,21 @@ std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget, const M
 
 Plan smallest_plan(const ChainCost& cost) {
   check(cost);
-  return plan_of_list(cost, least_memory_schedule(cost));
+  Plan best = plan_of_list(cost, least_memory_schedule(cost));
+  const std::size_t bound = live_peak(cost, best.schedule);
+  if (best.placement.bytes <= bound + bound / 200) return best;
+  // A list that keeps a little more may lie tighter.
+  const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
+  int tries = 50;
+  for (std::size_t m = 0; rotor && m <= rotor->slots() && tries > 0; ++m) {
+    if (m > 0 && rotor->time(m) == rotor->time(m - 1)) continue;
+    std::optional<Schedule> schedule = rotor->schedule(m);
+    if (!schedule || live_peak(cost, *schedule) >= best.placement.bytes) continue;
+    Plan plan = plan_of_list(cost, *std::move(schedule));
+    if (plan.placement.bytes < best.placement.bytes) best = std::move(plan);
+    --tries;
+  }
+  return best;
 }
 
 std::size_t smallest_budget(const ChainCost& cost) {

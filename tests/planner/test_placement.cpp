@@ -142,6 +142,47 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
   }
 }
 
+/// The largest ratio of arena bytes to live bytes over plans at several budgets.
+double worst_ratio(const ChainCost& cost) {
+  const std::size_t blocks = cost.blocks.size();
+  const std::size_t least = live_peak(cost, least_memory_schedule(cost));
+  const std::size_t most = live_peak(cost, store_all(blocks));
+  double worst = 1;
+  for (std::size_t part = 0; part <= 6; ++part) {
+    const auto plan = make_plan(cost, least + (most - least) * part / 6, {});
+    if (!plan) continue;
+    worst = std::max(worst, static_cast<double>(plan->placement.bytes) /
+                                static_cast<double>(live_peak(cost, plan->schedule)));
+  }
+  for (const Schedule& list : {recompute_every(blocks, 1), recompute_every(blocks, 3), store_all(blocks)}) {
+    worst = std::max(
+        worst, static_cast<double>(place(cost, list).bytes) / static_cast<double>(live_peak(cost, list)));
+  }
+  return worst;
+}
+
+TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
+  std::mt19937_64 generator(9);
+  double worst = 1;
+  double worst_smallest = 1;
+  for (int round = 0; round < 150; ++round) {
+    const std::size_t blocks = 2 + static_cast<std::size_t>(round) % 60;
+    const ChainCost cost =
+        round % 2 == 0
+            ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 1000})
+            : test::gpt_chain(generator, blocks / 2 + 1, 1 << 20, round % 4 == 1 ? 1 : 4);
+    const double ratio = worst_ratio(cost);
+    EXPECT_LE(ratio, 1.02) << "round " << round << ", " << cost.blocks.size() << " blocks";
+    worst = std::max(worst, ratio);
+    const Plan smallest = smallest_plan(cost);
+    worst_smallest = std::max(worst_smallest, static_cast<double>(smallest.placement.bytes) /
+                                                  static_cast<double>(live_peak(cost, smallest.schedule)));
+  }
+  // Of the smallest plan every operation may be tight, so that no neighbour leaves room to move.
+  EXPECT_LE(worst_smallest, 1.05);
+  std::printf("arena at most %.4f of the live peak; smallest plans at most %.4f\n", worst, worst_smallest);
+}
+
 void expect_refused(const Schedule& schedule, const std::string& why) {
   const ChainCost cost{0, {small, small}, 0, 0};
   try {
