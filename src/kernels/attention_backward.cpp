@@ -4,7 +4,7 @@
 // that see them, so that the gradients of keys and values are whole sums of one product each. Scores are held
 // transposed: a row for each key.
 #include "attention_heads.hpp"
-#include "mylos/kernels/math.hpp"
+#include "lanes_exp2.hpp"
 
 namespace mylos {
 namespace {
@@ -51,7 +51,7 @@ struct WorkerMemory {
   Word* transposed_d_output;
   RowsAndColumns<Words> queries, keys, d_output;
   Element* values;
-  float* log_sums;         // infinity in the padding, where it makes the probabilities 0
+  float* log_sums;         // times log2(e); infinity in the padding, where it makes the probabilities 0
   float* output_products;  // o_i do_i
   float* d_queries;
   float* d_keys;
@@ -85,38 +85,55 @@ struct HeadBackward {
     std::int64_t first_query, queries, first_key, keys;
   };
 
+  /// The scores of 16 keys, row by row (query_block apart), with the queries that see them.
+  struct Tile {
+    std::int64_t first_query, queries;
+    bool on_diagonal;
+    float* scores;
+    float* gradients;  // by the probabilities
+    const float* factors;
+    typename Words::Element* rounded_scores;
+    typename Words::Element* rounded_gradients;
+    Word* gradient_words;
+  };
+
   void draw_factors(const Block& block) const {
-    for (std::int64_t q = 0; q < block.queries; q += tile_rows) {
-      float drawn[tile_rows][key_block];
-      for (std::int64_t i = 0; i < tile_rows; ++i)
-        mask.factors(first_mask_row + block.first_query + q + i, block.first_key, key_block, drawn[i]);
-      for (std::int64_t key = 0; key < key_block; key += lanes::count) {
-        lanes::Floats square[lanes::count];
-        for (std::int64_t i = 0; i < tile_rows; ++i) lanes::load(drawn[i] + key, square[i]);
-        lanes::transpose(square);
-        for (std::int64_t j = 0; j < lanes::count; ++j)
-          lanes::store(square[j], memory.factors + (key + j) * query_block + q);
-      }
+    for (std::int64_t key = 0; key < key_block; key += 4) {
+      mask.transposed_factors(first_mask_row + block.first_query, block.queries, block.first_key + key,
+                              memory.factors + key * query_block, query_block);
     }
   }
 
-  /// One key's scores become probabilities (with dropout), and the gradients by them those by the scores. The
-  /// queries' count is a whole number of vectors: 16 * tiles.
-  void differentiate(float* s, float* d, const float* factor, const float* log_sum, const float* product,
-                     std::int64_t tiles) const {
-    const float by_scale = scale;
-    if (mask.active()) {
-      simd_for(0, tile_rows * tiles, [=](std::int64_t q) {
-        const float p = math::exp(by_scale * s[q] - log_sum[q]);
-        s[q] = p * factor[q];
-        d[q] = p * (d[q] * factor[q] - product[q]);
-      });
-    } else {
-      simd_for(0, tile_rows * tiles, [=](std::int64_t q) {
-        const float p = math::exp(by_scale * s[q] - log_sum[q]);
-        s[q] = p;
-        d[q] = p * (d[q] - product[q]);
-      });
+  /// Rows of scores and of gradients by the probabilities become rows of elements: probabilities with
+  /// dropout, and gradients by the scores; these also as words of neighbouring keys.
+  void differentiate(const Tile& tile) const {
+    const float to_exponent = binary_scale(shape);
+    for (std::int64_t j = 0; j < tile_rows; j += per_word) {
+      for (std::int64_t q = 0; q < tile.queries; q += lanes::count) {
+        for (std::int64_t row = j; row < j + per_word; ++row) {
+          const std::int64_t at = row * query_block + q;
+          lanes::Floats s, d, log_sum, product;
+          lanes::load(tile.scores + at, s);
+          lanes::load(tile.gradients + at, d);
+          lanes::load(memory.log_sums + tile.first_query + q, log_sum);
+          lanes::load(memory.output_products + tile.first_query + q, product);
+          lanes::Floats p = lanes::exp2(to_exponent * s - log_sum);
+          if (q == 0 && tile.on_diagonal) p = keep_lanes(p, static_cast<int>(row), lanes::count, 0.0f);
+          lanes::Floats dropped = p;
+          if (mask.active()) {
+            lanes::Floats factor;
+            lanes::load(tile.factors + at, factor);
+            dropped *= factor;
+            d *= factor;
+          }
+          Words::store(dropped, tile.rounded_scores + at);
+          Words::store(p * (d - product), tile.rounded_gradients + at);
+        }
+        if constexpr (per_word == 2) {
+          const auto* pair = tile.rounded_gradients + j * query_block + q;
+          interleave(pair, pair + query_block, tile.gradient_words + j / 2 * query_block + q);
+        }
+      }
     }
   }
 
@@ -127,33 +144,30 @@ struct HeadBackward {
     const std::int64_t count = block.queries - skip;
     if (count <= 0) return;
     const std::int64_t first_query = block.first_query + skip;
-    float* s = memory.scores + skip;
-    Word* gradient_words = memory.score_gradients + key / per_word * query_block + skip;
-    float* d;
+    Tile now{};
+    now.first_query = first_query;
+    now.queries = count;
+    now.on_diagonal = first_query == first_key;
+    now.scores = memory.scores + skip;
+    now.gradient_words = memory.score_gradients + key / per_word * query_block + skip;
+    now.factors = memory.factors + key * query_block + skip;
     if constexpr (per_word == 1) {
-      d = gradient_words;
+      now.gradients = now.rounded_gradients = now.gradient_words;
+      now.rounded_scores = now.scores;
     } else {
-      d = memory.d_probabilities + skip;
+      now.gradients = memory.d_probabilities + skip;
+      now.rounded_gradients = memory.rounded_gradients + skip;
+      now.rounded_scores = memory.rounded_scores + skip;
     }
     const std::int64_t steps = words_for<Words>(shape.head_width);
     multiply<Words>(tile_rows, count, steps, memory.keys.from(first_key, columns),
-                    memory.transposed_queries + first_query, memory.query_stride, {s, query_block, false});
+                    memory.transposed_queries + first_query, memory.query_stride,
+                    {now.scores, query_block, false});
     const RowsAndColumns<Words> values{memory.values, nullptr};
     multiply<Words>(tile_rows, count, steps, values.from(first_key, columns),
-                    memory.transposed_d_output + first_query, memory.query_stride, {d, query_block, false});
-    for (std::int64_t j = 0; j < tile_rows; ++j) {
-      float* row = s + j * query_block;
-      if (first_query == first_key) keep_lanes(row, static_cast<int>(j), lanes::count);
-      differentiate(row, d + j * query_block, memory.factors + (key + j) * query_block + skip,
-                    memory.log_sums + first_query, memory.output_products + first_query, count / tile_rows);
-    }
-    const auto* p = as_elements<Words>(s, query_block, count, memory.rounded_scores);
-    const auto* d_s = as_elements<Words>(d, query_block, count, memory.rounded_gradients);
-    if constexpr (per_word == 2) {
-      for (std::int64_t j = 0; j < tile_rows; j += 2)
-        interleave(d_s + j * query_block, d_s + (j + 1) * query_block, count,
-                   gradient_words + j / 2 * query_block);
-    }
+                    memory.transposed_d_output + first_query, memory.query_stride,
+                    {now.gradients, query_block, false});
+    differentiate(now);
     const bool add = block.first_query > block.first_key;
     const auto sum_over_queries = [&](const auto* by_query, const Word* matrix, float* sums) {
       multiply<Words>(tile_rows, result_columns, count / per_word,
@@ -161,8 +175,8 @@ struct HeadBackward {
                       matrix + first_query / per_word * columns, columns,
                       {sums + key * columns, columns, add});
     };
-    sum_over_queries(p, memory.d_output.columns, memory.d_values);
-    sum_over_queries(d_s, memory.queries.columns, memory.d_keys);
+    sum_over_queries(now.rounded_scores, memory.d_output.columns, memory.d_values);
+    sum_over_queries(now.rounded_gradients, memory.queries.columns, memory.d_keys);
   }
 
   /// Adds the block's keys to the gradients of its queries.
@@ -214,7 +228,7 @@ void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
     const bool real = i < shape.length;
     const T* o = output.first + i * output.stride;
     const T* d_o = d_output.first + i * d_output.stride;
-    memory.log_sums[i] = real ? log_sums[i] : Kokkos::Experimental::infinity_v<float>;
+    memory.log_sums[i] = real ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;
     memory.output_products[i] = HostRow{}.sum(
         real ? shape.head_width : 0, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
   }

@@ -1,7 +1,7 @@
 // Attention's forward pass on hosts: 16 queries at a time against all keys that they see, in tiles that stay
 // in the core's own cache.
 #include "attention_heads.hpp"
-#include "mylos/kernels/math.hpp"
+#include "lanes_exp2.hpp"
 
 namespace mylos {
 namespace {
@@ -20,7 +20,12 @@ struct WorkerMemory {
     values = pieces.take_head<Words>(shape.length, shape.head_width);
     queries = pieces.take<Element>(tile_rows * columns);
     scores = pieces.take<float>(tile_rows * rows);
-    probabilities = Words::per_word == 1 ? nullptr : pieces.take<Element>(tile_rows * rows);
+    if constexpr (Words::per_word == 1) {
+      probabilities = scores;
+    } else {
+      probabilities = pieces.take<Element>(tile_rows * rows);
+    }
+    factors = pieces.take<float>(launch::ceiling_quotient(rows, tile_width) * tile_width);
     outputs = pieces.take<float>(tile_rows * columns);
   }
 
@@ -30,7 +35,8 @@ struct WorkerMemory {
   RowsAndColumns<Words> values;
   Element* queries;
   float* scores;
-  Element* probabilities;
+  Element* probabilities;  // in the place of the scores where elements are floats
+  float* factors;          // of one row's probabilities
   float* outputs;
 };
 
@@ -55,28 +61,64 @@ struct HeadForward {
   std::int64_t first_mask_row;
   const WorkerMemory<Words>& memory;
 
-  /// Scores become e^(scale s - largest) times the dropout factor; returns 1 / the row's sum of exponentials.
-  float exponentiate(float* s, std::int64_t i, std::int64_t tiles) const {
-    const std::int64_t columns = tiles * tile_rows;  // a whole number of vectors: loops without a rest
-    keep_lanes(s + columns - tile_rows, 0, static_cast<int>(i % tile_rows + 1));
-    const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
-    const HostRow row;
-    const float largest = scale * row.max(columns, [=](std::int64_t j) { return s[j]; });
-    const float sum = row.sum(columns, [=](std::int64_t j) {
-      const float p = math::exp(scale * s[j] - largest);
-      s[j] = p;
-      return p;
-    });
-    if (i < shape.length) log_sums[i] = largest + std::log(sum);
-    if (mask.active()) {
-      for (std::int64_t first = 0; first < columns; first += tile_width) {
-        float factor[tile_width];
-        const std::int64_t count = std::min(tile_width, columns - first);
-        mask.factors(first_mask_row + i, first, count, factor);
-        simd_for(0, count, [&](std::int64_t j) { s[first + j] *= factor[j]; });
+  /// The largest of each row of scores [16, 16 tiles]; the last tile is cut by the diagonal.
+  lanes::Floats largest_scores(std::int64_t tiles, std::int64_t stride) const {
+    lanes::Floats largest[tile_rows];
+    for (int r = 0; r < tile_rows; ++r) {
+      const float* row = memory.scores + r * stride;
+      lanes::Floats scores;
+      lanes::load(row + (tiles - 1) * lanes::count, scores);
+      largest[r] = keep_lanes(scores, 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
+      for (std::int64_t t = 0; t < tiles - 1; ++t) {
+        lanes::load(row + t * lanes::count, scores);
+        largest[r] = scores > largest[r] ? scores : largest[r];
       }
     }
-    return 1.0f / sum;
+    lanes::transpose(largest);
+    for (int r = 1; r < tile_rows; ++r) largest[0] = largest[r] > largest[0] ? largest[r] : largest[0];
+    return largest[0];
+  }
+
+  /// Rows of elements e^(scale (s - largest)) times the dropout factor; returns each row's sum of
+  /// exponentials.
+  lanes::Floats exponentiate(const lanes::Floats& largest, std::int64_t first, std::int64_t tiles,
+                             std::int64_t stride) const {
+    const float to_exponent = binary_scale(shape);
+    lanes::Floats sums[tile_rows];
+    for (int r = 0; r < tile_rows; ++r) {
+      const float* row = memory.scores + r * stride;
+      typename Words::Element* target = memory.probabilities + r * stride;
+      if (mask.active()) draw_factors(first + r, tiles * lanes::count);
+      const float shift = to_exponent * largest[r];
+      const auto exponentials = [&](std::int64_t t) {
+        lanes::Floats scores;
+        lanes::load(row + t * lanes::count, scores);
+        return lanes::exp2(to_exponent * scores - shift);
+      };
+      const auto put = [&](std::int64_t t, lanes::Floats p) {
+        if (mask.active()) {
+          lanes::Floats factor;
+          lanes::load(memory.factors + t * lanes::count, factor);
+          p *= factor;
+        }
+        Words::store(p, target + t * lanes::count);
+      };
+      sums[r] = keep_lanes(exponentials(tiles - 1), 0, r + 1, 0.0f);
+      put(tiles - 1, sums[r]);
+      for (std::int64_t t = 0; t < tiles - 1; ++t) {
+        const lanes::Floats p = exponentials(t);
+        sums[r] += p;
+        put(t, p);
+      }
+    }
+    lanes::transpose(sums);
+    for (int r = 1; r < tile_rows; ++r) sums[0] += sums[r];
+    return sums[0];
+  }
+
+  void draw_factors(std::int64_t i, std::int64_t columns) const {
+    for (std::int64_t first = 0; first < columns; first += tile_width)
+      mask.factors(first_mask_row + i, first, std::min(tile_width, columns - first), memory.factors + first);
   }
 
   void tile(std::int64_t index) const {
@@ -91,16 +133,18 @@ struct HeadForward {
     multiply<Words>(tile_rows, tiles * tile_rows, words_for<Words>(shape.head_width),
                     ByRows<Word>{reinterpret_cast<const Word*>(memory.queries), columns / Words::per_word},
                     memory.keys, memory.key_stride, {memory.scores, stride, false});
-    float inverse_sums[tile_rows];
-    for (std::int64_t r = 0; r < tile_rows; ++r)
-      inverse_sums[r] = exponentiate(memory.scores + r * stride, first + r, tiles);
-    const auto* p = as_elements<Words>(memory.scores, stride, tiles * tile_rows, memory.probabilities);
-    multiply<Words>(tile_rows, launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count,
-                    tiles * tile_rows / Words::per_word,
-                    ByRows<Word>{reinterpret_cast<const Word*>(p), stride / Words::per_word},
-                    memory.values.columns, columns, {memory.outputs, columns, false});
-    for (std::int64_t r = 0; r < rows; ++r)
-      store_rows(memory.outputs + r * columns, columns, inverse_sums[r], output, first + r, 1);
+    const lanes::Floats largest = largest_scores(tiles, stride);
+    const lanes::Floats sums = exponentiate(largest, first, tiles, stride);
+    multiply<Words>(
+        tile_rows, launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count,
+        tiles * tile_rows / Words::per_word,
+        ByRows<Word>{reinterpret_cast<const Word*>(memory.probabilities), stride / Words::per_word},
+        memory.values.columns, columns, {memory.outputs, columns, false});
+    const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
+    for (int r = 0; r < static_cast<int>(rows); ++r) {
+      log_sums[first + r] = scale * largest[r] + std::log(sums[r]);
+      store_rows(memory.outputs + r * columns, columns, 1.0f / sums[r], output, first + r, 1);
+    }
   }
 };
 

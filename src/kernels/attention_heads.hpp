@@ -56,31 +56,17 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
   }
 }
 
-/// values[lane] = -infinity for lanes below `first` or from `end` on.
-inline void keep_lanes(float* values, int first, int end) {
-  for (int lane = 0; lane < lanes::count; ++lane) {
-    const bool kept = lane >= first && lane < end;
-    values[lane] = kept ? values[lane] : -Kokkos::Experimental::infinity_v<float>;
-  }
+/// scale log2(e): softmax in powers of two, with which e^(scale x) = 2^(this x).
+inline float binary_scale(const AttentionShape& shape) {
+  return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape.head_width)));
 }
 
-/// The rows of floats [16, columns] as elements: the same memory where elements are floats, else rounded into
-/// `target`.
-template <class Words>
-const typename Words::Element* as_elements(const float* values, std::int64_t stride, std::int64_t columns,
-                                           typename Words::Element* target) {
-  if constexpr (Words::per_word == 1) {
-    return values;
-  } else {
-    for (std::int64_t row = 0; row < tile_rows; ++row) {
-      for (std::int64_t c = 0; c < columns; c += lanes::count) {
-        lanes::Floats block;
-        lanes::load(values + row * stride + c, block);
-        Words::store(block, target + row * stride + c);
-      }
-    }
-    return target;
-  }
+/// values with those of the lanes below `first` and from `end` on replaced.
+inline lanes::Floats keep_lanes(const lanes::Floats& values, int first, int end, float other) {
+  lanes::Floats kept;
+  for (int lane = 0; lane < lanes::count; ++lane)
+    kept[lane] = lane >= first && lane < end ? values[lane] : other;
+  return kept;
 }
 
 }  // namespace mylos

@@ -34,18 +34,14 @@ struct Bfloat16Words {
 using Bfloat16Words = FloatWords;
 #endif
 
-/// Words of the elements of two rows, one above the other: the words' low and high halves. `columns` is a
-/// multiple of the lanes.
-inline void interleave(const bfloat16* low, const bfloat16* high, std::int64_t columns,
-                       std::uint32_t* target) {
-  for (std::int64_t c = 0; c < columns; c += lanes::count) {
-    lanes::Shorts halves[2];
-    std::memcpy(&halves[0], low + c, sizeof halves[0]);
-    std::memcpy(&halves[1], high + c, sizeof halves[1]);
-    const lanes::Words words = __builtin_convertvector(halves[0], lanes::Words) |
-                               __builtin_convertvector(halves[1], lanes::Words) << 16;
-    std::memcpy(target + c, &words, sizeof words);
-  }
+/// Words of sixteen columns of two rows: their low and high halves.
+inline void interleave(const bfloat16* low, const bfloat16* high, std::uint32_t* target) {
+  lanes::Shorts halves[2];
+  std::memcpy(&halves[0], low, sizeof halves[0]);
+  std::memcpy(&halves[1], high, sizeof halves[1]);
+  const lanes::Words words = __builtin_convertvector(halves[0], lanes::Words) |
+                             __builtin_convertvector(halves[1], lanes::Words) << 16;
+  std::memcpy(target, &words, sizeof words);
 }
 
 }  // namespace mylos

@@ -77,8 +77,11 @@ template <class Words>
 void pack_columns(const typename Words::Element* rows, std::int64_t count, std::int64_t columns,
                   typename Words::Word* target) {
   static_assert(Words::per_word == 2, "where a word is an element, rows serve as columns");
-  for (std::int64_t row = 0; row < count; row += 2)
-    interleave(rows + row * columns, rows + (row + 1) * columns, columns, target + row / 2 * columns);
+  for (std::int64_t row = 0; row < count; row += 2) {
+    const auto* pair = rows + row * columns;
+    for (std::int64_t c = 0; c < columns; c += lanes::count)
+      interleave(pair + c, pair + columns + c, target + row / 2 * columns + c);
+  }
 }
 
 /// A head's rows, and the same memory or a copy as columns.

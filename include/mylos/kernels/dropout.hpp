@@ -48,6 +48,11 @@ class DropoutMask {
     KOKKOS_IF_ON_DEVICE((block_factors(*step_, row, first / 4, factor);))
   }
 
+  /// factor[i * stride + r] = scale() or 0 for the columns first + i, i < 4, and the rows first_row + r, r <
+  /// rows. On the host; first is a multiple of 4.
+  void transposed_factors(std::int64_t first_row, std::int64_t rows, std::int64_t first, float* factor,
+                          std::int64_t stride) const;
+
  private:
   /// The four factors of one random block.
   KOKKOS_FORCEINLINE_FUNCTION void block_factors(std::uint64_t step, std::int64_t row, std::int64_t block,
