@@ -73,7 +73,7 @@ void prepare_characters(const PrepareText& job) {
   for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
     tokens.clear();
     for (const char32_t code : codes) tokens.push_back(token_of[code]);
-    writer.add(tokens);
+    writer.add({tokens.data(), tokens.size()});
   });
   writer.finish();
 }
@@ -85,7 +85,7 @@ void prepare_bytes(const PrepareText& job) {
   std::vector<std::uint32_t> tokens;
   while (const std::int64_t count = file.read(piece.data(), piece_bytes)) {
     tokens.assign(piece.begin(), piece.begin() + count);
-    writer.add(tokens);
+    writer.add({tokens.data(), tokens.size()});
   }
   writer.finish();
 }

@@ -136,7 +136,9 @@ void prepare(const PrepareTokens& job) {
   TokenWriter writer(job.out, *type, tokens, Vocabulary::tokens(job.vocabulary), source);
   const std::int64_t limit = job.vocabulary > 0 ? job.vocabulary : largest_vocabulary;
   for (const std::string& path : job.files) {
-    TokenStream(path, job.type).for_each_piece(limit, [&](const auto& piece) { writer.add(piece); });
+    TokenStream(path, job.type).for_each_piece(limit, [&](const std::vector<std::uint32_t>& piece) {
+      writer.add({piece.data(), piece.size()});
+    });
   }
   writer.finish();
 }

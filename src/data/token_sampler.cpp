@@ -10,7 +10,7 @@ namespace {
 /// random integer generation in an interval", 2019). No number is more likely than another by more than size
 /// / 2^64.
 std::int64_t below(std::uint64_t random, std::int64_t size) {
-  __extension__ using Wide = unsigned __int128;
+  using Wide = unsigned __int128;
   return static_cast<std::int64_t>(Wide{random} * static_cast<std::uint64_t>(size) >> 64);
 }
 
