@@ -111,18 +111,21 @@ TEST(TokenLoader, SteadyStateAllocatesNothing) {
   }
 }
 
-TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPosition) {
+TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
   const TemporaryFolder folder;
-  for (const std::size_t wrong : {0u, 42u, 98u}) {
-    std::vector<std::uint8_t> tokens(100, 64);
+  const Split split{3, 100};
+  for (const std::size_t wrong : {3u, 45u, 101u}) {  // the last one only follows a window
+    std::vector<std::uint8_t> tokens(103, 64);
     tokens[wrong] = 65;
     const TokenDataset data(write_tokens(folder / "a.h5", tokens, 65));
     for (const bool in_memory : {true, false}) {
-      TokenLoader loader(data, {0, 100}, sampler_for({0, 100}, 14, WindowOrder::sequential),
+      TokenLoader loader(data, split, sampler_for(split, 14, WindowOrder::sequential),
                          {.in_memory = in_memory});
-      const auto read = [&] { (void)loader.next(); };
-      EXPECT_EQ(error_of(read), data.path() + ": /tokens element " + std::to_string(wrong) +
-                                    " (counted from 0) is 65, expected 0 to 64");
+      TokenEvaluationReader reader(data, split, context, {.most_samples = 14});
+      const std::string message = data.path() + ": /tokens element " + std::to_string(wrong) +
+                                  " (counted from 0) is 65, expected 0 to 64";
+      EXPECT_EQ(error_of([&] { (void)loader.next(); }), message);
+      EXPECT_EQ(error_of([&] { (void)reader.next(); }), message);
     }
   }
 }

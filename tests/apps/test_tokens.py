@@ -1,0 +1,70 @@
+"""Token files as a user makes them, and what is said of bad input.
+
+usage: test_tokens.py MYLOS REPOSITORY
+"""
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from small_problem import DECK, Command
+
+
+def llmc_header(magic, version, tokens):
+    header = numpy.zeros(256, "<i4")
+    header[:3] = magic, version, tokens
+    return header.tobytes()
+
+
+def check_text(command, repository):
+    text = f"{repository}/inputs/data/tinyshakespeare.txt"
+    said = command.must("prepare", "text", text, "--out", "characters.h5").stdout
+    assert said == "characters.h5: 1115394 tokens (uint8), a vocabulary of 65 characters\n", said
+    said = command.must("prepare", "text", text, "--level", "bytes", "--out", "bytes.h5").stdout
+    assert said == "bytes.h5: 1115394 tokens (uint8), a vocabulary of 256 bytes\n", said
+    with open(text, "rb") as file, h5py.File(command.folder / "bytes.h5") as tokens:
+        assert tokens["tokens"][:].tobytes() == file.read()
+
+
+def check_streams(command):
+    tokens = numpy.arange(1000) * 50
+    (command.folder / "plain.bin").write_bytes(tokens.astype("<u2").tobytes())
+    (command.folder / "llama.bin").write_bytes(llmc_header(20240801, 7, 1000) + tokens.astype("<u4").tobytes())
+    for name, stored in (("plain", "uint16"), ("llama", "uint32")):
+        said = command.must("prepare", "tokens", f"{name}.bin", "--vocabulary", 50257, "--out", "t.h5").stdout
+        assert said == f"t.h5: 1000 tokens ({stored}), a vocabulary of 50257 tokens\n", said
+        with h5py.File(command.folder / "t.h5") as file:
+            assert (file["tokens"][:] == tokens).all() and file["tokens"].dtype == stored
+
+
+def refuse(command, arguments, message):
+    """Exit code 2, the message once, and no file."""
+    result = command.run(*arguments)
+    assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    assert len(re.findall(message, result.stderr)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    assert not list(command.folder.glob("no.h5*")), f"{arguments} wrote something"
+
+
+def check_bad_input(command):
+    (command.folder / "latin1.txt").write_bytes("na\u00efve".encode("latin-1"))
+    (command.folder / "empty.txt").write_bytes(b"")
+    (command.folder / "cut.bin").write_bytes(llmc_header(20240520, 1, 9) + bytes(16))
+    out = ["--out", "no.h5"]
+    refuse(command, ["prepare", "text", "latin1.txt", *out], r"latin1\.txt: byte 0xef .* offset 2 .*--level bytes")
+    refuse(command, ["prepare", "text", "empty.txt", *out], r"empty\.txt: is empty")
+    refuse(command, ["prepare", "text", "latin1.txt", "--level", "words", *out], r"characters.*bytes")
+    refuse(command, ["prepare", "tokens", "plain.bin", "--vocabulary", 1000, *out],
+           r"plain\.bin: token 20 \(counted from 0, at byte 40\) is 1000, expected 0 to 999")
+    refuse(command, ["prepare", "tokens", "cut.bin", *out], r"cut\.bin: its header states 9 tokens .* 1042 bytes")
+    (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"], r"t\.h5: .*mylos-tokens")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    check_text(mylos, sys.argv[2])
+    check_streams(mylos)
+    check_bad_input(mylos)
+    print("passed")
