@@ -56,15 +56,16 @@ Occurrences occurrences_in(void* workspace, std::int64_t vocabulary) {
 /// One host thread walks the rows from the end.
 void link_rows_on_host(const Execution& exec, const std::int32_t* tokens, std::int64_t rows,
                        std::int64_t vocabulary, const Occurrences& lists) {
-  for_each_block(exec, "link_tokens", rows, rows, [=](std::int64_t, std::int64_t) {
-    simd_for(0, vocabulary, [=](std::int64_t token) { lists.first[token] = -1; });
-    for (std::int64_t row = rows - 1; row >= 0; --row) {
-      const std::int64_t token = tokens[row];
-      if (token < 0 || token >= vocabulary) continue;
-      lists.next[row] = lists.first[token];
-      lists.first[token] = static_cast<std::int32_t>(row);
-    }
-  });
+  for_each_block(
+      exec, "link_tokens", rows, rows, KOKKOS_LAMBDA(std::int64_t, std::int64_t) {
+        simd_for(0, vocabulary, [=](std::int64_t token) { lists.first[token] = -1; });
+        for (std::int64_t row = rows - 1; row >= 0; --row) {
+          const std::int64_t token = tokens[row];
+          if (token < 0 || token >= vocabulary) continue;
+          lists.next[row] = lists.first[token];
+          lists.first[token] = static_cast<std::int32_t>(row);
+        }
+      });
 }
 
 /// Every row looks for the next one of its token, and whether there is one before it.
