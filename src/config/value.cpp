@@ -7,11 +7,6 @@
 namespace mylos {
 namespace {
 
-/// Bytes 0x80..0xBF follow the first byte of a UTF-8 sequence.
-bool continues_sequence(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
-
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -51,28 +46,6 @@ std::string shortest(double number) {
   std::string digits = text.substr(exponent + 2);
   digits.erase(0, digits.find_first_not_of('0'));
   return text.substr(0, exponent + 1) + (text[exponent + 1] == '-' ? "-" : "") + digits;
-}
-
-std::string printable(std::string_view text, std::size_t most_bytes) {
-  std::size_t end = text.size();
-  if (end > most_bytes) {
-    end = most_bytes;
-    while (end > 0 && continues_sequence(text[end])) --end;
-  }
-  std::string result;
-  for (std::size_t i = 0; i < end; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080..U+009F steer terminals as well as the ASCII control characters do.
-    const bool steers = byte == 0xC2 && i + 1 < end && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (steers) {
-      result += fmt::format("\\u{:04X}", static_cast<unsigned char>(text[++i]));
-    } else if (byte < 0x20 || byte == 0x7F) {
-      result += fmt::format("\\u{:04X}", byte);
-    } else {
-      result += text[i];
-    }
-  }
-  return end < text.size() ? result + "..." : result;
 }
 
 std::string describe(const Value& value) {

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "mylos/base/text.hpp"
+
 namespace mylos {
 
 struct NamedValue;
@@ -36,9 +38,5 @@ struct NamedValue {
 
 /// 0.001, 1e-8, 65536: the shortest text that reads back to the same number.
 [[nodiscard]] std::string shortest(double number);
-
-/// A stranger's text made fit for one line of a terminal: control characters escaped, the end cut off past
-/// `most_bytes`.
-[[nodiscard]] std::string printable(std::string_view text, std::size_t most_bytes = 60);
 
 }  // namespace mylos

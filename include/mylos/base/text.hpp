@@ -1,0 +1,14 @@
+// Text that comes from outside, in messages.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace mylos {
+
+/// A stranger's text made fit for one line of a terminal: control characters escaped, the end cut off past
+/// `most_bytes`.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t most_bytes = 60);
+
+}  // namespace mylos

@@ -1,0 +1,37 @@
+#include "mylos/base/text.hpp"
+
+#include <fmt/format.h>
+
+namespace mylos {
+namespace {
+
+/// Bytes 0x80..0xBF follow the first byte of a UTF-8 sequence.
+bool continues_sequence(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t most_bytes) {
+  std::size_t end = text.size();
+  if (end > most_bytes) {
+    end = most_bytes;
+    while (end > 0 && continues_sequence(text[end])) --end;
+  }
+  std::string result;
+  for (std::size_t i = 0; i < end; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080..U+009F steer terminals as well as the ASCII control characters do.
+    const bool steers = byte == 0xC2 && i + 1 < end && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (steers) {
+      result += fmt::format("\\u{:04X}", static_cast<unsigned char>(text[++i]));
+    } else if (byte < 0x20 || byte == 0x7F) {
+      result += fmt::format("\\u{:04X}", byte);
+    } else {
+      result += text[i];
+    }
+  }
+  return end < text.size() ? result + "..." : result;
+}
+
+}  // namespace mylos
