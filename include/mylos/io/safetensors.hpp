@@ -1,0 +1,89 @@
+// safetensors: the file format in which trained weights are exchanged.
+//
+//   8 bytes      length of the header, little-endian
+//   the header   {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__":
+//                {"KEY": "TEXT"}}, a JSON object
+//   the rest     the tensors, each at its offsets, row by row, little-endian
+// (https://github.com/huggingface/safetensors, "Format".)
+//
+// A file from outside is checked when it is opened, before memory is taken for anything that it claims: the
+// header's length against the file's and the format's limit, no name twice, known element types, shapes
+// that neither are negative nor overflow, and tensors that cover the rest of the file without a gap or an
+// overlap. Throws Error: bad_input when reading, failed when writing.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mylos/base/dtype.hpp"
+
+namespace mylos::safetensors {
+
+struct Entry {
+  std::string name;
+  std::string type;                 // in the format's words: "F32", "BF16", "I64", "BOOL", ...
+  std::vector<std::int64_t> shape;  // empty: a scalar
+  std::int64_t begin = 0;           // bytes [begin, end) behind the header
+  std::int64_t end = 0;
+
+  /// All elements.
+  [[nodiscard]] std::int64_t size() const;
+};
+
+/// The format's word for a type: "F32", "F16", "BF16".
+[[nodiscard]] std::string_view word_of(DType type);
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// In the order in which they lie in the file.
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// nullptr if there is none of this name.
+  [[nodiscard]] const Entry* find(std::string_view name) const;
+  /// All elements as floats. Throws Error (bad_input) unless they are F32, F16 or BF16.
+  [[nodiscard]] std::vector<float> read(const Entry& entry);
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  std::int64_t data_start_ = 0;  // of the tensors, in bytes
+  std::vector<Entry> entries_;
+};
+
+struct NamedShape {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// Writes a file whose tensors are all of one type.
+class Writer {
+ public:
+  /// Makes or replaces the file and reserves its space. `metadata`: what "__metadata__" says.
+  Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
+         const std::map<std::string, std::string>& metadata);
+
+  /// All elements of the next tensor, rounded to the type. Throws Error (bad_input) where a finite number is
+  /// beyond the type's largest.
+  void write(std::span<const float> values);
+  /// After the last tensor.
+  void close();
+
+ private:
+  template <class T>
+  void write_as(std::span<const float> values);
+
+  std::string path_;
+  DType type_;
+  std::vector<NamedShape> tensors_;
+  std::size_t next_ = 0;
+  std::ofstream file_;
+};
+
+}  // namespace mylos::safetensors

@@ -1,0 +1,147 @@
+#include "safetensors_header.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos::safetensors {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t most_extents = 32;  // as NumPy
+constexpr std::string_view metadata_name = "__metadata__";
+
+/// Takes the header event by event, so that only what belongs there is ever held; nlohmann's own document
+/// would keep the last of two equal names and any depth of nesting.
+class HeaderEvents final : public json::json_sax_t {
+ public:
+  explicit HeaderEvents(const std::string& path) : path_(path) {}
+  [[nodiscard]] std::vector<Entry> take() { return std::move(entries_); }
+
+  bool start_object(std::size_t) override {
+    if (place_ == Place::file) {
+      place_ = entry_.name == metadata_name ? Place::metadata : Place::tensor;
+    } else if (place_ == Place::outside) {
+      place_ = Place::file;
+    } else {
+      refuse("has an object where none belongs");
+    }
+    return true;
+  }
+
+  bool end_object() override {
+    if (place_ == Place::tensor) {
+      for (const char* field : {"dtype", "shape", "data_offsets"}) {
+        if (!fields_.contains(field)) refuse(fmt::format("has no {}", field));
+      }
+      entries_.push_back(entry_);
+    }
+    place_ = place_ == Place::file ? Place::outside : Place::file;
+    return true;
+  }
+
+  bool key(std::string& name) override {
+    if (place_ == Place::metadata) return true;
+    if (place_ == Place::tensor) {
+      field_ = name;
+      if (name != "dtype" && name != "shape" && name != "data_offsets") {
+        refuse(fmt::format("has an unknown field '{}'", printable(name)));
+      }
+      if (!fields_.insert(name).second) refuse(fmt::format("has two fields '{}'", name));
+      return true;
+    }
+    entry_ = {.name = name, .type = {}, .shape = {}};
+    fields_.clear();
+    if (!names_.insert(name).second) refuse("is there twice");
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    if (place_ != Place::tensor || field_ == "dtype") refuse("has a list where none belongs");
+    place_ = field_ == "shape" ? Place::shape : Place::offsets;
+    return true;
+  }
+
+  bool end_array() override {
+    if (place_ == Place::offsets) {
+      if (offsets_.size() != 2) refuse(fmt::format("has {} data_offsets, not 2", offsets_.size()));
+      entry_.begin = offsets_[0];
+      entry_.end = offsets_[1];
+      offsets_.clear();
+    }
+    place_ = Place::tensor;
+    return true;
+  }
+
+  bool number_unsigned(std::uint64_t value) override {
+    if (value > static_cast<std::uint64_t>(largest)) refuse_number(fmt::format("{}", value));
+    const auto number = static_cast<std::int64_t>(value);
+    if (place_ == Place::shape) {
+      if (entry_.shape.size() == most_extents) refuse(fmt::format("has more than {} extents", most_extents));
+      entry_.shape.push_back(number);
+    } else if (place_ == Place::offsets) {
+      if (offsets_.size() == 2) refuse("has more than 2 data_offsets");
+      offsets_.push_back(number);
+    } else {
+      refuse_number(fmt::format("{}", value));
+    }
+    return true;
+  }
+
+  bool string(std::string& text) override {
+    if (place_ == Place::metadata) return true;
+    if (place_ != Place::tensor || field_ != "dtype") refuse("has a text where none belongs");
+    entry_.type = text;
+    return true;
+  }
+
+  bool number_integer(std::int64_t value) override { refuse_number(fmt::format("{}", value)); }
+  bool number_float(double, const std::string& text) override { refuse_number(text); }
+  bool null() override { refuse("has a null where none belongs"); }
+  bool boolean(bool) override { refuse("has a truth value where none belongs"); }
+  bool binary(json::binary_t&) override { refuse("has bytes where none belong"); }
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
+    fail_input("{}: its header is not JSON, from byte {} on", path_, position);
+  }
+
+ private:
+  enum class Place { outside, file, tensor, shape, offsets, metadata };
+
+  [[noreturn]] void refuse(const std::string& problem) const {
+    if (entry_.name.empty()) fail_input("{}: its header {}", path_, problem);
+    fail_input("{}: tensor '{}' {}", path_, printable(entry_.name), problem);
+  }
+  [[noreturn]] void refuse_number(const std::string& number) const {
+    if (place_ != Place::shape && place_ != Place::offsets) refuse("has a number where none belongs");
+    refuse(fmt::format("has {} in its {}, which takes whole numbers from 0 to {}", printable(number), field_,
+                       largest));
+  }
+
+  const std::string& path_;
+  Place place_ = Place::outside;
+  std::set<std::string> names_;
+  std::set<std::string, std::less<>> fields_;  // of this tensor
+  std::string field_;
+  std::vector<std::int64_t> offsets_;
+  Entry entry_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+std::vector<Entry> parse_header(std::string_view text, std::int64_t data_bytes, const std::string& path) {
+  HeaderEvents events(path);
+  json::sax_parse(text, &events);
+  std::vector<Entry> entries = events.take();
+  check_and_sort(entries, data_bytes, path);
+  return entries;
+}
+
+}  // namespace mylos::safetensors

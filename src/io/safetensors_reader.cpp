@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <filesystem>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/io/safetensors.hpp"
+#include "safetensors_header.hpp"
+
+namespace mylos::safetensors {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format's byte order is taken as it is");
+
+constexpr std::int64_t length_bytes = 8;  // of the number that begins the file
+
+std::int64_t size_of_file(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  const auto bytes = std::filesystem::file_size(path, failure);
+  if (failure) fail_input("{}: cannot be read: {}", path, failure.message());
+  return static_cast<std::int64_t>(bytes);
+}
+
+void read_bytes(std::ifstream& file, const std::string& path, void* destination, std::int64_t bytes) {
+  file.read(static_cast<char*>(destination), bytes);
+  if (!file) fail_input("{}: cannot be read", path);
+}
+
+/// The bytes of the header, which the file has and the format allows.
+std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int64_t file_bytes) {
+  if (file_bytes < length_bytes) {
+    fail_input("{}: {} bytes are no safetensors file, which begins with the length of its header in {}", path,
+               file_bytes, length_bytes);
+  }
+  std::uint64_t claimed = 0;
+  read_bytes(file, path, &claimed, length_bytes);
+  if (claimed > static_cast<std::uint64_t>(file_bytes - length_bytes)) {
+    fail_input("{}: is truncated or no safetensors file: it claims a header of {} bytes, {} follow", path,
+               claimed, file_bytes - length_bytes);
+  }
+  if (claimed > static_cast<std::uint64_t>(most_header_bytes)) {
+    fail_input("{}: claims a header of {} bytes, more than the {} that the format allows", path, claimed,
+               most_header_bytes);
+  }
+  return static_cast<std::int64_t>(claimed);
+}
+
+/// `count` elements of T, through a buffer of a few MiB.
+template <class T>
+void read_as(std::ifstream& file, const std::string& path, std::span<float> values) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<T> buffer(std::min(piece, values.size()));
+  for (std::size_t done = 0; done < values.size(); done += piece) {
+    const std::size_t count = std::min(piece, values.size() - done);
+    read_bytes(file, path, buffer.data(), static_cast<std::int64_t>(count * sizeof(T)));
+    for (std::size_t i = 0; i < count; ++i) values[done + i] = to_float(buffer[i]);
+  }
+}
+
+}  // namespace
+
+std::int64_t Entry::size() const {
+  return elements_of(shape);
+}
+
+std::string_view word_of(DType type) {
+  if (type == DType::int32) return "I32";
+  return type == DType::fp32 ? "F32" : type == DType::fp16 ? "F16" : "BF16";
+}
+
+Reader::Reader(const std::string& path) : path_(path) {
+  const std::int64_t file_bytes = size_of_file(path);
+  file_.open(path, std::ios::binary);
+  if (!file_) fail_input("{}: cannot be opened", path);
+  std::string header(static_cast<std::size_t>(header_bytes(file_, path, file_bytes)), '\0');
+  read_bytes(file_, path, header.data(), static_cast<std::int64_t>(header.size()));
+  data_start_ = length_bytes + static_cast<std::int64_t>(header.size());
+  entries_ = parse_header(header, file_bytes - data_start_, path);
+}
+
+const Entry* Reader::find(std::string_view name) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+std::vector<float> Reader::read(const Entry& entry) {
+  constexpr std::array readable{DType::fp32, DType::fp16, DType::bf16};
+  const auto* type = std::find_if(readable.begin(), readable.end(),
+                                  [&](DType candidate) { return word_of(candidate) == entry.type; });
+  if (type == readable.end()) {
+    fail_input("{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_, printable(entry.name),
+               entry.type);
+  }
+  std::vector<float> values(static_cast<std::size_t>(entry.size()));
+  file_.seekg(data_start_ + entry.begin);
+  dispatch(*type, [&]<class T>(TypeTag<T>) { read_as<T>(file_, path_, values); });
+  return values;
+}
+
+}  // namespace mylos::safetensors

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/safetensors.hpp"
+#include "safetensors_header.hpp"
+
+namespace mylos::safetensors {
+namespace {
+
+/// Padded with blanks so that the tensors behind it begin at a multiple of 8 bytes.
+std::string header_text(DType type, const std::vector<NamedShape>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header;
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::int64_t begin = 0;
+  for (const NamedShape& tensor : tensors) {
+    const std::int64_t end = begin + elements_of(tensor.shape) * static_cast<std::int64_t>(size_of(type));
+    header[tensor.name] = {{"dtype", word_of(type)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+}  // namespace
+
+Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
+               const std::map<std::string, std::string>& metadata)
+    : path_(path), type_(type), tensors_(std::move(tensors)), file_(path, std::ios::binary) {
+  if (!file_) fail_run("{}: cannot be created", path);
+  const std::string header = header_text(type, tensors_, metadata);
+  std::int64_t elements = 0;
+  for (const NamedShape& tensor : tensors_) elements += elements_of(tensor.shape);
+  const std::uint64_t length = header.size();
+  reserve_space(path, static_cast<std::int64_t>(sizeof length + length) +
+                          elements * static_cast<std::int64_t>(size_of(type)));
+  file_.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file_ << header;
+}
+
+void Writer::write(std::span<const float> values) {
+  if (next_ == tensors_.size()) fail_run("{}: more tensors are written than it has", path_);
+  if (static_cast<std::int64_t>(values.size()) != elements_of(tensors_[next_].shape)) {
+    fail_run("{}: tensor '{}' has {} elements, {} are written", path_, tensors_[next_].name,
+             elements_of(tensors_[next_].shape), values.size());
+  }
+  dispatch(type_, [&]<class T>(TypeTag<T>) { write_as<T>(values); });
+  ++next_;
+}
+
+template <class T>
+void Writer::write_as(std::span<const float> values) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<T> buffer(std::min(piece, values.size()));
+  for (std::size_t done = 0; done < values.size(); done += piece) {
+    const std::size_t count = std::min(piece, values.size() - done);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float value = values[done + i];
+      buffer[i] = from_float<T>(value);
+      if (std::isfinite(value) && !std::isfinite(to_float(buffer[i]))) {
+        fail_input("{}: tensor '{}' has {} at place {}, which {} cannot hold; write it in a wider type",
+                   path_, tensors_[next_].name, value, done + i, word_of(type_));
+      }
+    }
+    file_.write(reinterpret_cast<const char*>(buffer.data()),
+                static_cast<std::streamsize>(count * sizeof(T)));
+  }
+  if (!file_) fail_run("{}: cannot be written", path_);
+}
+
+void Writer::close() {
+  if (next_ != tensors_.size()) fail_run("{}: {} of {} tensors were written", path_, next_, tensors_.size());
+  file_.close();
+  if (!file_) fail_run("{}: cannot be written", path_);
+}
+
+}  // namespace mylos::safetensors
