@@ -94,6 +94,17 @@ TEST(Math, NormalDistributionIsWithinSixUnitsAndTwelveInItsTails) {
   EXPECT_LE(worst_error<Density>(-5.0f, 5.0f), 12.0);
 }
 
+TEST(Math, TurnIsExactToARoundingAtAnyAngle) {
+  for (const double largest : {4.0, 1e3, 1e8}) {
+    for (int i = -5000; i <= 5000; ++i) {
+      const double angle = largest * i / 5000;
+      const math::Turn turn = math::turn(angle);
+      ASSERT_NEAR(turn.cosine, std::cos(angle), 1e-7);
+      ASSERT_NEAR(turn.sine, std::sin(angle), 1e-7);
+    }
+  }
+}
+
 TEST(Math, InfinityGivesTheLimit) {
   EXPECT_EQ(values_at<Exp>({-infinity, infinity, 89.0f, -200.0f}),
             (std::vector<float>{0, infinity, infinity, 0}));

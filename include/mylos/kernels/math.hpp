@@ -61,6 +61,34 @@ KOKKOS_FORCEINLINE_FUNCTION float sigmoid(float x) {
   return 1.0f / (1.0f + exp(-x));
 }
 
+/// The cosine and sine of an angle.
+struct Turn {
+  float cosine;
+  float sine;
+};
+
+/// The angle, up to 2^30, is brought to |r| <= pi/4 in double; then polynomials of Cephes' sinf and cosf
+/// (Moshier 1992).
+KOKKOS_FORCEINLINE_FUNCTION Turn turn(double angle) {
+  constexpr double round_to_integer = 6755399441055744.0;  // 1.5 * 2^52, as in exp
+  const double shifted = angle * 0.63661977236758134 + round_to_integer;
+  const double quarters = shifted - round_to_integer;
+  const auto r = static_cast<float>(angle - quarters * 1.5707963267948966);
+  const auto quarter = static_cast<std::uint32_t>(Kokkos::bit_cast<std::uint64_t>(shifted)) & 3u;
+  const float z = r * r;
+  float sine = -1.9515295891e-4f;
+  sine = sine * z + 8.3321608736e-3f;
+  sine = sine * z - 1.6666654611e-1f;
+  sine = sine * z * r + r;
+  float cosine = 2.443315711809948e-5f;
+  cosine = cosine * z - 1.388731625493765e-3f;
+  cosine = cosine * z + 4.166664568298827e-2f;
+  cosine = cosine * z * z - 0.5f * z + 1.0f;
+  const float x = (quarter & 1u) != 0 ? sine : cosine;
+  const float y = (quarter & 1u) != 0 ? cosine : sine;
+  return {quarter == 1 || quarter == 2 ? -x : x, quarter >= 2 ? -y : y};
+}
+
 /// The standard normal distribution at x.
 struct Normal {
   float cumulative;  // P(X <= x)

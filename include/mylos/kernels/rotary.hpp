@@ -11,7 +11,8 @@
 namespace mylos {
 
 /// Turns q and k of qkv [samples * length, 3 heads * head_width] in place, rounding once; v stays. The row at
-/// sample * length + i has the position first_position + i. Angles and their functions are in double.
+/// sample * length + i has the position first_position + i. Angles are in double: far positions
+/// are as exact as near ones.
 /// head_width is even.
 void rotary_forward(const Execution& exec, const Tensor& qkv, std::int64_t length, std::int64_t heads,
                     std::int64_t head_width, std::int64_t first_position);
