@@ -7,11 +7,11 @@ an empty line. First it prints the names it can do on this machine. NAME is type
   bf16-pure      weights, gradients and moments in bfloat16: less accurate than Mylos, which keeps float masters
 """
 
-import statistics
 import sys
-import time
 
 import torch
+
+from pytorch_program import serve
 
 BATCH, WIDTHS = 512, (784, 2048, 2048, 10)
 
@@ -46,31 +46,12 @@ def build(name):
     return step
 
 
-def milliseconds(step):
-    start = time.perf_counter()
-    step()
-    return (time.perf_counter() - start) * 1e3
-
-
 def main():
     torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
     names = ["fp32", "bf16-autocast", "bf16-pure"]
     if "--no-compile" not in sys.argv:
         names += [name + "-compiled" for name in names]
-    steps = {}
-    for name in names:
-        try:
-            step = build(name)
-            step()
-            steps[name] = step
-        except Exception as error:  # torch.compile needs a compiler and Python's headers
-            print(f"PyTorch cannot do {name}: {str(error).splitlines()[0]}", file=sys.stderr)
-    print(*steps, flush=True)
-    for line in sys.stdin:
-        _, name, count = line.split()
-        for _ in range(2):
-            steps[name]()
-        print(f"{statistics.median(milliseconds(steps[name]) for _ in range(int(count))):.3f}\n", flush=True)
+    serve(names, build)
 
 
 if __name__ == "__main__":
