@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mylos/model/dense.hpp"
-#include "mylos/model/layer_norm.hpp"
+#include "mylos/model/norm_block.hpp"
 #include "mylos/model/output_loss.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -33,13 +33,13 @@ class MlpBuilder {
     append(std::make_unique<Dense>(std::move(options)));
   }
 
-  void add_norm(const std::string& name) {
-    LayerNormOptions options;
+  void add_norm(const std::string& name, NormType type) {
+    NormOptions options;
     options.name = name;
-    options.width = width_;
-    options.type = compute_type(precision_, name, "layernorm");
+    options.norm = {.type = type, .width = width_};
+    options.type = compute_type(precision_, name, kind_of(type));
     options.input_type = last_type();
-    append(std::make_unique<LayerNormBlock>(std::move(options)));
+    append(std::make_unique<NormBlock>(std::move(options)));
   }
 
   Chain finish(LossType loss) {
@@ -95,11 +95,14 @@ void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) 
     const auto applies = [&rule](const auto& block) {
       return rule_applies(rule, block->name(), block->kind());
     };
+    const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
+    if (head_computes && applies(chain.head)) continue;
     std::string layers;
     for (const auto& block : chain.blocks) {
       layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", block->name(), block->kind());
     }
+    if (head_computes) layers += fmt::format(", {} ({})", chain.head->name(), chain.head->kind());
     fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
                rule.pattern, layers);
   }
@@ -110,7 +113,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
   MlpBuilder builder(model, precision, seed, accumulates);
   for (std::size_t i = 0; i < model.hidden.size(); ++i) {
     builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
-    if (model.norm == NormType::layernorm) builder.add_norm(fmt::format("norm{}", i + 1));
+    if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);
   }
   builder.add_dense("head", model.outputs, Activation::none, 0);
   return builder.finish(model.loss);

@@ -4,6 +4,7 @@
 
 #include "mylos/base/region.hpp"
 #include "mylos/model/chain_cost.hpp"
+#include "mylos/model/key_value_cache.hpp"
 
 namespace mylos {
 namespace {
@@ -70,6 +71,12 @@ void Model::forward(const StepContext& context, const Tensor& input, const Obser
     fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
              input.columns(), samples_ * chain_.rows_per_sample, chain_.inputs());
   }
+  if (context.cache != nullptr) {
+    context.cache->require_room(input.rows());
+  } else if (input.rows() % chain_.rows_per_sample != 0) {
+    fail_run("forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
+  }
+  if (context.training && context.cache != nullptr) fail_run("a key-value cache is for evaluation");
   if (context.training && schedule_.empty()) fail_run("this model was made for evaluation only");
   input_ = input;
   trains_ = context.training;
@@ -102,6 +109,7 @@ void Model::evaluate(const StepContext& context, const Observer* observer) {
     observe(observer, i, "output", output_);
     x = output_;
   }
+  if (context.cache != nullptr) context.cache->advance(input_.rows());
 }
 
 LossMemory Model::loss_memory() const {

@@ -98,7 +98,12 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
     }
     builder.end_group();
   }
-  return builder.finish();
+  ParameterLayout layout = builder.finish();
+  if (const auto borrowed = chain.head->borrows()) {
+    layout.borrowed_by_head = {layout.slots_of_block[borrowed->block][borrowed->index],
+                               chain.head->output_type()};
+  }
+  return layout;
 }
 
 }  // namespace mylos

@@ -18,6 +18,26 @@ void draw_uniform(const Execution& exec, const Tensor& master, const RandomStrea
       });
 }
 
+/// Box and Muller (Annals of Mathematical Statistics 29, 1958): two normal numbers from two uniform ones. A
+/// random block gives the four elements that share it two pairs.
+void draw_normal(const Execution& exec, const Tensor& master, const RandomStream& stream, float deviation) {
+  float* values = master.as<float>();
+  const auto columns = static_cast<std::uint64_t>(master.columns());
+  for_each_element(
+      exec, "draw weights", master.size(), KOKKOS_LAMBDA(const std::int64_t i) {
+        const auto row = static_cast<std::uint64_t>(i) / columns;
+        const auto column = static_cast<std::uint64_t>(i) % columns;
+        const RandomBlock random = stream.block(0, row, static_cast<std::uint32_t>(column / 4));
+        const bool second_pair = column % 4 >= 2;
+        const float first = uniform_from(second_pair ? random.word[2] : random.word[0]);
+        const float second = uniform_from(second_pair ? random.word[3] : random.word[1]);
+        const float radius = Kokkos::sqrt(-2.0f * Kokkos::log(1.0f - first));  // 1 - first is never 0
+        const float angle = 6.2831853f * second;
+        const float normal = radius * (column % 2 == 0 ? Kokkos::cos(angle) : Kokkos::sin(angle));
+        values[i] = deviation * normal;
+      });
+}
+
 }  // namespace
 
 ParameterStore::ParameterStore(ParameterLayout layout)
@@ -32,6 +52,11 @@ ParameterStore::ParameterStore(ParameterLayout layout)
       weights.push_back(compute_weight(layout_.slots[index]));
       gradients.push_back(gradient(layout_.slots[index]));
     }
+  }
+  if (const auto& borrowed = layout_.borrowed_by_head) {
+    const ParameterSlot& slot = layout_.slots[borrowed->slot];
+    weights_.back().push_back(borrowed->type == DType::fp32 ? master(slot) : compute_weight(slot));
+    gradients_.back().push_back(gradient(slot));
   }
 }
 
@@ -56,11 +81,13 @@ Tensor ParameterStore::gradient(const GradientBucket& bucket) const {
 
 void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
   for (const ParameterSlot& slot : layout_.slots) {
-    if (slot.spec.initial_bound == 0) {
-      fill(exec, master(slot), slot.spec.initial_value);
-    } else {
-      const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
+    const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
+    if (slot.spec.initial_bound > 0) {
       draw_uniform(exec, master(slot), stream, slot.spec.initial_bound);
+    } else if (slot.spec.initial_std > 0) {
+      draw_normal(exec, master(slot), stream, slot.spec.initial_std);
+    } else {
+      fill(exec, master(slot), slot.spec.initial_value);
     }
   }
   refresh_compute_weights(exec);

@@ -88,8 +88,14 @@ gemm = "kokkos"
                            .options;
   const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1};
   const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
-  const ModelOptions model{
-      ModelType::mlp, {32, 16}, Activation::silu, NormType::layernorm, 0.5, LossType::mse, 7, 2};
+  ModelOptions model;
+  model.hidden = {32, 16};
+  model.activation = Activation::silu;
+  model.norm = NormType::layernorm;
+  model.dropout = 0.5;
+  model.loss = LossType::mse;
+  model.inputs = 7;
+  model.outputs = 2;
   const ScalerOptions scaler{ScalerMode::fixed,           1024, 4,    0.25, 10, 2,
                              HysteresisRefill::good_step, 0.5,  4096, 7};
   const PrecisionOptions precision{DType::fp16, GradientType::fp32, {{"head", DType::fp32}}, scaler};

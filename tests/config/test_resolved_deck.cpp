@@ -30,9 +30,23 @@ class Draw {
               one_of<Shuffle>(2),
               one_of<LastBatch>(2),
               one_of<WindowOrder>(2)};
-    o.model = {ModelType::mlp,      widths(),           one_of<Activation>(6),
-               one_of<NormType>(2), fraction(),         one_of<LossType>(2),
-               integer(0, 1 << 28), integer(0, 1 << 28)};
+    o.model = {ModelType::mlp,
+               widths(),
+               one_of<Activation>(6),
+               one_of<NormType>(2),
+               fraction(),
+               one_of<LossType>(2),
+               integer(0, 1 << 28),
+               integer(0, 1 << 28),
+               0,
+               0,
+               0,
+               0,
+               0,
+               {},
+               true,
+               {},
+               true};
     o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
     o.optimizer = {one_of<OptimizerType>(3),
                    positive(1e-20, 1000),

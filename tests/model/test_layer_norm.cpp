@@ -5,7 +5,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
-#include "mylos/model/layer_norm.hpp"
+#include "mylos/model/norm_block.hpp"
 
 namespace mylos {
 namespace {
@@ -22,8 +22,9 @@ void PrintTo(const Types& types, std::ostream* out) {
   *out << name_of(types.input) << " -> " << name_of(types.type) << ", gradients " << name_of(types.gradient);
 }
 
-LayerNormBlock block_of(const Types& types) {
-  return LayerNormBlock({.name = "norm1", .width = width, .input_type = types.input, .type = types.type});
+NormBlock block_of(const Types& types) {
+  return NormBlock(
+      {.name = "norm1", .norm = {.width = width}, .input_type = types.input, .type = types.type});
 }
 double unit_roundoff_of(DType type) {
   return dispatch(type, [&]<class T>(TypeTag<T>) { return unit_roundoff<T>; });
@@ -71,7 +72,7 @@ class LayerNormGradients : public testing::TestWithParam<Types> {
     }
   }
 
-  LayerNormBlock norm = block_of(GetParam());
+  NormBlock norm = block_of(GetParam());
   test::GuardedBlock memory{norm, rows, GetParam().gradient, true};
   test::ReferenceNorm reference;
   Numbers input, seed;

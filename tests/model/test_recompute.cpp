@@ -1,5 +1,6 @@
 // Whatever a schedule keeps and computes again, the gradients are the same bits.
 #include "model/recompute.hpp"
+#include "model/small_gpt.hpp"
 
 namespace mylos {
 namespace {
@@ -28,6 +29,33 @@ TEST(Recompute, OfPerceptronsGivesTheSameBits) {
       };
       const Truth truth{.labels = reinterpret_cast<const std::int32_t*>(memory.data() + 2048)};
       test::RecomputeTest({chain, rows, input, truth}).expect_equal_bits();
+    }
+  }
+}
+
+TEST(Recompute, OfTransformersGivesTheSameBits) {
+  constexpr std::int64_t samples = 2;
+  const test::TokenArray tokens(test::drawn_tokens(samples * 5, 13, 1));
+  const test::TokenArray labels(test::drawn_tokens(samples * 5, 13, 2));
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {
+      for (const PositionType positions : {PositionType::learned, PositionType::rotary}) {
+        const auto chain = [&] {
+          ModelOptions model = test::small_gpt_options();
+          model.norm = norm;
+          model.positions = positions;
+          model.feed_forward = (norm == NormType::rmsnorm) == (positions == PositionType::rotary)
+                                   ? FeedForwardType::gelu
+                                   : FeedForwardType::swiglu;
+          model.tied = positions == PositionType::learned;
+          model.dropout = 0.25;
+          PrecisionOptions precision;
+          precision.compute = type;
+          precision.rules = {{"mlp1", DType::fp32}};
+          return make_gpt(model, precision, 3, true);
+        };
+        test::RecomputeTest({chain, samples, tokens.tensor(), {.labels = labels.data()}}).expect_equal_bits();
+      }
     }
   }
 }

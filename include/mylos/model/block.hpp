@@ -27,8 +27,9 @@ struct ParameterSpec {
   std::int64_t rows = 1;  // 1 for vectors
   std::int64_t columns = 1;
   bool is_matrix = false;   // weight decay acts on matrices only
-  float initial_value = 0;  // where initial_bound is 0
+  float initial_value = 0;  // where the two below are 0
   float initial_bound = 0;  // uniform in [-bound, bound)
+  float initial_std = 0;    // normal with mean 0
 };
 
 /// One way in which a block keeps what its backward pass reads.
@@ -48,13 +49,16 @@ struct BlockCost {
   double backward_flops = 0;  // both gradients
 };
 
+class KeyValueCache;
+
 /// What every operation of a step needs to know.
 struct StepContext {
   const Execution& exec;
   GemmEngine& gemm;
   const std::uint64_t* step = nullptr;  // device memory: number of the step, a key of its random numbers
-  std::uint64_t first_sample = 0;       // index in the global batch of the sample in row 0
+  std::uint64_t first_sample = 0;       // index in the global batch of the first sample
   bool training = true;                 // false: no dropout, and nothing is kept for backward
+  KeyValueCache* cache = nullptr;       // rows continue its one sample; without training only
 };
 
 /// The memory that a block works on. `workspace` and `saved` hold at least the bytes that its cost states,

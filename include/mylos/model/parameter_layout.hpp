@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,19 @@ struct GradientBucket {
   std::size_t last_block = 0;       // complete when the backward pass of this block is done
 };
 
+/// The slot of a block that the head reads too, in the head's own type.
+struct BorrowedSlot {
+  std::size_t slot = 0;
+  DType type = DType::fp32;
+};
+
 struct ParameterLayout {
   std::vector<ParameterSlot> slots;                      // in memory order
   std::vector<GradientBucket> buckets;                   // in memory order
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
-  std::int64_t elements = 0;                             // with padding
-  std::size_t compute_bytes = 0;                         // of the arena of 16-bit compute weights
+  std::optional<BorrowedSlot> borrowed_by_head;
+  std::int64_t elements = 0;      // with padding
+  std::size_t compute_bytes = 0;  // of the arena of 16-bit compute weights
   std::size_t gradient_bytes = 0;
 };
 

@@ -1,0 +1,56 @@
+// Classifier: logits x·Wᵀ over a vocabulary, their cross-entropy, and both gradients, in chunks of rows, so
+// that the logits of all rows are never stored.
+//
+//   loss = sum over rows of -log softmax(x·Wᵀ)[label],   dx = d_logits·W,   dW = d_logitsᵀ·x
+//
+// W is [classes, width]: a parameter "weight" of its own, or the token embedding (tied weights: Press, Wolf,
+// arXiv 1608.05859). Its gradient is float, because chunks, and the embedding where tied, add to it. Classes
+// that the data never names (a vocabulary padded to a round number) are classes like all others.
+#pragma once
+
+#include "mylos/model/loss_head.hpp"
+
+namespace mylos {
+
+struct ClassifierOptions {
+  std::string name = "head";
+  std::int64_t width = 0;
+  std::int64_t classes = 0;
+  DType input_type = DType::fp32;  // another type than `type` is cast chunk by chunk
+  DType type = DType::fp32;        // of weights and logits
+  std::optional<BorrowedParameter> tied;
+  float initial_std = 0.02f;
+  std::size_t chunk_bytes = std::size_t{32} << 20;  // of logits at a time, but at least 256 rows
+};
+
+class Classifier final : public LossHead {
+ public:
+  explicit Classifier(ClassifierOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const std::string& name() const override { return options_.name; }
+  [[nodiscard]] std::string_view kind() const override { return "classifier"; }
+  [[nodiscard]] LossType loss() const override { return LossType::cross_entropy; }
+  [[nodiscard]] std::int64_t inputs() const override { return options_.width; }
+  [[nodiscard]] std::int64_t outputs() const override { return options_.classes; }
+  [[nodiscard]] DType input_type() const override { return options_.input_type; }
+  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] std::optional<BorrowedParameter> borrows() const override { return options_.tied; }
+  [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+
+  void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
+                LossSums* sums) const override;
+  void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
+                         const LossGradients& gradients, LossSums* sums) const override;
+  [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
+
+  /// Rows of a chunk: all chunks but the last have as many.
+  [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;
+
+ private:
+  [[nodiscard]] std::int64_t most_chunk_rows() const;
+
+  ClassifierOptions options_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,46 @@
+// Embedding: x = dropout(token[t] + position[i]) for token t at position i of its sample; what a GPT starts
+// with. Tokens are int32 [rows, 1]. Without learned positions only the token's row is taken.
+//
+// Nothing is kept for backward.
+#pragma once
+
+#include "mylos/base/random.hpp"
+#include "mylos/model/block.hpp"
+
+namespace mylos {
+
+struct EmbeddingOptions {
+  std::string name = "embedding";
+  std::int64_t vocabulary = 0;
+  std::int64_t width = 0;
+  std::int64_t context = 0;  // tokens of a sample
+  bool positions = true;     // a learned row for each
+  bool tied = false;         // the head has written its part of the token gradient before backward
+  double dropout = 0;
+  DType type = DType::fp32;
+  float initial_std = 0.02f;
+  std::uint64_t seed = 0;
+};
+
+class Embedding final : public Block {
+ public:
+  explicit Embedding(EmbeddingOptions options);
+
+  [[nodiscard]] const std::string& name() const override { return options_.name; }
+  [[nodiscard]] std::string_view kind() const override { return "embedding"; }
+  [[nodiscard]] std::int64_t inputs() const override { return 1; }
+  [[nodiscard]] std::int64_t outputs() const override { return options_.width; }
+  [[nodiscard]] DType input_type() const override { return DType::int32; }
+  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  EmbeddingOptions options_;
+  RandomStream dropout_stream_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,40 @@
+// KeyValueCache: keys and values of the tokens that one sample has so far, for every attention layer, so that
+// a new token costs one row.
+#pragma once
+
+#include <vector>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/model/chain.hpp"
+
+namespace mylos {
+
+class KeyValueCache {
+ public:
+  /// For the chain that make_gpt made of `model`; room for model.context tokens.
+  KeyValueCache(const ModelOptions& model, const Chain& chain);
+
+  /// Tokens that forward passes have put in.
+  [[nodiscard]] std::int64_t length() const { return length_; }
+  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
+  /// Begins another sample.
+  void clear() { length_ = 0; }
+  /// Counts the rows of a forward pass that all layers have seen. Throws Error past the capacity.
+  void advance(std::int64_t rows);
+  void require_room(std::int64_t rows) const;
+
+  /// [capacity, width]
+  [[nodiscard]] const Tensor& keys(std::size_t layer) const { return keys_[layer]; }
+  [[nodiscard]] const Tensor& values(std::size_t layer) const { return values_[layer]; }
+  [[nodiscard]] std::byte* workspace() const { return arena_.data() + workspace_; }
+  [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+
+ private:
+  std::int64_t length_ = 0;
+  std::int64_t capacity_ = 0;
+  std::size_t workspace_ = 0;
+  Arena arena_;
+  std::vector<Tensor> keys_, values_;
+};
+
+}  // namespace mylos

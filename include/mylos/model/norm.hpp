@@ -1,0 +1,47 @@
+// Norm: layer normalisation or root-mean-square normalisation as a part of a block.
+//
+// Parameters: a weight [1, width], and for layer normalisation with `bias` a bias [1, width]. Statistics are
+// in float whatever the storage: two per row (mean, 1/sigma) or one (1/rms).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/model/block.hpp"
+#include "mylos/model/options.hpp"
+
+namespace mylos {
+
+struct Norm {
+  NormType type = NormType::layernorm;  // not none
+  std::int64_t width = 0;
+  bool bias = true;
+  float epsilon = 1e-5f;
+
+  [[nodiscard]] bool has_bias() const { return bias && type == NormType::layernorm; }
+  [[nodiscard]] std::size_t parameter_count() const { return has_bias() ? 2 : 1; }
+  /// "<prefix>weight" and, where there is one, "<prefix>bias".
+  [[nodiscard]] std::vector<ParameterSpec> parameters(const std::string& prefix) const;
+  /// A multiple of arena_alignment.
+  [[nodiscard]] std::size_t statistics_bytes(std::int64_t rows) const;
+  [[nodiscard]] std::size_t backward_workspace(std::int64_t rows) const;
+  [[nodiscard]] double forward_flops(std::int64_t rows) const { return 8.0 * elements(rows); }
+  [[nodiscard]] double backward_flops(std::int64_t rows) const { return 14.0 * elements(rows); }
+
+  /// `weights`: starts with the norm's own. x and y are of one type.
+  void forward(const Execution& exec, const Tensor& x, std::span<const Tensor> weights, const Tensor& y,
+               std::byte* statistics) const;
+  /// dx = gradient + residual (may be empty: none). dx may be dy or residual.
+  void backward(const Execution& exec, const Tensor& x, const Tensor& dy, std::span<const Tensor> weights,
+                const std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
+                bool accumulate, std::byte* workspace, const Tensor& residual) const;
+
+ private:
+  [[nodiscard]] double elements(std::int64_t rows) const { return static_cast<double>(rows * width); }
+};
+
+/// The kind that rules of the deck name: "layernorm", "rmsnorm".
+[[nodiscard]] std::string_view kind_of(NormType type);
+
+}  // namespace mylos

@@ -1,0 +1,38 @@
+// NormBlock: a normalisation over the features of each row as a block of its own (Ba, Kiros, Hinton, arXiv
+// 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Kept: the statistics.
+#pragma once
+
+#include "mylos/model/norm.hpp"
+
+namespace mylos {
+
+struct NormOptions {
+  std::string name;
+  Norm norm;
+  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType type = DType::fp32;
+};
+
+class NormBlock final : public Block {
+ public:
+  explicit NormBlock(NormOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const std::string& name() const override { return options_.name; }
+  [[nodiscard]] std::string_view kind() const override { return kind_of(options_.norm.type); }
+  [[nodiscard]] std::int64_t inputs() const override { return options_.norm.width; }
+  [[nodiscard]] std::int64_t outputs() const override { return options_.norm.width; }
+  [[nodiscard]] DType input_type() const override { return options_.input_type; }
+  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
+    return options_.norm.parameters("");
+  }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  NormOptions options_;
+};
+
+}  // namespace mylos

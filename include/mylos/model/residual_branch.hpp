@@ -1,0 +1,31 @@
+// What the two blocks of a transformer layer share: y = x + dropout(branch(norm(x))) (pre-norm, as in GPT-2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mylos/model/norm.hpp"
+
+namespace mylos {
+
+struct BranchOptions {
+  std::string name;
+  std::int64_t width = 0;
+  std::int64_t context = 0;  // tokens of a sample
+  Norm norm;
+  bool bias = true;
+  double dropout = 0;
+  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
+  bool accumulates = false;  // gradients of several micro-batches are added
+  float initial_std = 0.02f;
+  float residual_std = 0.02f;  // of the matrix whose product is added to x: GPT-2's 0.02/sqrt(2 layers)
+  std::uint64_t seed = 0;
+};
+
+/// "<name>_weight" [outputs, inputs] and, where there are biases, "<name>_bias" [1, outputs].
+void add_linear(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t outputs,
+                std::int64_t inputs, bool bias, float initial_std);
+
+}  // namespace mylos

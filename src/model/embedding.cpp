@@ -1,0 +1,57 @@
+#include "mylos/model/embedding.hpp"
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/embedding.hpp"
+#include "mylos/model/key_value_cache.hpp"
+#include "token_dropout.hpp"
+
+namespace mylos {
+
+Embedding::Embedding(EmbeddingOptions options)
+    : options_(std::move(options)), dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+
+std::vector<ParameterSpec> Embedding::parameters() const {
+  ParameterSpec token{
+      .name = "token", .rows = options_.vocabulary, .columns = options_.width, .is_matrix = true};
+  token.initial_std = options_.initial_std;
+  if (!options_.positions) return {token};
+  ParameterSpec position{
+      .name = "position", .rows = options_.context, .columns = options_.width, .is_matrix = true};
+  position.initial_std = options_.initial_std;
+  return {token, position};
+}
+
+BlockCost Embedding::cost(const GemmEngine&, std::int64_t rows) const {
+  const std::int64_t elements = rows * options_.width;
+  BlockCost cost;
+  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(elements) * size_of(options_.type));
+  cost.forward_flops = static_cast<double>(elements);
+  cost.backward_flops = static_cast<double>(options_.positions ? 2 * elements : elements);
+  cost.variants.push_back(
+      {"all", 0, aligned_bytes(embedding_backward_workspace(rows, options_.vocabulary)), 0});
+  return cost;
+}
+
+void Embedding::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("embedding forward");
+  const bool continues = context.cache != nullptr;
+  const std::int64_t length = continues ? memory.input.rows() : options_.context;
+  Tensor positions = options_.positions ? memory.weights[1] : Tensor();
+  if (continues && options_.positions) positions = positions.row_range(context.cache->length(), length);
+  embedding_forward(context.exec, memory.input.as<std::int32_t>(), length, memory.weights[0], positions,
+                    memory.output,
+                    token_dropout(context, dropout_stream_, options_.dropout, options_.context));
+}
+
+void Embedding::backward(const StepContext& context, const BlockMemory& memory,
+                         const BlockGradients& gradients) const {
+  const Region region("embedding backward");
+  embedding_backward(context.exec, memory.input.as<std::int32_t>(), options_.context, gradients.output,
+                     gradients.weights[0], options_.positions ? gradients.weights[1] : Tensor(),
+                     gradients.accumulate || options_.tied, gradients.accumulate,
+                     token_dropout(context, dropout_stream_, options_.dropout, options_.context),
+                     memory.workspace);
+}
+
+}  // namespace mylos

@@ -1,0 +1,18 @@
+#include "mylos/model/make_chain.hpp"
+
+#include "mylos/model/gpt.hpp"
+
+namespace mylos {
+
+Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                 bool accumulates) {
+  switch (model.type) {
+    case ModelType::gpt:
+      return make_gpt(model, precision, seed, accumulates);
+    case ModelType::mlp:
+      break;
+  }
+  return make_mlp(model, precision, seed, accumulates);
+}
+
+}  // namespace mylos

@@ -1,0 +1,18 @@
+// Dropout of activations whose rows are tokens: a row's random numbers are those of its token's index in the
+// global batch.
+#pragma once
+
+#include "mylos/kernels/dropout.hpp"
+#include "mylos/model/block.hpp"
+
+namespace mylos {
+
+/// `length`: tokens of a sample.
+[[nodiscard]] inline Dropout token_dropout(const StepContext& context, const RandomStream& stream,
+                                           double probability, std::int64_t length) {
+  if (!context.training || probability == 0) return {};
+  return {stream, static_cast<float>(probability), context.step,
+          context.first_sample * static_cast<std::uint64_t>(length)};
+}
+
+}  // namespace mylos

@@ -1,0 +1,273 @@
+// Whole transformers: logits, loss and every parameter's gradient against a double network and its central
+// differences.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/reference_gpt.hpp"
+#include "model/small_gpt.hpp"
+
+namespace mylos {
+namespace {
+
+using test::Numbers;
+
+constexpr std::int64_t samples = 2;
+constexpr std::uint64_t seed = 9;
+constexpr std::uint64_t step = 3;
+constexpr std::uint64_t first_sample = 512;
+
+Numbers as_double(const Tensor& tensor) {
+  const std::vector<float> values = test::values_of(tensor);
+  return {values.begin(), values.end()};
+}
+
+class GptTest : public testing::Test {
+ protected:
+  void build(const ModelOptions& options, DType compute, const std::vector<PrecisionRule>& rules = {},
+             bool accumulates = false) {
+    PrecisionOptions precision;
+    precision.compute = compute;
+    precision.rules = rules;
+    model =
+        std::make_unique<Model>(make_gpt(options, precision, seed, accumulates), *gemm, samples, 1 << 20, 1);
+    test::set_lively_weights(model->parameters());
+    reference = {.model = options,
+                 .seed = seed,
+                 .step = step,
+                 .first_sample = first_sample,
+                 .dropout = options.dropout,
+                 .tokens = tokens,
+                 .labels = labels};
+    for (const ParameterSlot& slot : model->parameters().layout().slots) {
+      reference.parameters[slot.path()] = as_double(model->parameters().compute_weight(slot));
+    }
+  }
+
+  [[nodiscard]] StepContext context(std::uint64_t first = first_sample, bool training = true) {
+    return {
+        .exec = exec, .gemm = *gemm, .step = step_value.data(), .first_sample = first, .training = training};
+  }
+  /// Gradients of 1024 · mean loss, in micro-batches of `count` samples.
+  void run_step(std::int64_t count = samples) {
+    const std::int64_t length = model->chain().rows_per_sample;
+    sums.set({});
+    for (std::int64_t first = 0; first < samples; first += count) {
+      const StepContext now = context(first_sample + static_cast<std::uint64_t>(first));
+      model->forward(now, token_array.tensor().row_range(first * length, count * length));
+      model->loss_and_seed(now, {.labels = label_array.data() + first * length},
+                           {scale.data(), 1.0f / static_cast<float>(samples * length), first > 0},
+                           sums.data());
+      model->backward(now, first > 0, [](std::size_t) {});
+    }
+    exec.fence();
+  }
+
+  /// Every parameter: |error| <= relative · |exact| + norm_wise · (largest of its tensor); and the error of
+  /// the whole tensor, in the Euclidean norm, at most `whole` of it.
+  void expect_gradients(double relative, double norm_wise, double whole) {
+    const double factor = 1024.0 / static_cast<double>(tokens.size());
+    for (const ParameterSlot& slot : model->parameters().layout().slots) {
+      Numbers exact =
+          test::central_differences(reference.parameters[slot.path()], [&] { return reference.loss(); });
+      double largest = 0, squares = 0, error_squares = 0;
+      for (double& value : exact) {
+        value *= factor;
+        largest = std::max(largest, std::abs(value));
+        squares += value * value;
+      }
+      const std::vector<float> gradient = test::values_of(model->parameters().gradient(slot));
+      ASSERT_EQ(gradient.size(), exact.size());
+      for (std::size_t e = 0; e < exact.size(); ++e) {
+        const double error = gradient[e] - exact[e];
+        error_squares += error * error;
+        ASSERT_LE(std::abs(error), relative * std::abs(exact[e]) + norm_wise * largest + 1e-5)
+            << slot.path() << " " << e << ": " << gradient[e] << " for " << exact[e];
+      }
+      EXPECT_LE(std::sqrt(error_squares), whole * std::sqrt(squares) + 1e-4) << slot.path();
+    }
+  }
+
+  Execution exec;
+  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<Model> model;
+  std::vector<std::int32_t> tokens = test::drawn_tokens(samples * 5, 11, 1);
+  std::vector<std::int32_t> labels = test::drawn_tokens(samples * 5, 11, 2);
+  test::TokenArray token_array{tokens}, label_array{labels};
+  test::ReferenceGpt reference;
+  test::DeviceValue<std::uint64_t> step_value{step};
+  test::DeviceValue<float> scale{1024.0f};
+  test::DeviceValue<LossSums> sums;
+};
+
+std::vector<ModelOptions> all_shapes() {
+  std::vector<ModelOptions> shapes;
+  for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {
+    for (const PositionType positions : {PositionType::learned, PositionType::rotary}) {
+      for (const FeedForwardType feed_forward : {FeedForwardType::gelu, FeedForwardType::swiglu}) {
+        for (const bool tied : {true, false}) {
+          ModelOptions model = test::small_gpt_options();
+          model.norm = norm;
+          model.positions = positions;
+          model.feed_forward = feed_forward;
+          model.tied = tied;
+          model.bias = shapes.size() % 3 != 1;
+          model.dropout = shapes.size() % 2 == 0 ? 0.25 : 0;
+          shapes.push_back(model);
+        }
+      }
+    }
+  }
+  return shapes;
+}
+
+TEST_F(GptTest, FloatGradientsAgreeWithDifferencesToAThousandth) {
+  for (const ModelOptions& options : all_shapes()) {
+    build(options, DType::fp32);
+    run_step();
+    expect_gradients(1e-3, 1e-5, 1e-5);
+    EXPECT_NEAR(sums.get().loss, reference.loss(), 1e-5 * reference.loss());
+  }
+}
+
+// A layer rounds 5 values forward in each of its two blocks (norm, qkv or z, what is between, the branch, the
+// sum; one more where q and k are turned) and as many gradients backward; embedding, final norm, logits and
+// their gradients add 8. Each rounding changes its value by at most u. What reaches a weight's gradient
+// passes products whose factors are about 1, so that per element the count of roundings bounds the error
+// against the tensor's largest element; over a whole tensor independent errors add up as their squares do,
+// and three times that leaves room for norms over so few columns.
+constexpr double roundings = 2 * 2 * 2 * 6 + 8;
+
+TEST_F(GptTest, SixteenBitGradientsStayWithinTheirRoundings) {
+  std::size_t count = 0;
+  for (const ModelOptions& options : all_shapes()) {
+    for (const DType type : {DType::bf16, DType::fp16}) {
+      if (++count % 3 != 0) continue;  // every part of a shape still meets every type
+      build(options, type);
+      run_step();
+      const double u = type == DType::bf16 ? unit_roundoff<bfloat16> : unit_roundoff<half>;
+      expect_gradients(roundings * u, roundings * u, 3 * std::sqrt(roundings) * u);
+    }
+  }
+}
+
+TEST_F(GptTest, MixedTypesMeetInCasts) {
+  ModelOptions options = test::small_gpt_options();
+  options.dropout = 0.25;
+  for (const bool tied : {true, false}) {
+    options.tied = tied;
+    options.feed_forward = tied ? FeedForwardType::swiglu : FeedForwardType::gelu;
+    build(options, DType::bf16, {{"head", DType::fp32}, {"mlp1", DType::fp32}, {"attention2", DType::fp16}});
+    if (tied) {  // the head reads the float masters of what the embedding rounds: they are exact here
+      EXPECT_EQ(model->parameters().weights(model->chain().blocks.size())[0].type(), DType::fp32);
+    }
+    run_step();
+    const double u = unit_roundoff<bfloat16>;
+    expect_gradients(roundings * u, roundings * u, 3 * std::sqrt(roundings) * u);
+  }
+  options.tied = true;
+  EXPECT_THROW(build(options, DType::bf16, {{"head", DType::fp16}}), Error);
+}
+
+TEST_F(GptTest, MicroBatchesAddUpToTheBatchWithTheSameDropout) {
+  for (const FeedForwardType feed_forward : {FeedForwardType::gelu, FeedForwardType::swiglu}) {
+    ModelOptions options = test::small_gpt_options();
+    options.dropout = 0.25;
+    options.feed_forward = feed_forward;
+    build(options, DType::fp32, {}, true);
+    run_step(1);
+    expect_gradients(1e-3, 1e-5, 1e-5);
+    EXPECT_NEAR(sums.get().loss, reference.loss(), 1e-5 * reference.loss());
+  }
+}
+
+TEST_F(GptTest, ATiedGradientIsTheSumOfBothUses) {
+  ModelOptions options = test::small_gpt_options();
+  build(options, DType::fp32);
+  run_step();
+  const auto gradient_of = [&](const std::string& path) {
+    for (const ParameterSlot& slot : model->parameters().layout().slots) {
+      if (slot.path() == path) return test::values_of(model->parameters().gradient(slot));
+    }
+    return std::vector<float>();
+  };
+  const std::vector<float> tied = gradient_of("embedding/token");
+  std::map<std::string, std::vector<float>> weights;
+  for (const ParameterSlot& slot : model->parameters().layout().slots) {
+    weights[slot.path()] = test::values_of(model->parameters().master(slot));
+  }
+  options.tied = false;
+  build(options, DType::fp32);
+  weights["head/weight"] = weights["embedding/token"];
+  for (const ParameterSlot& slot : model->parameters().layout().slots) {
+    test::set_values(model->parameters().master(slot), weights.at(slot.path()));
+  }
+  run_step();
+  const std::vector<float> token = gradient_of("embedding/token");
+  const std::vector<float> head = gradient_of("head/weight");
+  ASSERT_EQ(tied.size(), token.size());
+  for (std::size_t e = 0; e < tied.size(); ++e) EXPECT_NEAR(tied[e], token[e] + head[e], 1e-4);
+}
+
+TEST_F(GptTest, EvaluationDropsNothingAndGivesTheLogits) {
+  ModelOptions options = test::small_gpt_options();
+  options.dropout = 0.25;
+  build(options, DType::fp32);
+  reference.dropout = 0;
+  model->forward(context(first_sample, false), token_array.tensor());
+  const std::int64_t rows = token_array.tensor().rows();
+  const std::vector<float> logits = test::values_of(model->head_outputs(context(), 0, rows));
+  const std::vector<float> last = test::values_of(model->head_outputs(context(), rows - 1, 1));
+  const Numbers expected = reference.logits();
+  ASSERT_EQ(logits.size(), expected.size());
+  for (std::size_t e = 0; e < logits.size(); ++e) EXPECT_NEAR(logits[e], expected[e], 1e-4);
+  for (std::size_t c = 0; c < last.size(); ++c) {
+    EXPECT_NEAR(last[c], expected[expected.size() - 13 + c], 1e-4);
+  }
+  sums.set({});
+  model->loss(context(), {.labels = label_array.data()}, sums.data());
+  exec.fence();
+  EXPECT_NEAR(sums.get().loss, reference.loss(), 1e-5 * reference.loss());
+}
+
+TEST_F(GptTest, ForwardTakesWholeSamplesOnly) {
+  build(test::small_gpt_options(), DType::fp32);
+  EXPECT_THROW(model->forward(context(), token_array.tensor().row_range(0, 6)), Error);
+  const Model evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *gemm, samples, 1 << 20, 1,
+                        Schedule{});
+  EXPECT_LT(evaluates.activation_bytes(), model->activation_bytes());
+}
+
+TEST_F(GptTest, ParametersAreNamedAndShapedAsGpt2s) {
+  ModelOptions options = test::small_gpt_options();
+  options.layers = 1;
+  const Chain chain = make_gpt(options, {}, 1, false);
+  std::vector<std::string> shapes;
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+    for (const ParameterSpec& spec : chain.stage_parameters(stage)) {
+      shapes.push_back(
+          fmt::format("{}/{} {}x{}", chain.stage_name(stage), spec.name, spec.rows, spec.columns));
+    }
+  }
+  EXPECT_THAT(shapes,
+              testing::ElementsAre(
+                  "embedding/token 13x8", "embedding/position 5x8", "attention1/norm_weight 1x8",
+                  "attention1/norm_bias 1x8", "attention1/qkv_weight 24x8", "attention1/qkv_bias 1x24",
+                  "attention1/output_weight 8x8", "attention1/output_bias 1x8", "mlp1/norm_weight 1x8",
+                  "mlp1/norm_bias 1x8", "mlp1/up_weight 32x8", "mlp1/up_bias 1x32", "mlp1/down_weight 8x32",
+                  "mlp1/down_bias 1x8", "final_norm/weight 1x8", "final_norm/bias 1x8"));
+  options.feed_forward = FeedForwardType::swiglu;
+  EXPECT_EQ(feed_forward_width(options), 64);
+  options.width = 384;
+  EXPECT_EQ(feed_forward_width(options), 1024);
+
+  // The published count of GPT-2's smallest model (Radford et al. 2019; 124,439,808 in its released weights).
+  options = test::small_gpt_options();
+  options.layers = options.heads = 12;
+  options.width = 768;
+  options.context = 1024;
+  options.vocabulary = 50257;
+  EXPECT_EQ(make_gpt(options, {}, 1, false).parameter_count(), 124439808);
+}
+
+}  // namespace
+}  // namespace mylos
