@@ -117,8 +117,9 @@ struct HeadBackward {
           lanes::load(tile.gradients + at, d);
           lanes::load(memory.log_sums + tile.first_query + q, log_sum);
           lanes::load(memory.output_products + tile.first_query + q, product);
-          lanes::Floats p = lanes::exp2(to_exponent * s - log_sum);
-          if (q == 0 && tile.on_diagonal) p = keep_lanes(p, static_cast<int>(row), lanes::count, 0.0f);
+          lanes::Floats p = to_exponent * s - log_sum;
+          lanes::exp2(p);
+          if (q == 0 && tile.on_diagonal) keep_lanes(p, static_cast<int>(row), lanes::count, 0.0f);
           lanes::Floats dropped = p;
           if (mask.active()) {
             lanes::Floats factor;

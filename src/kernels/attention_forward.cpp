@@ -62,27 +62,26 @@ struct HeadForward {
   const WorkerMemory<Words>& memory;
 
   /// The largest of each row of scores [16, 16 tiles]; the last tile is cut by the diagonal.
-  lanes::Floats largest_scores(std::int64_t tiles, std::int64_t stride) const {
+  void find_largest(std::int64_t tiles, std::int64_t stride, lanes::Floats& result) const {
     lanes::Floats largest[tile_rows];
     for (int r = 0; r < tile_rows; ++r) {
       const float* row = memory.scores + r * stride;
-      lanes::Floats scores;
-      lanes::load(row + (tiles - 1) * lanes::count, scores);
-      largest[r] = keep_lanes(scores, 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
+      lanes::load(row + (tiles - 1) * lanes::count, largest[r]);
+      keep_lanes(largest[r], 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
       for (std::int64_t t = 0; t < tiles - 1; ++t) {
+        lanes::Floats scores;
         lanes::load(row + t * lanes::count, scores);
         largest[r] = scores > largest[r] ? scores : largest[r];
       }
     }
     lanes::transpose(largest);
-    for (int r = 1; r < tile_rows; ++r) largest[0] = largest[r] > largest[0] ? largest[r] : largest[0];
-    return largest[0];
+    result = largest[0];
+    for (int r = 1; r < tile_rows; ++r) result = largest[r] > result ? largest[r] : result;
   }
 
-  /// Rows of elements e^(scale (s - largest)) times the dropout factor; returns each row's sum of
-  /// exponentials.
-  lanes::Floats exponentiate(const lanes::Floats& largest, std::int64_t first, std::int64_t tiles,
-                             std::int64_t stride) const {
+  /// Rows of elements e^(scale (s - largest)) times the dropout factor, and each row's sum of exponentials.
+  void exponentiate(const lanes::Floats& largest, std::int64_t first, std::int64_t tiles, std::int64_t stride,
+                    lanes::Floats& result) const {
     const float to_exponent = binary_scale(shape);
     lanes::Floats sums[tile_rows];
     for (int r = 0; r < tile_rows; ++r) {
@@ -90,30 +89,25 @@ struct HeadForward {
       typename Words::Element* target = memory.probabilities + r * stride;
       if (mask.active()) draw_factors(first + r, tiles * lanes::count);
       const float shift = to_exponent * largest[r];
-      const auto exponentials = [&](std::int64_t t) {
-        lanes::Floats scores;
-        lanes::load(row + t * lanes::count, scores);
-        return lanes::exp2(to_exponent * scores - shift);
-      };
-      const auto put = [&](std::int64_t t, lanes::Floats p) {
+      sums[r] = lanes::Floats{};
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        lanes::Floats p;
+        lanes::load(row + t * lanes::count, p);
+        p = to_exponent * p - shift;
+        lanes::exp2(p);
+        if (t == tiles - 1) keep_lanes(p, 0, r + 1, 0.0f);
+        sums[r] += p;
         if (mask.active()) {
           lanes::Floats factor;
           lanes::load(memory.factors + t * lanes::count, factor);
           p *= factor;
         }
         Words::store(p, target + t * lanes::count);
-      };
-      sums[r] = keep_lanes(exponentials(tiles - 1), 0, r + 1, 0.0f);
-      put(tiles - 1, sums[r]);
-      for (std::int64_t t = 0; t < tiles - 1; ++t) {
-        const lanes::Floats p = exponentials(t);
-        sums[r] += p;
-        put(t, p);
       }
     }
     lanes::transpose(sums);
-    for (int r = 1; r < tile_rows; ++r) sums[0] += sums[r];
-    return sums[0];
+    result = sums[0];
+    for (int r = 1; r < tile_rows; ++r) result += sums[r];
   }
 
   void draw_factors(std::int64_t i, std::int64_t columns) const {
@@ -133,8 +127,10 @@ struct HeadForward {
     multiply<Words>(tile_rows, tiles * tile_rows, words_for<Words>(shape.head_width),
                     ByRows<Word>{reinterpret_cast<const Word*>(memory.queries), columns / Words::per_word},
                     memory.keys, memory.key_stride, {memory.scores, stride, false});
-    const lanes::Floats largest = largest_scores(tiles, stride);
-    const lanes::Floats sums = exponentiate(largest, first, tiles, stride);
+    lanes::Floats largest;
+    lanes::Floats sums;
+    find_largest(tiles, stride, largest);
+    exponentiate(largest, first, tiles, stride, sums);
     multiply<Words>(
         tile_rows, launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count,
         tiles * tile_rows / Words::per_word,

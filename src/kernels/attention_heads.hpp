@@ -61,12 +61,10 @@ inline float binary_scale(const AttentionShape& shape) {
   return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape.head_width)));
 }
 
-/// values with those of the lanes below `first` and from `end` on replaced.
-inline lanes::Floats keep_lanes(const lanes::Floats& values, int first, int end, float other) {
-  lanes::Floats kept;
+/// Replaces the lanes below `first` and from `end` on.
+inline void keep_lanes(lanes::Floats& values, int first, int end, float other) {
   for (int lane = 0; lane < lanes::count; ++lane)
-    kept[lane] = lane >= first && lane < end ? values[lane] : other;
-  return kept;
+    values[lane] = lane >= first && lane < end ? values[lane] : other;
 }
 
 }  // namespace mylos

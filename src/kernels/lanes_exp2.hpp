@@ -5,9 +5,9 @@
 
 namespace mylos::lanes {
 
-/// 2^x for x < 127, within two units in the last place; 0 below 2^-126; NaN for NaN. x = n + f with |f| <=
-/// 1/2, and 2^f by a polynomial (relative error 2e-9), made for this file.
-inline Floats exp2(const Floats& x) {
+/// x becomes 2^x, for x < 127, within two units in the last place; 0 below 2^-126; NaN for NaN. x = n + f
+/// with |f| <= 1/2, and 2^f by a polynomial (relative error 2e-9), made for this file.
+inline void exp2(Floats& x) {
   // 1.5 * 2^23 makes the sum's low bits the rounded integer, and 127 makes them the exponent bits of 2^n.
   constexpr float round_to_exponent = 12582912.0f + 127.0f;
   const Floats shifted = x + round_to_exponent;
@@ -23,7 +23,7 @@ inline Floats exp2(const Floats& x) {
   series = series * f + 2.402264791e-01f;
   series = series * f + 6.931472029e-01f;
   series = series * f + 1.0f;
-  return x < -126.0f ? Floats{} : series * power;
+  x = x < -126.0f ? Floats{} : series * power;
 }
 
 }  // namespace mylos::lanes

@@ -11,7 +11,7 @@ namespace mylos {
 // The block of C that stays in registers, as in gemm_tiles.cpp.
 #if defined(__AVX512F__)
 inline constexpr int product_rows = 8;
-inline constexpr int product_vectors = 3;
+inline constexpr int product_vectors = 3;  // or fewer, at the end of a row
 #else
 inline constexpr int product_rows = 4;
 inline constexpr int product_vectors = 1;
@@ -86,12 +86,14 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const
     }
     column += vectors * lanes::count;
   };
-  // Four vectors are two pairs: better than three and one.
-  while (columns - column >= product_vectors * lanes::count && columns - column != 4 * lanes::count)
-    columns_of(std::integral_constant<int, product_vectors>{});
-  if constexpr (product_vectors > 1) {
+  if constexpr (product_vectors == 1) {
+    while (column < columns) columns_of(std::integral_constant<int, 1>{});
+  } else {
+    // Four vectors are two pairs: better than three and one.
+    while (columns - column >= 3 * lanes::count && columns - column != 4 * lanes::count)
+      columns_of(std::integral_constant<int, 3>{});
     while (columns - column >= 2 * lanes::count) columns_of(std::integral_constant<int, 2>{});
-    if (columns - column > 0) columns_of(std::integral_constant<int, 1>{});
+    if (column < columns) columns_of(std::integral_constant<int, 1>{});
   }
 }
 
