@@ -1,0 +1,72 @@
+// Token by token with cached keys and values: the logits are those of the whole window, up to rounding.
+#include <gtest/gtest.h>
+
+#include "model/small_gpt.hpp"
+#include "mylos/model/key_value_cache.hpp"
+
+namespace mylos {
+namespace {
+
+class KeyValueCacheTest : public testing::Test {
+ protected:
+  void build(const ModelOptions& options, DType type) {
+    PrecisionOptions precision;
+    precision.compute = type;
+    model = std::make_unique<Model>(make_gpt(options, precision, 1, false), *gemm, 1, 1 << 20, 1, Schedule{});
+    test::set_lively_weights(model->parameters());
+    cache = std::make_unique<KeyValueCache>(options, model->chain());
+  }
+  std::vector<float> logits(std::int64_t first, std::int64_t count, bool cached) {
+    const StepContext context{
+        .exec = exec, .gemm = *gemm, .training = false, .cache = cached ? cache.get() : nullptr};
+    model->forward(context, tokens.tensor().row_range(first, count));
+    return test::values_of(model->head_outputs(context, 0, count));
+  }
+
+  Execution exec;
+  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<Model> model;
+  std::unique_ptr<KeyValueCache> cache;
+  test::TokenArray tokens{test::drawn_tokens(5, 13, 4)};
+};
+
+TEST_F(KeyValueCacheTest, GivesTheLogitsOfTheWholeWindow) {
+  for (const PositionType positions : {PositionType::learned, PositionType::rotary}) {
+    for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+      ModelOptions options = test::small_gpt_options();
+      options.positions = positions;
+      options.dropout = 0.5;  // not in evaluation
+      build(options, type);
+      const std::vector<float> expected = logits(0, 5, false);
+      // Both round at the same places, some 30 on the way; logits are of the size of 4.
+      const double u = type == DType::fp32   ? 1e-6
+                       : type == DType::bf16 ? unit_roundoff<bfloat16>
+                                             : unit_roundoff<half>;
+      for (const std::int64_t prompt : {1, 3}) {
+        cache->clear();
+        std::vector<float> found = logits(0, prompt, true);
+        for (std::int64_t at = prompt; at < 5; ++at) {
+          EXPECT_EQ(cache->length(), at);
+          const std::vector<float> next = logits(at, 1, true);
+          found.insert(found.end(), next.begin(), next.end());
+        }
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t e = 0; e < found.size(); ++e) EXPECT_NEAR(found[e], expected[e], 30 * 4 * u) << e;
+      }
+    }
+  }
+}
+
+TEST_F(KeyValueCacheTest, RefusesMoreTokensThanTheContextAndTraining) {
+  build(test::small_gpt_options(), DType::fp32);
+  (void)logits(0, 3, true);
+  EXPECT_THROW((void)logits(0, 3, true), Error);
+  cache->clear();
+  EXPECT_NO_THROW((void)logits(0, 5, true));
+  const StepContext training{.exec = exec, .gemm = *gemm, .cache = cache.get()};
+  cache->clear();
+  EXPECT_THROW(model->forward(training, tokens.tensor()), Error);
+}
+
+}  // namespace
+}  // namespace mylos
