@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "mylos/base/error.hpp"
+#include "sections.hpp"
 
 namespace mylos {
 namespace {
@@ -25,9 +26,15 @@ class Checks {
   }
 
   void data() const {
-    const bool has_shapes = options_.model.inputs > 0 && options_.model.outputs > 0;
+    const bool is_gpt = options_.model.type == ModelType::gpt;
+    const bool has_shapes =
+        is_gpt ? options_.model.vocabulary > 0 : options_.model.inputs > 0 && options_.model.outputs > 0;
     if (!options_.data.train.empty()) return;
     if (!options_.data.test.empty()) fail({"data.test"}, "'data.test' is given without 'data.train'");
+    if (!has_shapes && is_gpt) {
+      fail({"model.vocabulary"},
+           "nothing says how many tokens there are; give 'data.train' or 'model.vocabulary'");
+    }
     if (!has_shapes) {
       fail({"model.inputs", "model.outputs"},
            "nothing says how large a sample is; give 'data.train', or 'model.inputs' and 'model.outputs'");
@@ -36,6 +43,18 @@ class Checks {
       fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
     }
     if (options_.data.validation > 0) fail({"data.validation"}, "'data.validation' needs 'data.train'");
+  }
+
+  void model() const {
+    const ModelOptions& model = options_.model;
+    const bool is_gpt = model.type == ModelType::gpt;
+    for (const std::string& name : model_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt)) {
+      const std::string path = "model." + name;
+      if (!given_.contains(path)) continue;
+      fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
+                                       is_gpt ? "mlp" : "gpt", is_gpt ? "gpt" : "mlp"));
+    }
+    if (is_gpt) transformer();
   }
 
   void scaler() const {
@@ -65,6 +84,30 @@ class Checks {
   }
 
  private:
+  void transformer() const {
+    const ModelOptions& model = options_.model;
+    for (const auto& [path, value] :
+         {std::pair{"model.layers", model.layers}, std::pair{"model.heads", model.heads},
+          std::pair{"model.width", model.width}, std::pair{"model.context", model.context}}) {
+      if (value == 0) fail({"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
+    }
+    if (model.width % model.heads != 0) {
+      fail({"model.heads", "model.width"},
+           fmt::format("'model.heads' is {}, which does not divide the {} of 'model.width'", model.heads,
+                       model.width));
+    }
+    const std::int64_t head_width = model.width / model.heads;
+    if (model.positions == PositionType::rotary && head_width % 2 != 0) {
+      fail({"model.positions", "model.heads", "model.width"},
+           fmt::format("rotary positions turn pairs of features, and a head has {} (model.width / "
+                       "model.heads); make it even",
+                       head_width));
+    }
+    if (model.norm == NormType::none) {
+      fail({"model.norm"}, "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
+    }
+  }
+
   /// The place is the one that comes last of those given.
   [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
     Place place{file_name_};
@@ -87,6 +130,7 @@ class Checks {
 
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name) {
   const Checks checks(options, given, file_name);
+  checks.model();
   checks.length();
   checks.data();
   checks.scaler();

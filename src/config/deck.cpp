@@ -89,6 +89,8 @@ Deck read_deck(std::string_view text, const std::string& file_name,
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   GivenPlaces given;
   for (const Entry& entry : entries) given[entry.path] = entry.place;
+  ModelOptions& model = deck.options.model;
+  if (model.type == ModelType::gpt && !given.contains("model.norm")) model.norm = NormType::layernorm;
   check_options(deck.options, given, file_name);
   deck.resolved = resolve(deck.options);
   return deck;

@@ -112,6 +112,21 @@ class Keys {
   }
 
   template <class Field>
+  void boolean(std::string name, Field field, std::string meaning) {
+    Key& key = add(std::move(name), "true or false", "", std::move(meaning));
+    key.read = [of = of_, field](Options& options, const Value& value) -> Found {
+      const auto* held = std::get_if<bool>(&value.held);
+      if (held == nullptr) return describe(value);
+      of(options).*field = *held;
+      return std::nullopt;
+    };
+    key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
+      return Value{of(options).*field};
+    };
+    finish(key);
+  }
+
+  template <class Field>
   void bytes(std::string name, Field field, IntegerRange range, std::string meaning) {
     Key& key =
         add(std::move(name),

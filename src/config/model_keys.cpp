@@ -1,4 +1,6 @@
 // [model].
+#include <algorithm>
+
 #include "keys.hpp"
 #include "limits.hpp"
 #include "sections.hpp"
@@ -32,16 +34,57 @@ void add_hidden(Key& key) {
   };
 }
 
+/// Keys that only networks of one type have. The resolved deck of another type leaves them out.
+void limit_to_type(Schema& schema, ModelType type, const std::vector<std::string>& names) {
+  for (Key& key : schema.keys) {
+    if (key.section != "model" || std::find(names.begin(), names.end(), key.name) == names.end()) continue;
+    key.write = [write = key.write, type](const Options& options) -> std::optional<Value> {
+      return options.model.type == type ? write(options) : std::nullopt;
+    };
+  }
+}
+
+template <class ModelKeys>
+void add_transformer_keys(ModelKeys& keys) {
+  keys.optional_integer("layers", &ModelOptions::layers, {1, most_layers}, "",
+                        "gpt: layers, each of attention and a feed-forward part. Needed.");
+  keys.optional_integer("heads", &ModelOptions::heads, {1, largest_width}, "",
+                        "gpt: attention heads; they divide the width. Needed.");
+  keys.optional_integer("width", &ModelOptions::width, {1, largest_width}, "",
+                        "gpt: features per token. Needed.");
+  keys.optional_integer("context", &ModelOptions::context, {1, longest_context}, "tokens",
+                        "gpt: tokens of a sample, and the most that a prediction looks back on. Needed.");
+  keys.integer(
+      "vocabulary", &ModelOptions::vocabulary, {0, largest_vocabulary}, "tokens",
+      "gpt: 0: from the data. A larger one than the data's pads the classifier; multiples of 128 make "
+      "its products fast.");
+  keys.choice("positions", &ModelOptions::positions,
+              Words<PositionType>{{"learned", PositionType::learned}, {"rotary", PositionType::rotary}},
+              "gpt: a learned vector per position, or queries and keys turned by angles.");
+  keys.boolean("tied", &ModelOptions::tied, "gpt: the classifier's weights are the token embedding.");
+  keys.choice("feed_forward", &ModelOptions::feed_forward,
+              Words<FeedForwardType>{{"gelu", FeedForwardType::gelu}, {"swiglu", FeedForwardType::swiglu}},
+              "gpt: 4 widths wide with gelu (the tanh form, as GPT-2), or gated and 8/3 widths wide.");
+  keys.boolean("bias", &ModelOptions::bias, "gpt: linear layers and layer normalisation have biases.");
+}
+
 }  // namespace
+
+const std::vector<std::string>& model_keys_of(ModelType type) {
+  static const std::vector<std::string> mlp{"hidden", "activation", "loss", "inputs", "outputs"};
+  static const std::vector<std::string> gpt{"layers",    "heads", "width",        "context", "vocabulary",
+                                            "positions", "tied",  "feed_forward", "bias"};
+  return type == ModelType::gpt ? gpt : mlp;
+}
 
 void add_model_keys(Schema& schema) {
   Keys keys(
       schema, "model", "The network.", [](auto& options) -> auto& { return options.model; });
-  keys.choice("type", &ModelOptions::type, Words<ModelType>{{"mlp", ModelType::mlp}},
-              "The kind of network: a multilayer perceptron.");
+  keys.choice("type", &ModelOptions::type, Words<ModelType>{{"mlp", ModelType::mlp}, {"gpt", ModelType::gpt}},
+              "The kind of network: a multilayer perceptron, or a decoder-only transformer on tokens.");
   Key& hidden =
       keys.add("hidden", fmt::format("list of at most {} integers from 1 to {}", most_layers, largest_width),
-               "a ", "Widths of the hidden layers, the one next to the inputs first.");
+               "a ", "mlp: widths of the hidden layers, the one next to the inputs first.");
   add_hidden(hidden);
   keys.finish(hidden);
   keys.choice("activation", &ModelOptions::activation,
@@ -51,19 +94,26 @@ void add_model_keys(Schema& schema) {
                                 {"tanh", Activation::tanh},
                                 {"silu", Activation::silu},
                                 {"none", Activation::none}},
-              "What follows each hidden layer.");
-  keys.choice("norm", &ModelOptions::norm,
-              Words<NormType>{{"none", NormType::none}, {"layernorm", NormType::layernorm}},
-              "Normalisation of each hidden layer.");
+              "mlp: what follows each hidden layer.");
+  keys.choice(
+      "norm", &ModelOptions::norm,
+      Words<NormType>{
+          {"none", NormType::none}, {"layernorm", NormType::layernorm}, {"rmsnorm", NormType::rmsnorm}},
+      "mlp: normalisation of each hidden layer. gpt: of what each part of a layer reads; layernorm where "
+      "the deck says nothing.");
   keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
-              "Probability that training drops a hidden activation.");
+              "Probability that training drops a hidden activation; gpt: also an attention probability.");
   keys.choice("loss", &ModelOptions::loss,
               Words<LossType>{{"cross_entropy", LossType::cross_entropy}, {"mse", LossType::mse}},
-              "Classification, or regression by the mean squared error.");
+              "mlp: classification, or regression by the mean squared error.");
   keys.integer("inputs", &ModelOptions::inputs, {0, largest_features}, "features per sample",
-               "0: from the data. Needed where there is no data file.");
+               "mlp: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
-               "0: from the data. Needed where there is no data file.");
+               "mlp: 0: from the data. Needed where there is no data file.");
+  add_transformer_keys(keys);
+  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) {
+    limit_to_type(schema, type, model_keys_of(type));
+  }
 }
 
 }  // namespace mylos

@@ -11,18 +11,9 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  const std::string transformers = "transformers";
   return {{"memory", "", "the memory planner"},
           {"run.reproducible", "", "the same weights on any number of ranks"},
           {"run.walltime", "", "time limits"},
-          {"model.layers", "", "networks given layer by layer"},
-          {"model.heads", "", transformers},
-          {"model.width", "", transformers},
-          {"model.context", "", transformers},
-          {"model.vocabulary", "", transformers},
-          {"model.positions", "", transformers},
-          {"model.tied", "", transformers},
-          {"model.type", "gpt", transformers},
           {"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},
           {"optimizer.shard", "", "sharded optimizer state"},

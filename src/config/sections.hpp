@@ -5,6 +5,9 @@
 
 namespace mylos {
 
+/// The keys of [model] that only this type of network has.
+[[nodiscard]] const std::vector<std::string>& model_keys_of(ModelType type);
+
 void add_run_keys(Schema& schema);
 void add_data_keys(Schema& schema);
 void add_model_keys(Schema& schema);

@@ -96,6 +96,9 @@ void Run::open_data() {
 
 void Run::complete_model_options() {
   ModelOptions& model = options_.model;
+  if (model.type == ModelType::gpt) {
+    fail_input("{} holds samples of features; model.type = \"gpt\" reads tokens", train_->path());
+  }
   const auto complete = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
     if (value != 0 && value != of_data) {
       fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", train_->path(),

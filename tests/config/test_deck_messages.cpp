@@ -81,17 +81,28 @@ TEST(KeyOfALaterFeature, IsRefusedAndNotIgnored) {
   EXPECT_EQ(
       message_of("[run]\nreproducible = false"),
       "deck.toml:2: unknown key 'run.reproducible':" + not_yet + "the same weights on any number of ranks)");
-  EXPECT_EQ(message_of("[[model.layers]]\nkind = 'dense'"),
-            "deck.toml:1: unknown key 'model.layers':" + not_yet + "networks given layer by layer)");
-  EXPECT_EQ(message_of("[model]\ntype = \"gpt\""),
-            "deck.toml:2: 'model.type' must be \"mlp\", not the string \"gpt\": that belongs to a feature "
-            "that this "
-            "version does not have yet (transformers)");
-  for (const std::string key : {"run.walltime", "model.heads", "optimizer.shard", "checkpoint.every_minutes",
+  for (const std::string key : {"run.walltime", "optimizer.shard", "checkpoint.every_minutes",
                                 "checkpoint.background", "checkpoint.on_error"}) {
     EXPECT_TRUE(message_of(key + " = 1").starts_with("deck.toml:1: unknown key '" + key + "':" + not_yet))
         << key;
   }
+}
+
+TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
+  const std::string gpt = "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\n";
+  const std::string shape = gpt + "width = 12\nheads = 4\nvocabulary = 9\n";
+  EXPECT_EQ(message_of("[model]\nheads = 2"),
+            "deck.toml:2: 'model.heads' is a key of model.type = \"gpt\", and the type is \"mlp\"");
+  EXPECT_EQ(message_of(shape + "hidden = [3]"),
+            "deck.toml:8: 'model.hidden' is a key of model.type = \"mlp\", and the type is \"gpt\"");
+  EXPECT_EQ(message_of(gpt + "width = 12"), "deck.toml:2: the type \"gpt\" needs 'model.heads'");
+  EXPECT_EQ(message_of(gpt + "width = 12\nheads = 5"),
+            "deck.toml:6: 'model.heads' is 5, which does not divide the 12 of 'model.width'");
+  EXPECT_EQ(message_of(shape + "positions = 'rotary'"),
+            "deck.toml:8: rotary positions turn pairs of features, and a head has 3 (model.width / "
+            "model.heads); make it even");
+  EXPECT_EQ(message_of(shape + "norm = 'none'"),
+            "deck.toml:8: the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
 }
 
 TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {

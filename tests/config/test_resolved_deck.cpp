@@ -47,6 +47,7 @@ class Draw {
                true,
                {},
                true};
+    if (integer(0, 1) == 0) o.model = transformer();
     o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
     o.optimizer = {one_of<OptimizerType>(3),
                    positive(1e-20, 1000),
@@ -91,6 +92,22 @@ class Draw {
     std::vector<std::int64_t> result(static_cast<std::size_t>(integer(0, 5)));
     for (auto& width : result) width = integer(1, 1 << 20);
     return result;
+  }
+  ModelOptions transformer() {
+    ModelOptions model;
+    model.type = ModelType::gpt;
+    model.layers = integer(1, 1000);
+    model.heads = integer(1, 64);
+    model.width = model.heads * 2 * integer(1, 64);
+    model.context = integer(1, 9999);
+    model.vocabulary = integer(0, 99999);
+    model.norm = integer(0, 1) == 0 ? NormType::layernorm : NormType::rmsnorm;
+    model.positions = one_of<PositionType>(2);
+    model.tied = integer(0, 1) == 0;
+    model.feed_forward = one_of<FeedForwardType>(2);
+    model.bias = integer(0, 1) == 0;
+    model.dropout = fraction();
+    return model;
   }
   std::vector<PrecisionRule> rules() {
     std::vector<PrecisionRule> result;
@@ -146,6 +163,7 @@ TEST(ResolvedDeck, WritesEveryKeyThatItReads) {
     const auto value = key.write(options);
     if (!value) continue;
     Options changed;
+    changed.model.type = options.model.type;  // which decides what is written of [model]
     ASSERT_EQ(key.read(changed, *value), std::nullopt) << key.path();
     EXPECT_EQ(to_toml(*key.write(changed)), to_toml(*value)) << key.path();
   }
