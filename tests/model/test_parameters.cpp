@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "mylos/model/gpt.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"
 
@@ -217,6 +218,40 @@ TEST(ParameterStore, WeightsAreUniformWithinTheInverseRootOfTheInputs) {
     EXPECT_NEAR(sum / count, 0, 5 * bound / std::sqrt(3 * count)) << slot.path();
     EXPECT_NEAR(squares / count, bound * bound / 3, 5 * bound * bound * std::sqrt(4.0 / 45 / count))
         << slot.path();
+  }
+}
+
+TEST(ParameterStore, TransformersStartFromGpt2sNormalNumbers) {
+  ModelOptions model;
+  model.type = ModelType::gpt;
+  model.layers = 8;
+  model.heads = 4;
+  model.width = 64;
+  model.context = 50;
+  model.vocabulary = 301;
+  ParameterStore store(make_parameter_layout(make_gpt(model, {}, 1, false), 1 << 20, 1));
+  store.initialize(Execution(), 5);
+  Kokkos::fence();
+  for (const ParameterSlot& slot : store.layout().slots) {
+    const std::vector<float> values = test::values_of(store.master(slot));
+    if (!slot.spec.is_matrix) {
+      EXPECT_THAT(values, testing::Each(slot.spec.name.ends_with("weight") ? 1.0f : 0.0f)) << slot.path();
+      continue;
+    }
+    const bool residual = slot.spec.name == "output_weight" || slot.spec.name == "down_weight";
+    const double deviation = residual ? 0.02 / 4 : 0.02;  // sqrt(2 · 8 layers) = 4
+    double sum = 0, squares = 0, fourths = 0;
+    for (const float value : values) {
+      const double x = value / deviation;
+      sum += x;
+      squares += x * x;
+      fourths += x * x * x * x;
+    }
+    // Moments 0, 1 and 3 of the normal distribution, within five standard deviations of their estimates.
+    const auto count = static_cast<double>(values.size());
+    EXPECT_NEAR(sum / count, 0, 5 / std::sqrt(count)) << slot.path();
+    EXPECT_NEAR(squares / count, 1, 5 * std::sqrt(2 / count)) << slot.path();
+    EXPECT_NEAR(fourths / count, 3, 5 * std::sqrt(96 / count)) << slot.path();
   }
 }
 
