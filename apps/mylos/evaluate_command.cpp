@@ -8,32 +8,37 @@
 namespace mylos::app {
 namespace {
 
-Split split_of(const Dataset& data, const std::string& name, bool own_file, double validation) {
-  if (own_file || name == "test") return {0, data.samples()};
-  const Splits splits = split_samples(data.samples(), validation);
-  if (name == "train") return splits.train;
-  if (splits.validation.count == 0) {
-    fail_input("{}: the run held no samples out for validation (data.validation = 0)", data.path());
+DataPart part_of(const std::string& name) {
+  for (const DataPart part : {DataPart::train, DataPart::validation}) {
+    if (name == name_of(part)) return part;
   }
-  return splits.validation;
+  return DataPart::test;
 }
 
 }  // namespace
 
 ExitCode evaluate_command(const EvaluateArguments& arguments) {
-  const auto trained = open_trained_model(arguments.checkpoint, arguments.data, [&](const DataOptions& data) {
-    if (arguments.split != "test") return data.train;
-    if (data.test.empty())
-      fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
-    return data.test;
+  DataPart part = part_of(arguments.split);
+  const auto trained = open_trained_model(arguments.checkpoint, [&](DataOptions& data) {
+    if (!arguments.data.empty()) {
+      choose_whole_file(data, arguments.data);
+    } else if (part == DataPart::test) {
+      if (data.test.empty())
+        fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
+      choose_whole_file(data, std::string(data.test));
+    } else {
+      data.test.clear();
+    }
   });
-  const Split split = split_of(*trained->data, arguments.split, !arguments.data.empty(),
-                               trained->deck.options.data.validation);
-  EvaluationReader reader = trained->reader(split);
-  const Evaluation result = evaluate(trained->context(), *trained->communicator, reader);
+  if (!arguments.data.empty() || part == DataPart::test) part = DataPart::train;
+  if (!trained->data->has(part)) {
+    fail_input("{}: the run held nothing out for validation (data.validation = 0)", trained->data->path());
+  }
+  const auto pass = trained->pass_over(part);
+  const Evaluation result = evaluate(trained->context(), *trained->communicator, *pass);
   standard_output(trained->communicator->rank())
       .line(fmt::format("{} at step {} on {}: {}", trained->path, trained->step, trained->data->path(),
-                        describe(result, trained->deck.options.model.loss)));
+                        describe(result)));
   return ExitCode::done;
 }
 

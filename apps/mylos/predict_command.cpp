@@ -22,7 +22,7 @@ void softmax(std::span<float> row) {
 }
 
 void write_outputs(const TrainedModel& trained, const std::string& path) {
-  const std::int64_t samples = trained.data->samples();
+  const std::int64_t samples = trained.data->samples(DataPart::train);
   const std::int64_t outputs = trained.model->chain().outputs();
   const bool classifies = trained.model->chain().loss() == LossType::cross_entropy;
   hdf5::File file = hdf5::File::create(path);
@@ -30,8 +30,8 @@ void write_outputs(const TrainedModel& trained, const std::string& path) {
   file.write_attribute("/outputs", "meaning",
                        classifies ? "probability of each class" : "targets in their own units");
   file.write_attribute("/", "checkpoint", trained.path);
-  EvaluationReader reader = trained.reader({0, samples});
-  predict(trained.context(), reader, [&](const Batch& batch, std::span<float> values) {
+  const auto pass = trained.pass_over(DataPart::train);
+  predict(trained.context(), *pass, [&](const Batch& batch, std::span<float> values) {
     if (classifies) {
       const auto width = static_cast<std::size_t>(outputs);
       for (std::size_t row = 0; row < values.size(); row += width) softmax(values.subspan(row, width));
@@ -49,12 +49,18 @@ ExitCode predict_command(const PredictArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input("mylos predict runs on one rank; start it without mpirun");
-  const auto trained = open_trained_model(arguments.checkpoint, arguments.input, {});
+  const auto trained = open_trained_model(
+      arguments.checkpoint, [&](DataOptions& data) { choose_whole_file(data, arguments.input); });
+  if (trained->vocabulary) {
+    fail_input("{} is a network of tokens; `mylos sample` lets it write, `mylos eval` judges it",
+               trained->path);
+  }
   PendingFile file(arguments.output);
   write_outputs(*trained, file.temporary());
   file.publish();
+  const std::int64_t samples = trained->data->samples(DataPart::train);
   standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output,
-                                      trained->data->samples(), trained->data->samples(),
+                                      samples, samples,
                                       trained->model->chain().outputs()));
   return ExitCode::done;
 }

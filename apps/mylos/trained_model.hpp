@@ -1,14 +1,15 @@
 // TrainedModel: the network of a checkpoint, ready to run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "mylos/comm/communicator.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/dataset.hpp"
 #include "mylos/train/evaluation.hpp"
+#include "mylos/train/run_data.hpp"
 #include "runtime.hpp"
 
 namespace mylos::app {
@@ -18,24 +19,24 @@ struct TrainedModel {
   std::int64_t step = 0;
   Deck deck;
   Normalizer normalizer;
-  std::optional<Dataset> data;
+  std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::unique_ptr<RunData> data;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<GemmEngine> gemm;
   std::unique_ptr<Model> model;
 
-  /// Rows of a batch.
-  [[nodiscard]] std::int64_t rows() const { return model->samples(); }
-  [[nodiscard]] EvaluationReader reader(const Split& split) const;
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const;
   [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };
 
-/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the dataset that it is to be run
-/// on
-/// (`data`, or what `data_of` picks from the checkpoint's deck). Throws Error on all ranks.
+/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data` leaves
+/// in the deck's options, if any. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
-    const std::string& checkpoint, const std::string& data,
-    const std::function<std::string(const DataOptions&)>& data_of);
+    const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data);
+
+/// All of `file`, whatever the deck says of parts and orders.
+void choose_whole_file(DataOptions& data, const std::string& file);
 
 }  // namespace mylos::app

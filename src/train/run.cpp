@@ -47,7 +47,7 @@ void Run::log(const StepState& state) {
        trainer_->read_records(static_cast<std::uint64_t>(logged_step_), static_cast<std::uint64_t>(step_))) {
     const double samples = static_cast<double>(record.step) * static_cast<double>(options_.data.batch);
     rows.push_back(
-        {record, samples / static_cast<double>(sampler_->epoch_length()), samples_per_s, elapsed_s()});
+        {record, samples / static_cast<double>(data_->epochs().length), samples_per_s, elapsed_s()});
     if (record.overflow != 0) skipped_ += 1;
     note_scale(record);
   }
@@ -81,7 +81,7 @@ void Run::note_scale(const StepRecord& record) {
 void Run::explain_halt(const StepState& state) {
   trainer_->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
-  loader_->seek((step - 1) * options_.data.batch);
+  reader_->seek((step - 1) * options_.data.batch);
   const std::optional<Fault> fault = find_fault(*trainer_, *batches_);
   const std::string culprit =
       fault
@@ -97,18 +97,19 @@ void Run::explain_halt(const StepState& state) {
 }
 
 bool Run::wants_evaluation() const {
-  if (!evaluation_reader_) return false;
+  if (!evaluation_pass_) return false;
   if (at_end()) return true;
   if (options_.run.evaluate_every > 0) return step_ % options_.run.evaluate_every == 0;
-  return sampler_->epoch_of(position()) != sampler_->epoch_of(position() - options_.data.batch);
+  const Epochs epochs = data_->epochs();
+  return epochs.of(position()) != epochs.of(position() - options_.data.batch);
 }
 
 void Run::evaluate() {
   last_evaluation_ = mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_,
-                                     *evaluation_reader_);
+                                     *evaluation_pass_);
   progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
-                              static_cast<double>(position()) / static_cast<double>(sampler_->epoch_length()),
-                              step_, evaluation_name_, describe(*last_evaluation_, options_.model.loss)));
+                              static_cast<double>(position()) / static_cast<double>(data_->epochs().length),
+                              step_, evaluation_name_, describe(*last_evaluation_)));
   logged_ = Clock::now();
 }
 
@@ -120,7 +121,7 @@ void Run::write_checkpoint() {
   communicator_->synchronize(trainer_->execution());
   state_.step = trainer_->read_state();
   state_.position = position();
-  state_.epoch = sampler_->epoch_of(position());
+  state_.epoch = data_->epochs().of(position());
   state_.history = columns_of(history_->tail());
   CheckpointHeader header;
   header.step = step_;
@@ -148,7 +149,7 @@ ExitCode Run::finish() {
                            step_ - first_step_, skipped_));
   if (!history_->tail().empty())
     row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
-  if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_, options_.model.loss));
+  if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_));
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
   row("speed",
       fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));

@@ -8,6 +8,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
+#include "mylos/model/make_chain.hpp"
 #include "mylos/train/run.hpp"
 
 namespace mylos {
@@ -18,7 +19,8 @@ constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 /// Keys that define the run's mathematics: a checkpoint of other values is another run.
 bool fixes_the_run(const std::string& key) {
   for (const char* fixed :
-       {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle", "data.last_batch"}) {
+       {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle", "data.last_batch",
+        "data.window"}) {
     if (key == fixed) return true;
   }
   return key.rfind("model.", 0) == 0;
@@ -42,9 +44,8 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   gemm_ = make_gemm_engine(options_.kernels);
   run_on_all(communicator_->ranks(), [this] {
     open_data();
-    complete_model_options();
     plan_length();
-    require_rules_apply(make_mlp(options_.model, options_.precision, options_.run.seed, false),
+    require_rules_apply(make_chain(options_.model, options_.precision, options_.run.seed, false),
                         options_.precision);
   });
 
@@ -61,63 +62,31 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   if (checkpoint) restore(*checkpoint);
   open_folder();
 
-  const LoaderOptions loading{.type = trainer_->model().chain().input_type(),
-                              .micro_batch = options_.data.micro_batch,
-                              .rank = communicator_->rank(),
-                              .ranks = communicator_->size(),
-                              .ranks_on_node = communicator_->ranks().ranks_on_node(),
-                              .first_position = position()};
-  run_on_all(communicator_->ranks(), [&] {
-    loader_ = std::make_unique<Loader>(*train_, splits_.train, *sampler_, state_.normalizer, loading);
-  });
-  batches_ = std::make_unique<LoaderBatches>(
-      *loader_, Staging(plan_.micro_batch, train_->features(), train_->outputs(), loading.type));
+  const DType type = trainer_->model().chain().input_type();
+  const TrainingReader reading{.type = type,
+                               .micro_batch = options_.data.micro_batch,
+                               .rank = communicator_->rank(),
+                               .ranks = communicator_->size(),
+                               .ranks_on_node = communicator_->ranks().ranks_on_node(),
+                               .first_position = position()};
+  run_on_all(communicator_->ranks(),
+             [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
+  batches_ = std::make_unique<StagedBatches>(*reader_, Staging(trainer_->model().chain(), plan_.micro_batch));
   started_ = logged_ = std::chrono::steady_clock::now();
 }
 
 void Run::open_data() {
-  train_.emplace(options_.data.train);
-  if (!options_.data.test.empty()) {
-    test_.emplace(options_.data.test);
-    require_same_shape(*train_, *test_);
-  }
-  splits_ = split_samples(train_->samples(), options_.data.validation);
-  sampler_.emplace(SamplerOptions{.samples = splits_.train.count,
-                                  .batch = options_.data.batch,
-                                  .seed = options_.run.seed,
-                                  .shuffle = options_.data.shuffle,
-                                  .last_batch = options_.data.last_batch,
-                                  .block_samples = samples_per_block(train_->shape().input_bytes())});
+  data_ = open_run_data(options_);
+  data_->complete(options_.model);
   plan_ = make_step_plan(options_.data.batch, options_.data.micro_batch, communicator_->rank(),
                          communicator_->size());
-  state_.normalizer = normalizer_for(options_.data.normalize, *train_);
-  state_.data_identity = train_->identity();
-}
-
-void Run::complete_model_options() {
-  ModelOptions& model = options_.model;
-  if (model.type == ModelType::gpt) {
-    fail_input("{} holds samples of features; model.type = \"gpt\" reads tokens", train_->path());
-  }
-  const auto complete = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
-    if (value != 0 && value != of_data) {
-      fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", train_->path(),
-                 of_data, key, value);
-    }
-    value = of_data;
-  };
-  complete(model.inputs, train_->features(), "inputs");
-  complete(model.outputs, train_->outputs(), "outputs");
-  const bool classifies = train_->task() == Task::classification;
-  if (classifies != (model.loss == LossType::cross_entropy)) {
-    fail_input("{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"", train_->path(),
-               classifies ? "class labels" : "targets", classifies ? "mse" : "cross_entropy",
-               classifies ? "cross_entropy" : "mse");
-  }
+  state_.normalizer = data_->normalizer();
+  state_.data_identity = data_->identity();
+  state_.vocabulary = data_->vocabulary();
 }
 
 void Run::plan_length() {
-  total_steps_ = options_.run.steps > 0 ? options_.run.steps : sampler_->steps_for(options_.run.epochs);
+  total_steps_ = options_.run.steps > 0 ? options_.run.steps : data_->epochs().steps_for(options_.run.epochs);
   if (total_steps_ > most_steps)
     fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
   const bool own_length = options_.schedule.steps > 0;
@@ -129,17 +98,15 @@ void Run::plan_length() {
 }
 
 void Run::build_trainer() {
-  Chain chain = make_mlp(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
+  Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
   const DType input_type = chain.input_type();
   trainer_ =
       std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_, total_steps_);
-  const bool has_validation = splits_.validation.count > 0;
-  if (has_validation || test_) {
-    evaluation_name_ = has_validation ? "validation" : "test";
-    const Dataset& data = has_validation ? *train_ : *test_;
-    const Split split = has_validation ? splits_.validation : Split{0, test_->samples()};
-    evaluation_reader_ = std::make_unique<EvaluationReader>(
-        data, split, state_.normalizer,
+  const DataPart judge = data_->has(DataPart::validation) ? DataPart::validation : DataPart::test;
+  if (data_->has(judge)) {
+    evaluation_name_ = name_of(judge);
+    evaluation_pass_ = data_->pass_over(
+        judge, state_.normalizer,
         EvaluationOptions{input_type, plan_.micro_batch, communicator_->rank(), communicator_->size()});
   }
   state_.seed = options_.run.seed;

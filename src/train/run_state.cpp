@@ -54,6 +54,14 @@ void add_data(CheckpointState& state, RunState& run) {
   add_scaling(state, "targets", run.normalizer.targets);
 }
 
+void add_vocabulary(CheckpointState& state, RunState& run) {
+  if (!run.vocabulary) return;
+  run.vocabulary_size = run.vocabulary->size();
+  state.add_text("/vocabulary/kind", std::string(name_of(run.vocabulary->kind())));
+  state.add_scalar("/vocabulary/size", run.vocabulary_size);
+  state.add_text("/vocabulary/characters", run.vocabulary->text());
+}
+
 /// Room for what the file holds; its values are read later.
 ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string& of) {
   ColumnScaling scaling;
@@ -137,6 +145,7 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   state.add_scalar("/schedule/step", run.step.step);
   state.add_scalar("/schedule/updates", run.step.updates);
   add_data(state, run);
+  add_vocabulary(state, run);
   state.add_scalar("/random/seed", run.seed);
   state.add_scalar("/random/step", run.step.step);
   state.add_text("/random/generator", "Philox4x32-10");
@@ -155,6 +164,20 @@ Normalizer read_normalizer(const CheckpointReader& reader) {
   add_data(state, run);
   reader.read(state);
   return run.normalizer;
+}
+
+std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
+  if (!reader.exists("/vocabulary")) return std::nullopt;
+  RunState run;
+  run.vocabulary = Vocabulary::bytes();  // makes room; the file says which it is
+  CheckpointState state;
+  add_vocabulary(state, run);
+  reader.read(state);
+  const std::string& kind = state.texts.front().text;
+  if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();
+  if (kind == name_of(TokenKind::characters)) return Vocabulary::characters(state.texts.back().text);
+  if (run.vocabulary_size < 1) fail_input("a vocabulary of {} tokens", run.vocabulary_size);
+  return Vocabulary::tokens(run.vocabulary_size);
 }
 
 }  // namespace mylos

@@ -13,12 +13,13 @@ void copy_to_device(const Execution& exec, void* to, const void* from, std::size
 
 }  // namespace
 
-Staging::Staging(std::int64_t samples, std::int64_t features, std::int64_t outputs, DType type)
-    : features_(features), outputs_(outputs) {
+Staging::Staging(const Chain& chain, std::int64_t samples)
+    : features_(chain.inputs()), outputs_(chain.loss() == LossType::cross_entropy ? 1 : chain.outputs()) {
   if constexpr (memory_is_host) return;
-  answers_ = aligned_bytes(static_cast<std::size_t>(samples * features) * size_of(type));
+  const std::int64_t rows = samples * chain.rows_per_sample;
+  answers_ = aligned_bytes(static_cast<std::size_t>(rows * features_) * size_of(chain.input_type()));
   arena_ = Arena("staged batch",
-                 answers_ + aligned_bytes(static_cast<std::size_t>(samples * outputs) * sizeof(float)));
+                 answers_ + aligned_bytes(static_cast<std::size_t>(rows * outputs_) * sizeof(float)));
 }
 
 MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
@@ -26,20 +27,19 @@ MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
   staged.first_sample = static_cast<std::uint64_t>(batch.first_sample);
   if constexpr (memory_is_host) {
     // The network only reads its input; Tensor has no const form.
-    staged.inputs = Tensor(const_cast<void*>(batch.inputs), batch.type, batch.samples, features_);
+    staged.inputs = Tensor(const_cast<void*>(batch.inputs), batch.type, batch.rows, features_);
     staged.truth = {batch.labels, batch.targets};
   } else {
-    staged.inputs = arena_.tensor(0, batch.type, batch.samples, features_);
+    staged.inputs = arena_.tensor(0, batch.type, batch.rows, features_);
     copy_to_device(exec, staged.inputs.data(), batch.inputs, staged.inputs.bytes());
     std::byte* answers = arena_.data() + answers_;
-    const auto samples = static_cast<std::size_t>(batch.samples);
+    const auto rows = static_cast<std::size_t>(batch.rows);
     if (batch.labels != nullptr) {
-      copy_to_device(exec, answers, batch.labels, samples * sizeof(std::int32_t));
+      copy_to_device(exec, answers, batch.labels, rows * sizeof(std::int32_t));
       staged.truth.labels = reinterpret_cast<const std::int32_t*>(answers);
     }
     if (batch.targets != nullptr) {
-      copy_to_device(exec, answers, batch.targets,
-                     samples * static_cast<std::size_t>(outputs_) * sizeof(float));
+      copy_to_device(exec, answers, batch.targets, rows * static_cast<std::size_t>(outputs_) * sizeof(float));
       staged.truth.targets = reinterpret_cast<const float*>(answers);
     }
     exec.fence("staged batch");

@@ -1,19 +1,27 @@
-// Evaluation: the mean loss, and the accuracy of a classifier, over a part of a dataset.
+// Evaluation: the mean loss, and the accuracy or perplexity, over a part of the data.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "mylos/comm/communicator.hpp"
-#include "mylos/data/evaluation_reader.hpp"
+#include "mylos/data/evaluation_pass.hpp"
 #include "mylos/model/model.hpp"
 
 namespace mylos {
 
+/// What is judged: how well classes, targets or the tokens that come next are predicted.
+enum class Judged { classes, targets, tokens };
+
+[[nodiscard]] Judged judged_by(const Chain& chain);
+
 struct Evaluation {
-  std::int64_t samples = 0;
-  double loss = 0;
-  double accuracy = 0;  // classification
+  Judged judged = Judged::classes;
+  std::int64_t count = 0;  // samples, or predicted tokens
+  double loss = 0;         // mean over them
+  double accuracy = 0;     // of classes and tokens
+
+  [[nodiscard]] double perplexity() const;  // e^loss
 };
 
 /// What a pass over data runs on.
@@ -23,16 +31,17 @@ struct InferenceContext {
   Model& model;
 };
 
-/// All ranks call it, each with a reader over its part; every rank gets the result over all of them.
+/// All ranks call it, each with a pass over its part; every rank gets the result over all of them.
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
-                                  EvaluationReader& reader);
+                                  EvaluationPass& pass);
 
-/// Calls `consume` with the outputs of each batch, as floats [samples, outputs] on the host, in the reader's
+/// Calls `consume` with the outputs of each batch, as floats [samples, outputs] on the host, in the pass's
 /// order.
-void predict(const InferenceContext& context, EvaluationReader& reader,
+void predict(const InferenceContext& context, EvaluationPass& pass,
              const std::function<void(const Batch&, std::span<float>)>& consume);
 
-/// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression.
-[[nodiscard]] std::string describe(const Evaluation& evaluation, LossType loss);
+/// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity for
+/// tokens.
+[[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos

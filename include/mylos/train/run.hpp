@@ -8,9 +8,9 @@
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/dataset.hpp"
 #include "mylos/train/evaluation.hpp"
 #include "mylos/train/progress.hpp"
+#include "mylos/train/run_data.hpp"
 #include "mylos/train/run_state.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/trainer.hpp"
@@ -48,7 +48,6 @@ class Run {
 
  private:
   void open_data();
-  void complete_model_options();
   void plan_length();
   void build_trainer();
   void open_folder();
@@ -64,16 +63,13 @@ class Run {
   Options options_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<GemmEngine> gemm_;
-  std::optional<Dataset> train_;
-  std::optional<Dataset> test_;
-  Splits splits_;
-  std::optional<Sampler> sampler_;
+  std::unique_ptr<RunData> data_;
   StepPlan plan_;
   std::int64_t total_steps_ = 0;
   std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<Loader> loader_;
-  std::unique_ptr<LoaderBatches> batches_;
-  std::unique_ptr<EvaluationReader> evaluation_reader_;
+  std::unique_ptr<BatchReader> reader_;
+  std::unique_ptr<StagedBatches> batches_;
+  std::unique_ptr<EvaluationPass> evaluation_pass_;
   std::string evaluation_name_;  // "test", "validation"
   std::unique_ptr<History> history_;
   std::unique_ptr<Progress> progress_;

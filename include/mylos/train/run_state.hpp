@@ -5,18 +5,22 @@
 //   /optimizer/<layer>/<parameter>/<m>   moments
 //   /scaler/...                          the loss scaler's whole state
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
-//   /data/{position, epoch, identity}    samples consumed; which data; and
-//   /data/normalization/{inputs,targets}/... /random/{seed, step, generator}      counter-based: that is all
-//   its state /plan/...                            what the run chose for this machine /history/<column> the
-//   last rows of history.csv
+//   /data/{position, epoch, identity}    samples consumed; which data
+//   /data/normalization/{inputs,targets}/{shift,scale}
+//   /vocabulary/{kind,size,characters}   what tokens stand for
+//   /random/{seed, step, generator}      counter-based: that is all its state
+//   /plan/...                            what the run chose for this machine
+//   /history/<column>                    the last rows of history.csv
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/data/normalizer.hpp"
+#include "mylos/data/vocabulary.hpp"
 #include "mylos/train/history.hpp"
 #include "mylos/train/trainer.hpp"
 
@@ -44,6 +48,8 @@ struct RunState {
   std::int64_t micro_batch = 0;
   std::int64_t device_bytes = 0;
   Normalizer normalizer;
+  std::optional<Vocabulary> vocabulary;  // of token data
+  std::int64_t vocabulary_size = 0;
   HistoryColumns history;
 };
 
@@ -53,5 +59,7 @@ struct RunState {
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
 /// The scaling of inputs and targets that a run was trained with.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
+/// What the tokens stand for that a run was trained on; nothing where it was not trained on tokens.
+[[nodiscard]] std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader);
 
 }  // namespace mylos

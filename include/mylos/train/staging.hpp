@@ -3,7 +3,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/data/batch.hpp"
-#include "mylos/data/loader.hpp"
+#include "mylos/data/batch_reader.hpp"
 #include "mylos/train/batch_source.hpp"
 
 namespace mylos {
@@ -12,27 +12,28 @@ namespace mylos {
 /// allocated.
 class Staging {
  public:
-  Staging(std::int64_t samples, std::int64_t features, std::int64_t outputs, DType type);
+  /// For batches of at most `samples` samples of what `chain` reads.
+  Staging(const Chain& chain, std::int64_t samples);
 
   /// Valid until the next call. Waits for the copy: the host's buffer may be filled again.
   [[nodiscard]] MicroBatch stage(const Execution& exec, const Batch& batch) const;
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
 
  private:
-  std::int64_t features_;
+  std::int64_t features_;  // of a row
   std::int64_t outputs_;
   std::size_t answers_ = 0;  // offset
   Arena arena_;
 };
 
 /// The training batches of this rank.
-class LoaderBatches final : public BatchSource {
+class StagedBatches final : public BatchSource {
  public:
-  LoaderBatches(Loader& loader, Staging staging) : loader_(loader), staging_(std::move(staging)) {}
-  MicroBatch next(const Execution& exec) override { return staging_.stage(exec, loader_.next()); }
+  StagedBatches(BatchReader& reader, Staging staging) : reader_(reader), staging_(std::move(staging)) {}
+  MicroBatch next(const Execution& exec) override { return staging_.stage(exec, reader_.next()); }
 
  private:
-  Loader& loader_;
+  BatchReader& reader_;
   Staging staging_;
 };
 

@@ -1,0 +1,67 @@
+// RunData: the data of a run's deck, whether labelled samples or windows of tokens.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mylos/config/options.hpp"
+#include "mylos/data/batch_reader.hpp"
+#include "mylos/data/epochs.hpp"
+#include "mylos/data/evaluation_pass.hpp"
+#include "mylos/data/normalizer.hpp"
+#include "mylos/data/vocabulary.hpp"
+
+namespace mylos {
+
+/// Who reads training batches, and from where on.
+struct TrainingReader {
+  DType type = DType::fp32;         // of inputs; tokens are int32
+  std::int64_t micro_batch = 0;     // most samples of a batch; 0 = the rank's whole share
+  int rank = 0;
+  int ranks = 1;
+  int ranks_on_node = 1;
+  std::int64_t first_position = 0;  // samples consumed before
+};
+
+/// A part of the data.
+enum class DataPart { train, validation, test };
+
+class RunData {
+ public:
+  virtual ~RunData() = default;
+
+  /// Of the training file.
+  [[nodiscard]] virtual const std::string& path() const = 0;
+  /// Sets the model's inputs, outputs or vocabulary from the data. Throws Error (bad_input) where deck and
+  /// data differ, or the data are not what the model learns from.
+  virtual void complete(ModelOptions& model) const = 0;
+  [[nodiscard]] virtual Epochs epochs() const = 0;
+  /// A digest of the contents: a restart on other data is refused by it.
+  [[nodiscard]] virtual std::string identity() const = 0;
+  /// From the statistics of the training file.
+  [[nodiscard]] virtual Normalizer normalizer() const = 0;
+  /// What tokens stand for; nothing where the data are no tokens.
+  [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const = 0;
+
+  [[nodiscard]] virtual bool has(DataPart part) const = 0;
+  /// Samples of a part that is there.
+  [[nodiscard]] virtual std::int64_t samples(DataPart part) const = 0;
+
+  /// This object must outlive what the next two return.
+  [[nodiscard]] virtual std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
+                                                                      const TrainingReader& reader) const = 0;
+  /// Host memory that such a reader takes.
+  [[nodiscard]] virtual std::int64_t reader_bytes(const TrainingReader& reader) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
+                                                                  const EvaluationOptions& options) const = 0;
+};
+
+/// Opens the files that the deck names and checks them against each other and the deck. Throws Error
+/// (bad_input).
+[[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options);
+
+/// "train", "validation", "test".
+[[nodiscard]] const char* name_of(DataPart part);
+
+}  // namespace mylos

@@ -1,0 +1,30 @@
+#include "mylos/train/run_data.hpp"
+
+#include "data_kinds.hpp"
+#include "mylos/data/token_dataset.hpp"
+
+namespace mylos {
+
+std::unique_ptr<RunData> open_run_data(const Options& options) {
+  const bool wants_tokens = options.model.type == ModelType::gpt;
+  if (holds_tokens(options.data.train) != wants_tokens) {
+    fail_input("{} holds {}, which model.type = \"{}\" cannot learn; `mylos prepare {}` makes what it can",
+               options.data.train, wants_tokens ? "labelled samples" : "tokens", wants_tokens ? "gpt" : "mlp",
+               wants_tokens ? "text" : "idx");
+  }
+  return wants_tokens ? open_token_data(options) : open_sample_data(options);
+}
+
+const char* name_of(DataPart part) {
+  switch (part) {
+    case DataPart::train:
+      return "train";
+    case DataPart::validation:
+      return "validation";
+    case DataPart::test:
+      break;
+  }
+  return "test";
+}
+
+}  // namespace mylos

@@ -1,0 +1,92 @@
+#include "data_kinds.hpp"
+#include "mylos/data/evaluation_reader.hpp"
+#include "mylos/data/loader.hpp"
+
+namespace mylos {
+namespace {
+
+class SampleData final : public RunData {
+ public:
+  explicit SampleData(const Options& options)
+      : normalize_(options.data.normalize),
+        train_(options.data.train),
+        splits_(split_samples(train_.samples(), options.data.validation)),
+        sampler_({.samples = splits_.train.count,
+                  .batch = options.data.batch,
+                  .seed = options.run.seed,
+                  .shuffle = options.data.shuffle,
+                  .last_batch = options.data.last_batch,
+                  .block_samples = samples_per_block(train_.shape().input_bytes())}) {
+    if (options.data.test.empty()) return;
+    test_.emplace(options.data.test);
+    require_same_shape(train_, *test_);
+  }
+
+  [[nodiscard]] const std::string& path() const override { return train_.path(); }
+
+  void complete(ModelOptions& model) const override {
+    const auto set = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
+      if (value != 0 && value != of_data) {
+        fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", path(), of_data,
+                   key, value);
+      }
+      value = of_data;
+    };
+    set(model.inputs, train_.features(), "inputs");
+    set(model.outputs, train_.outputs(), "outputs");
+    const bool classifies = train_.task() == Task::classification;
+    if (classifies != (model.loss == LossType::cross_entropy)) {
+      fail_input("{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"", path(),
+                 classifies ? "class labels" : "targets", classifies ? "mse" : "cross_entropy",
+                 classifies ? "cross_entropy" : "mse");
+    }
+  }
+
+  [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
+  [[nodiscard]] std::string identity() const override { return train_.identity(); }
+  [[nodiscard]] Normalizer normalizer() const override { return normalizer_for(normalize_, train_); }
+  [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
+
+  [[nodiscard]] bool has(DataPart part) const override {
+    return part == DataPart::train || (part == DataPart::test && test_) ||
+           (part == DataPart::validation && splits_.validation.count > 0);
+  }
+  [[nodiscard]] std::int64_t samples(DataPart part) const override { return split_of(part).count; }
+
+  [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
+                                                              const TrainingReader& reader) const override {
+    return std::make_unique<Loader>(train_, splits_.train, sampler_, normalizer, loading(reader));
+  }
+  [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
+    return Loader::memory_bytes(train_.shape(), splits_.train, sampler_, loading(reader));
+  }
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
+                                                          const EvaluationOptions& options) const override {
+    return std::make_unique<EvaluationReader>(part == DataPart::test ? *test_ : train_, split_of(part),
+                                              normalizer, options);
+  }
+
+ private:
+  [[nodiscard]] Split split_of(DataPart part) const {
+    if (part == DataPart::test) return {0, test_->samples()};
+    return part == DataPart::train ? splits_.train : splits_.validation;
+  }
+  static LoaderOptions loading(const TrainingReader& reader) {
+    return {reader.type,  reader.micro_batch,   reader.rank,
+            reader.ranks, reader.ranks_on_node, reader.first_position};
+  }
+
+  Normalize normalize_;
+  Dataset train_;
+  std::optional<Dataset> test_;
+  Splits splits_;
+  Sampler sampler_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunData> open_sample_data(const Options& options) {
+  return std::make_unique<SampleData>(options);
+}
+
+}  // namespace mylos

@@ -1,0 +1,92 @@
+#include "data_kinds.hpp"
+#include "mylos/data/token_evaluation_reader.hpp"
+#include "mylos/data/token_loader.hpp"
+
+namespace mylos {
+namespace {
+
+class TokenData final : public RunData {
+ public:
+  explicit TokenData(const Options& options)
+      : context_(options.model.context),
+        train_(options.data.train),
+        splits_(split_tokens(train_, options.data.validation, context_)),
+        sampler_({.tokens = splits_.train.count,
+                  .context = context_,
+                  .batch = options.data.batch,
+                  .seed = options.run.seed,
+                  .window = options.data.window}) {
+    if (options.data.normalize != Normalize::none) {
+      fail_input("data.normalize: {} holds tokens, which are not normalised; leave the key out", path());
+    }
+    if (options.data.test.empty()) return;
+    test_.emplace(options.data.test);
+    require_same_vocabulary(train_, *test_);
+    require_window(*test_, {0, test_->tokens()}, context_, "test");
+  }
+
+  [[nodiscard]] const std::string& path() const override { return train_.path(); }
+
+  void complete(ModelOptions& model) const override {
+    const std::int64_t of_data = train_.vocabulary().size();
+    if (model.vocabulary == 0) model.vocabulary = of_data;
+    if (model.vocabulary < of_data) {
+      fail_input("{}: a vocabulary of {} tokens, but the deck says model.vocabulary = {}; raise it to at least "
+                 "{} or leave the key out",
+                 path(), of_data, model.vocabulary, of_data);
+    }
+  }
+
+  [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
+  [[nodiscard]] std::string identity() const override { return train_.identity(); }
+  [[nodiscard]] Normalizer normalizer() const override { return {}; }
+  [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return train_.vocabulary(); }
+
+  [[nodiscard]] bool has(DataPart part) const override {
+    return part == DataPart::train || (part == DataPart::test && test_) ||
+           (part == DataPart::validation && splits_.validation.count > 0);
+  }
+  [[nodiscard]] std::int64_t samples(DataPart part) const override {
+    return windows_in(split_of(part).count, context_);
+  }
+
+  [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer&,
+                                                              const TrainingReader& reader) const override {
+    return std::make_unique<TokenLoader>(train_, splits_.train, sampler_, loading(reader));
+  }
+  [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
+    return TokenLoader::memory_bytes(train_, splits_.train, sampler_, loading(reader));
+  }
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer&,
+                                                          const EvaluationOptions& options) const override {
+    return std::make_unique<TokenEvaluationReader>(part == DataPart::test ? *test_ : train_, split_of(part),
+                                                   context_, options);
+  }
+
+ private:
+  [[nodiscard]] Split split_of(DataPart part) const {
+    if (part == DataPart::test) return {0, test_->tokens()};
+    return part == DataPart::train ? splits_.train : splits_.validation;
+  }
+  [[nodiscard]] TokenLoaderOptions loading(const TrainingReader& reader) const {
+    return {.micro_batch = reader.micro_batch,
+            .rank = reader.rank,
+            .ranks = reader.ranks,
+            .first_position = reader.first_position,
+            .in_memory = fit_in_memory(train_, splits_.train, reader.ranks_on_node)};
+  }
+
+  std::int64_t context_;
+  TokenDataset train_;
+  std::optional<TokenDataset> test_;
+  Splits splits_;
+  TokenSampler sampler_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunData> open_token_data(const Options& options) {
+  return std::make_unique<TokenData>(options);
+}
+
+}  // namespace mylos
