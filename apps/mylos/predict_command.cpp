@@ -59,9 +59,8 @@ ExitCode predict_command(const PredictArguments& arguments) {
   write_outputs(*trained, file.temporary());
   file.publish();
   const std::int64_t samples = trained->data->samples(DataPart::train);
-  standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output,
-                                      samples, samples,
-                                      trained->model->chain().outputs()));
+  standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples,
+                                      samples, trained->model->chain().outputs()));
   return ExitCode::done;
 }
 

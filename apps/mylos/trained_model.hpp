@@ -31,8 +31,8 @@ struct TrainedModel {
   [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };
 
-/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data` leaves
-/// in the deck's options, if any. Throws Error on all ranks.
+/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`
+/// leaves in the deck's options, if any. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
     const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data);
 

@@ -105,8 +105,8 @@ bool Run::wants_evaluation() const {
 }
 
 void Run::evaluate() {
-  last_evaluation_ = mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_,
-                                     *evaluation_pass_);
+  last_evaluation_ =
+      mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_, *evaluation_pass_);
   progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
                               static_cast<double>(position()) / static_cast<double>(data_->epochs().length),
                               step_, evaluation_name_, describe(*last_evaluation_)));

@@ -18,9 +18,8 @@ constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
 /// Keys that define the run's mathematics: a checkpoint of other values is another run.
 bool fixes_the_run(const std::string& key) {
-  for (const char* fixed :
-       {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle", "data.last_batch",
-        "data.window"}) {
+  for (const char* fixed : {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle",
+                            "data.last_batch", "data.window"}) {
     if (key == fixed) return true;
   }
   return key.rfind("model.", 0) == 0;
@@ -69,8 +68,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
                                .ranks = communicator_->size(),
                                .ranks_on_node = communicator_->ranks().ranks_on_node(),
                                .first_position = position()};
-  run_on_all(communicator_->ranks(),
-             [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
+  run_on_all(communicator_->ranks(), [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
   batches_ = std::make_unique<StagedBatches>(*reader_, Staging(trainer_->model().chain(), plan_.micro_batch));
   started_ = logged_ = std::chrono::steady_clock::now();
 }

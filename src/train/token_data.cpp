@@ -31,9 +31,10 @@ class TokenData final : public RunData {
     const std::int64_t of_data = train_.vocabulary().size();
     if (model.vocabulary == 0) model.vocabulary = of_data;
     if (model.vocabulary < of_data) {
-      fail_input("{}: a vocabulary of {} tokens, but the deck says model.vocabulary = {}; raise it to at least "
-                 "{} or leave the key out",
-                 path(), of_data, model.vocabulary, of_data);
+      fail_input(
+          "{}: a vocabulary of {} tokens, but the deck says model.vocabulary = {}; raise it to at least "
+          "{} or leave the key out",
+          path(), of_data, model.vocabulary, of_data);
     }
   }
 

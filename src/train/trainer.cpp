@@ -23,8 +23,7 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
   reduction_.finish(exec_);
   check_.run(exec_, loss_scale(), agreement_);
   const std::int64_t own_rows = plan_.own_samples * model_.chain().rows_per_sample;
-  state_own_part(exec_, sums_.data(), own_rows, stop_requested ? own : 0, error_ ? own : 0,
-                 agreement_);
+  state_own_part(exec_, sums_.data(), own_rows, stop_requested ? own : 0, error_ ? own : 0, agreement_);
   communicator_.agree(exec_, agreement_);
   decide(exec_, rule_, agreement_.result(), state_.data());
   optimizer_.update(exec_, model_.parameters(), reduction_.remaining_divisors(), &state_.data()->control);

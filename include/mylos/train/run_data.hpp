@@ -16,8 +16,8 @@ namespace mylos {
 
 /// Who reads training batches, and from where on.
 struct TrainingReader {
-  DType type = DType::fp32;         // of inputs; tokens are int32
-  std::int64_t micro_batch = 0;     // most samples of a batch; 0 = the rank's whole share
+  DType type = DType::fp32;      // of inputs; tokens are int32
+  std::int64_t micro_batch = 0;  // most samples of a batch; 0 = the rank's whole share
   int rank = 0;
   int ranks = 1;
   int ranks_on_node = 1;
