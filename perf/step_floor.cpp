@@ -29,7 +29,16 @@ std::shared_ptr<Arena> some_matrix(std::int64_t rows, std::int64_t columns, DTyp
 
 }  // namespace
 
-StepFloor::StepFloor(std::int64_t batch, const std::vector<std::int64_t>& widths, DType type) {
+void StepWork::add_linear(const std::string& name, std::int64_t rows, std::int64_t inputs,
+                          std::int64_t outputs, bool input_gradient, int count) {
+  products.push_back({"y  " + name, linear_output(rows, inputs, outputs, type), count});
+  products.push_back({"dW " + name, linear_weight_gradient(rows, inputs, outputs, type, type), count});
+  if (input_gradient) {
+    products.push_back({"dx " + name, linear_input_gradient(rows, inputs, outputs, type), count});
+  }
+}
+
+StepFloor::StepFloor(const StepWork& work) : other_flops_(work.other_flops) {
   for (const auto& name : gemm_engine_names()) {
     const GemmChoice choice = name == "onednn"     ? GemmChoice::onednn
                               : name == "tiles"    ? GemmChoice::tiles
@@ -37,27 +46,19 @@ StepFloor::StepFloor(std::int64_t batch, const std::vector<std::int64_t>& widths
                                                    : GemmChoice::kokkos;
     engines_.push_back(make_gemm_engine({.gemm = choice}));
   }
-  std::size_t weights = 0;
-  for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
-    const std::int64_t inputs = widths[layer];
-    const std::int64_t outputs = widths[layer + 1];
-    add_product(fmt::format("y  {}", layer), linear_output(batch, inputs, outputs, type));
-    add_product(fmt::format("dW {}", layer), linear_weight_gradient(batch, inputs, outputs, type, type));
-    if (layer > 0) {
-      add_product(fmt::format("dx {}", layer), linear_input_gradient(batch, inputs, outputs, type));
-    }
-    weights += static_cast<std::size_t>((inputs + 1) * outputs);
-  }
+  for (const auto& product : work.products) add_product(product);
   // The check reads the gradients. The update reads them again, reads and writes masters and two moments, and
   // writes the compute weights, which for fp32 are the masters.
-  const std::size_t size = size_of(type);
-  const std::size_t compute_weights = type == DType::fp32 ? 0 : size;
+  const std::size_t size = size_of(work.type);
+  const std::size_t compute_weights = work.type == DType::fp32 ? 0 : size;
+  const auto weights = static_cast<std::size_t>(work.weights);
   pass_bytes_ = weights * (2 * size + 6 * sizeof(float) + compute_weights);
   arrays_ = Arena("streams", 2 * aligned_bytes(weights * (size + 3 * sizeof(float) + compute_weights) / 2));
 }
 
-void StepFloor::add_product(const std::string& name, const GemmProblem& problem) {
-  Product product{name, problem, {}, {}};
+void StepFloor::add_product(const StepWork::Product& work) {
+  Product product{work, {}, {}};
+  const GemmProblem& problem = work.problem;
   const auto a = some_matrix(problem.m, problem.k, problem.a);
   const auto b = some_matrix(problem.k, problem.n, problem.b);
   const auto c = some_matrix(problem.m, problem.n, problem.c);
@@ -97,14 +98,18 @@ double StepFloor::fastest_stream_bytes_per_ms() const {
 
 FloorTimes StepFloor::measure() {
   FloorTimes result;
+  double flops = 0;
   for (Product& product : products_) {
     if (product.times.empty()) drop_hopeless(product);
     product.times.clear();
     for (const auto& candidate : product.candidates) {
       product.times.push_back(median_milliseconds(1, runs, candidate.run));
     }
-    result.products += *std::min_element(product.times.begin(), product.times.end());
+    result.products += product.work.count * *std::min_element(product.times.begin(), product.times.end());
+    flops += product.work.count * flops_of(product.work.problem);
   }
+  flops_per_ms_ = flops / result.products;
+  result.other = other_flops_ / flops_per_ms_;
   bytes_per_ms_ = fastest_stream_bytes_per_ms();
   result.passes = static_cast<double>(pass_bytes_) / bytes_per_ms_;
   return result;
@@ -123,13 +128,19 @@ void StepFloor::drop_hopeless(Product& product) {
 
 std::string StepFloor::describe() const {
   std::string text;
-  for (const auto& [name, problem, candidates, times] : products_) {
-    text += fmt::format("  {}  {:4} x {:4} x {:4}", name, problem.m, problem.n, problem.k);
+  for (const auto& [work, candidates, times] : products_) {
+    const GemmProblem& problem = work.problem;
+    text += fmt::format("  {:9} {:2} of {:4} x {:4} x {:4}", work.name, work.count, problem.m, problem.n,
+                        problem.k);
     for (std::size_t i = 0; i < times.size(); ++i) {
       text += fmt::format("  {} {:.2f} ms ({:.0f} GFLOP/s)", candidates[i].name, times[i],
                           1e-6 * flops_of(problem) / times[i]);
     }
     text += "\n";
+  }
+  if (other_flops_ > 0) {
+    text += fmt::format("  other products: {:.2f} GFLOP at {:.0f} GFLOP/s\n", 1e-9 * other_flops_,
+                        1e-6 * flops_per_ms_);
   }
   return text + fmt::format("  check and update: {:.1f} MB at {:.1f} GB/s\n",
                             1e-6 * static_cast<double>(pass_bytes_), 1e-6 * bytes_per_ms_);

@@ -1,7 +1,8 @@
 // The floor of a training step: the time that its work would take if nothing stood between its parts.
 //
-// Two terms, measured alone and hot: every product at the speed of the fastest engine and layout, and the
-// bytes that the gradient check and the AdamW update must move at the best of a streaming copy and a triad.
+// Three terms, measured alone and hot: every product at the speed of the fastest engine and layout, other
+// arithmetic at the rate of all those products, and the bytes that the gradient check and the AdamW update
+// must move at the best of a streaming copy and a triad.
 #pragma once
 
 #include <vector>
@@ -11,40 +12,59 @@
 
 namespace mylos {
 
+/// What a step has to do, whatever computes it.
+struct StepWork {
+  struct Product {
+    std::string name;
+    GemmProblem problem;
+    int count = 1;  // of products of this shape
+  };
+
+  DType type = DType::fp32;
+  std::vector<Product> products;
+  double other_flops = 0;    // of products that no engine computes: attention's
+  std::int64_t weights = 0;  // parameters that the optimizer updates
+
+  /// The products of `count` layers y = x·Wᵀ.
+  void add_linear(const std::string& name, std::int64_t rows, std::int64_t inputs, std::int64_t outputs,
+                  bool input_gradient, int count = 1);
+};
+
 /// Milliseconds.
 struct FloorTimes {
   double products = 0;
+  double other = 0;
   double passes = 0;
-  [[nodiscard]] double total() const { return products + passes; }
+  [[nodiscard]] double total() const { return products + other + passes; }
 };
 
 class StepFloor {
  public:
-  /// An MLP with these widths, input first, at `batch` samples per step, computed in `type`.
-  StepFloor(std::int64_t batch, const std::vector<std::int64_t>& widths, DType type);
+  explicit StepFloor(const StepWork& work);
 
   /// Measures everything again. The first call tries all candidates, later ones those that came near the
   /// best.
   FloorTimes measure();
 
-  /// What the last measure() saw, one line for each product and one for the passes.
+  /// What the last measure() saw, one line for each product, one for other arithmetic and one for the passes.
   [[nodiscard]] std::string describe() const;
 
  private:
   struct Product {
-    std::string name;
-    GemmProblem problem;
+    StepWork::Product work;
     std::vector<ProductCandidate> candidates;
     std::vector<double> times;  // of the candidates, in ms
   };
-  void add_product(const std::string& name, const GemmProblem& problem);
+  void add_product(const StepWork::Product& work);
   static void drop_hopeless(Product& product);
   [[nodiscard]] double fastest_stream_bytes_per_ms() const;
 
   std::vector<std::shared_ptr<GemmEngine>> engines_;
   std::vector<Product> products_;
+  double other_flops_ = 0;
   std::size_t pass_bytes_ = 0;
   Arena arrays_;  // as large as what the update touches
+  double flops_per_ms_ = 0;
   double bytes_per_ms_ = 0;
 };
 

@@ -1,0 +1,26 @@
+// The whole training step of a GPT over 65 characters with AdamW, on the commands of step_program.hpp.
+//
+//   gpt_bench SHAPE [COMMAND]    SHAPE: medium, small, deep (gpt_subject.hpp)
+#include <fmt/core.h>
+#include <mpi.h>
+
+#include "gpt_subject.hpp"
+
+int main(int argument_count, char** arguments) {
+  MPI_Init(&argument_count, &arguments);
+  int exit_code = 0;
+  {
+    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
+    const std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    try {
+      if (words.empty()) mylos::fail_input("say first which GPT: medium, small, deep");
+      const mylos::GptSubject gpt(words.front());
+      exit_code = mylos::answer_commands(gpt, {words.begin() + 1, words.end()});
+    } catch (const mylos::Error& error) {
+      fmt::print(stderr, "gpt_bench: {}\n", error.what());
+      exit_code = 2;
+    }
+  }
+  MPI_Finalize();
+  return exit_code;
+}

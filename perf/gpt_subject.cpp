@@ -1,0 +1,77 @@
+#include "gpt_subject.hpp"
+
+#include "mylos/model/gpt.hpp"
+
+namespace mylos {
+namespace {
+
+class OneBatchOfTokens final : public BatchSource {
+ public:
+  OneBatchOfTokens(std::int64_t samples, const ModelOptions& model) : rows_(samples * model.context) {
+    const auto host = Kokkos::create_mirror_view(tokens_);
+    for (std::int64_t i = 0; i <= rows_; ++i) {
+      host(static_cast<std::size_t>(i)) = static_cast<std::int32_t>(i * 7 % model.vocabulary);
+    }
+    Kokkos::deep_copy(tokens_, host);
+  }
+  MicroBatch next(const Execution&) override {
+    return {Tensor(tokens_.data(), DType::int32, rows_, 1), {.labels = tokens_.data() + 1}, 0};
+  }
+
+ private:
+  std::int64_t rows_;
+  Kokkos::View<std::int32_t*, Device> tokens_{"tokens", static_cast<std::size_t>(rows_ + 1)};
+};
+
+}  // namespace
+
+GptSubject::GptSubject(const std::string& shape) {
+  model_.type = ModelType::gpt;
+  model_.vocabulary = 65;
+  if (shape == "medium" || shape == "deep") {
+    model_.layers = shape == "deep" ? 24 : 6;
+    model_.heads = 6;
+    model_.width = 384;
+    model_.context = 256;
+    samples_ = 4;
+  } else if (shape == "small") {
+    model_.layers = 4;
+    model_.heads = 4;
+    model_.width = 128;
+    model_.context = 64;
+    samples_ = 12;
+  } else {
+    fail_input("\"{}\" is none of medium, small, deep", shape);
+  }
+}
+
+Options GptSubject::options(const std::string& name) const {
+  Options options;
+  options.model = model_;
+  options.data.batch = samples_;
+  options.precision.compute = type_of(name);
+  options.optimizer.lr = idle_lr;
+  return options;
+}
+
+std::unique_ptr<BatchSource> GptSubject::batch(const Options& options) const {
+  return std::make_unique<OneBatchOfTokens>(options.data.batch, options.model);
+}
+
+StepWork GptSubject::work(DType type) const {
+  const std::int64_t rows = samples_ * model_.context;
+  const auto layers = static_cast<int>(model_.layers);
+  const std::int64_t width = model_.width;
+  const std::int64_t hidden = feed_forward_width(model_);
+  StepWork work{.type = type};
+  work.add_linear("qkv", rows, width, 3 * width, true, layers);
+  work.add_linear("output", rows, width, width, true, layers);
+  work.add_linear("up", rows, width, hidden, true, layers);
+  work.add_linear("down", rows, hidden, width, true, layers);
+  work.add_linear("head", rows, width, model_.vocabulary, true);
+  // Two products forward and four backward, of all positions with all: what lies above the diagonal counts.
+  work.other_flops = 6 * layers * flops_of({.m = rows, .n = model_.context, .k = width});
+  return work;
+}
+
+}  // namespace mylos

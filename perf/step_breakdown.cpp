@@ -1,0 +1,61 @@
+#include "step_breakdown.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "timing.hpp"
+
+namespace mylos {
+namespace {
+
+namespace tools = Kokkos::Tools::Experimental;
+
+/// Kokkos' callbacks carry no state of their own.
+struct Books {
+  Breakdown* open = nullptr;
+  std::string kernel;
+  std::chrono::steady_clock::time_point start;
+};
+
+Books& books() {
+  static Books instance;
+  return instance;
+}
+
+void begin_kernel(const char* name, std::uint32_t, std::uint64_t*) {
+  books().kernel = name;
+  books().start = std::chrono::steady_clock::now();
+}
+
+void end_kernel(std::uint64_t) {
+  Books& now = books();
+  if (now.open == nullptr) return;
+  const auto time = std::chrono::steady_clock::now() - now.start;
+  (*now.open)["kernel " + now.kernel] += std::chrono::duration<double, std::milli>(time).count();
+}
+
+}  // namespace
+
+void TimedGemm::run(const Execution& exec, const GemmProblem& problem, const void* a, const void* b, void* c,
+                    const void* bias, void* workspace) {
+  Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the product
+  if (book == nullptr) return engine_->run(exec, problem, a, b, c, bias, workspace);
+  (*book)[fmt::format("product {} x {} x {}", problem.m, problem.n, problem.k)] +=
+      milliseconds([&] { engine_->run(exec, problem, a, b, c, bias, workspace); });
+  books().open = book;
+}
+
+Booking::Booking(Breakdown& book) {
+  books().open = &book;
+  tools::set_begin_parallel_for_callback(begin_kernel);
+  tools::set_end_parallel_for_callback(end_kernel);
+}
+
+Booking::~Booking() {
+  tools::set_begin_parallel_for_callback(nullptr);
+  tools::set_end_parallel_for_callback(nullptr);
+  books().open = nullptr;
+}
+
+}  // namespace mylos

@@ -1,0 +1,39 @@
+// Where the time of a step goes: products by shape, kernels by name.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+/// Milliseconds by what they went into, added up over steps.
+using Breakdown = std::map<std::string, double>;
+
+/// Passes products on to the deck's default engine, and books their times where there is a book.
+class TimedGemm final : public GemmEngine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return engine_->name(); }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return engine_->workspace_bytes(problem);
+  }
+  void run(const Execution& exec, const GemmProblem& problem, const void* a, const void* b, void* c,
+           const void* bias, void* workspace) override;
+
+ private:
+  std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});
+};
+
+/// While it lives, the times of products and of kernels outside them go into the book. Kernels on a host are
+/// done when they return. One at a time.
+class Booking {
+ public:
+  explicit Booking(Breakdown& book);
+  ~Booking();
+  Booking(const Booking&) = delete;
+  Booking& operator=(const Booking&) = delete;
+};
+
+}  // namespace mylos

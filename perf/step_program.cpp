@@ -1,0 +1,152 @@
+#include "step_program.hpp"
+
+#include <fmt/core.h>
+#include <mpi.h>
+
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/trainer.hpp"
+#include "step_breakdown.hpp"
+#include "timing.hpp"
+
+namespace mylos {
+namespace {
+
+Chain chain_of(const Options& options) {
+  return make_chain(options.model, options.precision, options.run.seed, false);
+}
+
+class StepRun {
+ public:
+  StepRun(const Options& options, std::unique_ptr<BatchSource> batch)
+      : options_(options),
+        communicator_(make_communicator(MPI_COMM_SELF, options_.communication)),
+        batch_(std::move(batch)),
+        trainer_(options_, chain_of(options_), gemm_, *communicator_,
+                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20) {}
+
+  void step() {
+    trainer_.step(*batch_, false);
+    trainer_.execution().fence();
+  }
+  /// Throws Error if steps were skipped: they would be too fast.
+  void expect_no_skips() const {
+    const StepState state = trainer_.read_state();
+    if (state.updates != state.step)
+      fail_run("{} of {} steps were skipped", state.step - state.updates, state.step);
+  }
+
+ private:
+  Options options_;
+  TimedGemm gemm_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<BatchSource> batch_;
+  Trainer trainer_;
+};
+
+class Program {
+ public:
+  explicit Program(const StepSubject& subject) : subject_(subject) {}
+
+  void answer(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    std::string name;
+    int count = 1;
+    words >> command >> name >> count;
+    if (command == "step") {
+      fmt::print("{:.3f}\n", step(name, count));
+    } else if (command == "floor") {
+      const FloorTimes times = floor(name).measure();
+      fmt::print("{:.3f} {:.3f} {:.3f} {:.3f}\n", times.total(), times.products, times.other, times.passes);
+    } else if (command == "floor-detail") {
+      floor(name).measure();
+      fmt::print("{}", floor(name).describe());
+    } else if (command == "breakdown") {
+      print_breakdown(name, count);
+    } else {
+      fail_input("unknown command \"{}\"; there are step, floor, floor-detail, breakdown", command);
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  double step(const std::string& name, int count) {
+    StepRun& chosen = run(name);
+    const double time = median_milliseconds(2, count, [&] { chosen.step(); });
+    chosen.expect_no_skips();
+    return time;
+  }
+
+  void print_breakdown(const std::string& name, int count) {
+    step(name, count);
+    Breakdown book;
+    double total = 0;
+    {
+      const Booking booking(book);
+      for (int i = 0; i < count; ++i) total += milliseconds([&] { run(name).step(); });
+    }
+    double rest = total;
+    for (const auto& [what, time] : book) {
+      fmt::print("  {:32} {:8.3f} ms\n", what, time / count);
+      rest -= time;
+    }
+    fmt::print("  {:32} {:8.3f} ms\n  {:32} {:8.3f} ms\n", "between them", rest / count, "step",
+               total / count);
+  }
+
+  StepRun& run(const std::string& name) {
+    auto& chosen = runs_[name];
+    if (chosen == nullptr) {
+      const Options options = subject_.options(name);
+      chosen = std::make_unique<StepRun>(options, subject_.batch(options));
+    }
+    return *chosen;
+  }
+  StepFloor& floor(const std::string& name) {
+    auto& chosen = floors_[name];
+    if (chosen == nullptr) {
+      StepWork work = subject_.work(type_of(name));
+      work.weights = chain_of(subject_.options(name)).parameter_count();
+      chosen = std::make_unique<StepFloor>(work);
+    }
+    return *chosen;
+  }
+
+  const StepSubject& subject_;
+  std::map<std::string, std::unique_ptr<StepRun>> runs_;
+  std::map<std::string, std::unique_ptr<StepFloor>> floors_;
+};
+
+}  // namespace
+
+DType type_of(const std::string& name) {
+  const std::string type = name.substr(0, name.find('-'));
+  for (const DType known : {DType::fp32, DType::bf16, DType::fp16}) {
+    if (type == name_of(known)) return known;
+  }
+  fail_input("\"{}\" is none of fp32, bf16, fp16", name);
+}
+
+int answer_commands(const StepSubject& subject, const std::vector<std::string>& commands) {
+  try {
+    Program program(subject);
+    std::string line;
+    for (const auto& word : commands) line += word + " ";
+    if (!line.empty()) {
+      program.answer(line);
+    } else {
+      while (std::getline(std::cin, line)) program.answer(line);
+    }
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace mylos

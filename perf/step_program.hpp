@@ -1,0 +1,46 @@
+// A program that measures one network's training step on commands, so that another program can take turns
+// with it. No data are read: every step sees the same batch.
+//
+//   step NAME COUNT        median time of a step in ms
+//   floor TYPE             ms of: the floor, its products, its other arithmetic, its passes over memory
+//   floor-detail TYPE      the floor by product and engine
+//   breakdown NAME COUNT   where the time of a step goes
+//
+// NAME is a TYPE (fp32, bf16, fp16), perhaps with a suffix that the network knows. A command comes as
+// arguments, or one after the other on standard input; every answer ends with an empty line.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mylos/config/options.hpp"
+#include "mylos/train/batch_source.hpp"
+#include "step_floor.hpp"
+
+namespace mylos {
+
+/// The network whose step is measured.
+class StepSubject {
+ public:
+  virtual ~StepSubject() = default;
+  /// Complete: all shapes are set. Throws Error (bad_input) for a name that it does not know.
+  [[nodiscard]] virtual Options options(const std::string& name) const = 0;
+  /// The one batch of all steps.
+  [[nodiscard]] virtual std::unique_ptr<BatchSource> batch(const Options& options) const = 0;
+  /// The products of a step.
+  [[nodiscard]] virtual StepWork work(DType type) const = 0;
+};
+
+/// The type that a name begins with. Throws Error (bad_input) where it begins with none.
+[[nodiscard]] DType type_of(const std::string& name);
+
+/// A learning rate so low that thousands of steps on one batch do not fit it: gradients would vanish into
+/// subnormals.
+inline constexpr double idle_lr = 1e-7;
+
+/// Answers `commands`, joined to one, or those on standard input. Returns the program's exit code. MPI and
+/// Kokkos are up.
+[[nodiscard]] int answer_commands(const StepSubject& subject, const std::vector<std::string>& commands);
+
+}  // namespace mylos
