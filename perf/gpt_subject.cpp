@@ -63,7 +63,8 @@ StepWork GptSubject::work(DType type) const {
   const auto layers = static_cast<int>(model_.layers);
   const std::int64_t width = model_.width;
   const std::int64_t hidden = feed_forward_width(model_);
-  StepWork work{.type = type};
+  StepWork work;
+  work.type = type;
   work.add_linear("qkv", rows, width, 3 * width, true, layers);
   work.add_linear("output", rows, width, width, true, layers);
   work.add_linear("up", rows, width, hidden, true, layers);

@@ -56,7 +56,8 @@ class Mlp final : public StepSubject {
     return std::make_unique<OneBatch>(options.precision.compute);
   }
   [[nodiscard]] StepWork work(DType type) const override {
-    StepWork work{.type = type};
+    StepWork work;
+  work.type = type;
     for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
       work.add_linear(std::to_string(layer), samples, widths[layer], widths[layer + 1], layer > 0);
     }

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Compares Mylos' GPT with PyTorch's best, in one interleaved run.
+
+  perf/gpt_vs_pytorch.py        a training step of 6 layers, 6 heads, 384 wide, context 256, batch 4, beside PyTorch in
+                                every type, eager and compiled, fused and plain attention, and beside its own floor
+  perf/gpt_vs_pytorch.py --run  whole runs of inputs/gpt_shakespeare_cpu.toml, from the start of the process to its
+                                end, beside the same training by PyTorch's fastest type and in nanoGPT's manner
+
+Ratios are formed within a round, as step_vs_pytorch.py says. Needs a build with benchmarks (--run: with the command),
+and scripts/peers for PyTorch.
+"""
+
+import argparse
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+import turns
+
+TYPES = ("fp32", "bf16", "fp16")
+SCRIPT = turns.ROOT / "perf/pytorch_gpt.py"
+TEXT = turns.ROOT / "inputs/data/tinyshakespeare.txt"
+DECK = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
+
+
+def start_peer(shape, arguments):
+    return turns.Peer([SCRIPT, "--threads", str(arguments.threads), "steps", shape], arguments)
+
+
+def compare_steps(arguments):
+    turns.print_machine("GPT 6/6/384, context 256, batch 4, AdamW", arguments.threads)
+    pytorch = start_peer("medium", arguments)
+    mylos = turns.Program([arguments.bench, "medium"], arguments.threads)
+    quiet = turns.Quiet(arguments.patience)
+    jobs = turns.without_hopeless(turns.step_jobs(mylos, TYPES, arguments.steps) | pytorch.jobs(arguments.steps))
+    results = turns.in_turns(arguments.rounds, jobs, quiet)
+    turns.print_times(results, arguments.rounds)
+    turns.print_floors(mylos, TYPES)
+
+    print("\nRatios, each within a round: median [smallest .. largest]")
+    turns.print_ratio("fp32 / its floor", results["fp32"], results["floor fp32"], 1.15)
+    turns.print_ratio("bf16 / its floor", results["bf16"], results["floor bf16"], 1.15)
+    turns.print_ratio("fp16 / fp32", results["fp16"], results["fp32"], 1.10)
+    turns.print_against_peer(results, {("bf16", ""): 1 / 1.2, ("fp32", "fp32"): 1.00})
+    quiet.report()
+    mylos.close()
+    pytorch.close()
+
+
+class WholeRuns:
+    """A training, by a command that depends on its seed. Called, it runs with the next seed, from 1 on, and returns the
+    seconds of its process."""
+
+    def __init__(self, command_of, threads):
+        self.command_of, self.threads = command_of, threads
+        self.losses = []  # over the validation windows, by seed
+
+    def __call__(self):
+        command = [str(word) for word in self.command_of(len(self.losses) + 1)]
+        start = time.monotonic()
+        done = subprocess.run(command, env=turns.environment(self.threads), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        seconds = time.monotonic() - start
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} ended with code {done.returncode}:\n{done.stdout}")
+        self.losses.append(float(re.findall(r"validation.*loss ([0-9.]+)", done.stdout)[-1]))
+        return seconds
+
+
+def fastest_names(arguments, quiet):
+    """PyTorch's fastest eager and compiled variant, by a step of the small GPT."""
+    pytorch = start_peer("small", arguments)
+    if not pytorch.names:
+        return []
+    jobs = turns.without_hopeless(pytorch.jobs(arguments.steps))
+    results = turns.in_turns(3, jobs, quiet)
+    turns.print_times(results, 3)
+    pytorch.close()
+    eager = [name for name in jobs if not name.endswith("-compiled")]
+    compiled = [name for name in jobs if name.endswith("-compiled")]
+    return [turns.best_of(results, names).removeprefix("PyTorch ") for names in (eager, compiled) if names]
+
+
+def compare_runs(arguments):
+    turns.print_machine(f"{DECK.name}, {arguments.run_steps} steps", arguments.threads)
+    quiet = turns.Quiet(arguments.patience)
+    names = fastest_names(arguments, quiet)
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "text.h5"
+        subprocess.run([arguments.mylos, "prepare", "text", TEXT, "--out", data], check=True,
+                       stdout=subprocess.DEVNULL, env=turns.environment(arguments.threads))
+
+        def ours(name):
+            return WholeRuns(lambda seed: [
+                arguments.mylos, "train", DECK, f"data.train={data}", f"run.folder={folder}/{name}-{seed}",
+                f"run.steps={arguments.run_steps}", f"run.seed={seed}", f"precision.compute={name}"],
+                arguments.threads)
+
+        def peer(name):
+            return WholeRuns(lambda seed: [
+                arguments.python, SCRIPT, "--threads", arguments.threads, "run", name, TEXT,
+                "--steps", arguments.run_steps, "--seed", seed], arguments.threads)
+
+        runs = {name: ours(name) for name in TYPES}
+        runs |= {f"PyTorch {name}": peer(name) for name in names + (["nanogpt"] if names else [])}
+        seconds = turns.in_turns(arguments.rounds, runs, quiet, "s")
+
+    print(f"\nSeconds of a run, median of {arguments.rounds} rounds [smallest .. largest]; validation losses by seed")
+    for name, run in runs.items():
+        losses = " ".join(f"{loss:.4f}" for loss in run.losses)
+        print(f"  {name:40} {turns.spread(seconds[name])}   {losses}   mean {statistics.mean(run.losses):.4f}")
+    if names:
+        print("\nRatios, each within a round: median [smallest .. largest]")
+        fastest = turns.best_of(seconds, [f"PyTorch {name}" for name in names])
+        turns.print_ratio(f"bf16 / {fastest}", seconds["bf16"], seconds[fastest], 1 / 1.4)
+        turns.print_ratio("bf16 / PyTorch nanogpt", seconds["bf16"], seconds["PyTorch nanogpt"], 1 / 2)
+    quiet.report()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    turns.add_options(parser, "gpt_bench")
+    parser.add_argument("--run", action="store_true", help="compare whole runs; a round takes about four minutes")
+    parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
+    parser.add_argument("--run-steps", type=int, default=2000)
+    arguments = turns.read_options(parser)
+    if arguments.run:
+        compare_runs(arguments)
+    else:
+        compare_steps(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Programs that take turns: one computes while the other waits, and every ratio is formed within a round."""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The threads of a process that has finished its turn wait actively for some milliseconds before they sleep.
+REST_S = 0.05
+# PyTorch's variants that are this much slower than its best of the same type at first are not tried again.
+HOPELESS = 1.5
+
+
+def environment(threads):
+    """For programs that take turns, and for whole runs."""
+    result = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="false",
+                  OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    result.pop("OMP_WAIT_POLICY", None)  # "active" threads would compute against the other program
+    return result
+
+
+class Program:
+    """A program that answers commands on its standard input."""
+
+    def __init__(self, command, threads):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=environment(threads))
+
+    def line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.process.args[0]} ended with code {self.process.wait()}")
+        return line
+
+    def ask(self, command):
+        """The lines of the answer."""
+        print(command, file=self.process.stdin, flush=True)
+        return list(iter(self.line, "\n"))
+
+    def number(self, command):
+        return float(self.ask(command)[0].split()[0])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Quiet:
+    """Waits, between turns, for moments when nobody else computes: `patience_s` for each turn at most."""
+
+    def __init__(self, patience_s):
+        self.patience_s = patience_s
+        self.turns = 0
+        self.disturbed = 0
+
+    @staticmethod
+    def busy_share():
+        """Of the processors' time while we do nothing."""
+        def ticks():
+            counts = [int(word) for word in open("/proc/stat").readline().split()[1:9]]
+            return sum(counts), counts[3] + counts[4]  # all; idle and waiting for a disk
+        before = ticks()
+        time.sleep(2 * REST_S)
+        after = ticks()
+        return 1 - (after[1] - before[1]) / max(1, after[0] - before[0])
+
+    def wait(self):
+        time.sleep(REST_S)
+        self.turns += 1
+        end = time.monotonic() + self.patience_s
+        while self.busy_share() > 0.15:
+            if time.monotonic() > end:
+                self.disturbed += 1
+                return
+
+    def report(self):
+        print(f"\nLoad at the end {os.getloadavg()[0]:.1f}; "
+              f"{self.disturbed} of {self.turns} turns began while others computed.")
+
+
+def in_turns(rounds, jobs, quiet, unit="ms"):
+    """Every job in every round, in an order that turns around from round to round: {job: [result of each round]}."""
+    results = {name: [] for name in jobs}
+    for index in range(rounds):
+        for name in list(jobs)[:: 1 if index % 2 == 0 else -1]:
+            quiet.wait()
+            results[name].append(jobs[name]())
+        last = "  ".join(f"{name} {times[-1]:.1f}" for name, times in results.items())
+        print(f"round {index + 1}, {unit}: {last}", flush=True)
+    return results
+
+
+def spread(values, unit=""):
+    return f"{statistics.median(values):8.3f}{unit}   [{min(values):.3f} .. {max(values):.3f}]"
+
+
+def ratios(above, below):
+    return [a / b for a, b in zip(above, below)]
+
+
+def print_ratio(what, above, below, bar):
+    values = ratios(above, below)
+    met = "met" if statistics.median(values) <= bar else "MISSED"
+    print(f"  {what:48} {spread(values)}   of the smallest {min(above) / min(below):.3f}   bar {bar:.3f}: {met}")
+
+
+def best_of(results, names):
+    return min(names, key=lambda name: statistics.median(results[name]))
+
+
+class Peer:
+    """PyTorch's program: the steps it can do, as jobs; none where PyTorch is not installed."""
+
+    def __init__(self, command, arguments):
+        self.program, self.names = None, []
+        if not arguments.python.exists():
+            print(f"No {arguments.python}: run scripts/peers to compare with PyTorch.")
+            return
+        command = [arguments.python, *command] + (["--no-compile"] if arguments.no_compile else [])
+        self.program = Program(command, arguments.threads)
+        self.names = self.program.line().split()
+
+    def jobs(self, steps):
+        return {f"PyTorch {name}": lambda name=name: self.program.number(f"step {name} {steps}")
+                for name in self.names}
+
+    def close(self):
+        if self.program:
+            self.program.close()
+
+
+def step_jobs(program, types, steps):
+    """Our steps and their floors."""
+    jobs = {name: lambda name=name: program.number(f"step {name} {steps}") for name in types}
+    return jobs | {f"floor {name}": lambda name=name: program.number(f"floor {name}") for name in types}
+
+
+def kind_of(job):
+    """fp32, bf16: what a job of PyTorch computes in."""
+    return job.removeprefix("PyTorch ").split("-")[0]
+
+
+def without_hopeless(jobs):
+    """After one turn each, in which programs allocate, compile and choose."""
+    first = in_turns(1, jobs, Quiet(0))
+    peers = [name for name in jobs if name.startswith("PyTorch ")]
+    hopeless = {name for name in peers if first[name][0] > HOPELESS * min(
+        first[peer][0] for peer in peers if kind_of(peer) == kind_of(name))}
+    return {name: job for name, job in jobs.items() if name not in hopeless}
+
+
+def print_times(results, rounds):
+    print(f"\nms per step, median of {rounds} rounds [smallest .. largest]")
+    for name in results:
+        print(f"  {name:52} {spread(results[name])}")
+
+
+def print_floors(program, types):
+    print("\nThe floors of the last round: the fastest product of any engine and layout, bytes at the best bandwidth")
+    for name in types:
+        print(f" {name}\n{''.join(program.ask(f'floor-detail {name}'))}", end="")
+
+
+def print_against_peer(results, bars):
+    """`bars`: {(ours, the peer's kind; "" for all): bar}."""
+    for (ours, theirs), bar in bars.items():
+        names = [name for name in results if name.startswith(f"PyTorch {theirs}")]
+        if names:
+            best = best_of(results, names)
+            of_all = "" if theirs else ", its best of all"
+            print_ratio(f"{ours} / {best}{of_all}", results[ours], results[best], bar)
+
+
+def add_options(parser, bench):
+    """What all comparisons are told on the command line; `bench` names our program."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mylos"
+    cache = pathlib.Path(os.environ.get("MYLOS_CACHE", cache))
+    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
+    parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=10, help="steps of one turn; their median counts")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
+
+
+def read_options(parser):
+    arguments = parser.parse_args()
+    if not arguments.bench.exists():
+        parser.error(f"{arguments.bench} does not exist: build the target {arguments.bench.name}, "
+                     "or name it with --bench")
+    return arguments
+
+
+def print_machine(what, threads):
+    print(f"{what}, {threads} threads; load at the start {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors",
+          flush=True)
