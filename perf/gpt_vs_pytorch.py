@@ -123,6 +123,7 @@ def compare_runs(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     turns.add_options(parser, "gpt_bench")
+    turns.add_peer_options(parser)
     parser.add_argument("--run", action="store_true", help="compare whole runs; a round takes about four minutes")
     parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
     parser.add_argument("--run-steps", type=int, default=2000)

@@ -57,7 +57,7 @@ class Mlp final : public StepSubject {
   }
   [[nodiscard]] StepWork work(DType type) const override {
     StepWork work;
-  work.type = type;
+    work.type = type;
     for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
       work.add_linear(std::to_string(layer), samples, widths[layer], widths[layer + 1], layer > 0);
     }

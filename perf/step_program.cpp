@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 #include <mpi.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <sstream>
 
+#include "mylos/model/chain_cost.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/planner/plan.hpp"
 #include "mylos/train/trainer.hpp"
 #include "step_breakdown.hpp"
 #include "timing.hpp"
@@ -19,14 +22,35 @@ Chain chain_of(const Options& options) {
   return make_chain(options.model, options.precision, options.run.seed, false);
 }
 
+/// What a name says behind `suffix`; 0 where it has none.
+std::int64_t number_behind(const std::string& name, const std::string& suffix) {
+  const std::size_t place = name.find(suffix);
+  return place == std::string::npos ? 0 : std::atoll(name.c_str() + place + suffix.size());
+}
+
+Plan plan_of(const std::string& name, const ChainCost& cost) {
+  Plan all = plan_of_list(cost, store_all(cost.blocks.size()));
+  MemoryOptions memory;
+  memory.every = number_behind(name, "-every-");
+  memory.recompute = memory.every > 0 ? RecomputeMode::every : RecomputeMode::automatic;
+  const std::int64_t saved_percent = number_behind(name, "-save-");
+  if (memory.every == 0 && saved_percent == 0) return all;
+  const auto share = static_cast<double>(100 - saved_percent) / 100;
+  const auto budget = static_cast<std::size_t>(share * static_cast<double>(all.placement.bytes));
+  std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
+  if (!plan) fail_input("\"{}\" does not fit: {} of {} bytes", name, smallest_budget(cost), budget);
+  return std::move(*plan);
+}
+
 class StepRun {
  public:
-  StepRun(const Options& options, std::unique_ptr<BatchSource> batch)
-      : options_(options),
+  StepRun(const std::string& name, const StepSubject& subject)
+      : options_(subject.options(name)),
         communicator_(make_communicator(MPI_COMM_SELF, options_.communication)),
-        batch_(std::move(batch)),
+        batch_(subject.batch(options_)),
+        memory_plan_(plan_of(name, cost())),
         trainer_(options_, chain_of(options_), gemm_, *communicator_,
-                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20) {}
+                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20, memory_plan_.schedule) {}
 
   void step() {
     trainer_.step(*batch_, false);
@@ -38,12 +62,20 @@ class StepRun {
     if (state.updates != state.step)
       fail_run("{} of {} steps were skipped", state.step - state.updates, state.step);
   }
+  [[nodiscard]] std::size_t activation_bytes() const { return trainer_.model().activation_bytes(); }
+  [[nodiscard]] double predicted_overhead() const { return memory_plan_.overhead(); }
 
  private:
+  [[nodiscard]] ChainCost cost() const {
+    const Chain chain = chain_of(options_);
+    return chain_cost(chain, gemm_, options_.data.batch * chain.rows_per_sample);
+  }
+
   Options options_;
   TimedGemm gemm_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<BatchSource> batch_;
+  Plan memory_plan_;
   Trainer trainer_;
 };
 
@@ -67,8 +99,10 @@ class Program {
       fmt::print("{}", floor(name).describe());
     } else if (command == "breakdown") {
       print_breakdown(name, count);
+    } else if (command == "memory") {
+      fmt::print("{} {:.4f}\n", run(name).activation_bytes(), run(name).predicted_overhead());
     } else {
-      fail_input("unknown command \"{}\"; there are step, floor, floor-detail, breakdown", command);
+      fail_input("unknown command \"{}\"; there are step, floor, floor-detail, breakdown, memory", command);
     }
     fmt::print("\n");
     std::fflush(stdout);
@@ -101,10 +135,7 @@ class Program {
 
   StepRun& run(const std::string& name) {
     auto& chosen = runs_[name];
-    if (chosen == nullptr) {
-      const Options options = subject_.options(name);
-      chosen = std::make_unique<StepRun>(options, subject_.batch(options));
-    }
+    if (chosen == nullptr) chosen = std::make_unique<StepRun>(name, subject_);
     return *chosen;
   }
   StepFloor& floor(const std::string& name) {

@@ -5,9 +5,13 @@
 //   floor TYPE             ms of: the floor, its products, its other arithmetic, its passes over memory
 //   floor-detail TYPE      the floor by product and engine
 //   breakdown NAME COUNT   where the time of a step goes
+//   memory NAME            bytes of the arena that activations and workspace share, and the factor by which
+//                          recomputation should lengthen a step's forward and backward
 //
-// NAME is a TYPE (fp32, bf16, fp16), perhaps with a suffix that the network knows. A command comes as
-// arguments, or one after the other on standard input; every answer ends with an empty line.
+// NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows, then what is
+// recomputed: "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than
+// keeping all takes. A command comes as arguments, or one after the other on standard input; every answer
+// ends with an empty line.
 #pragma once
 
 #include <memory>

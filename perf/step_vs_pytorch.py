@@ -19,6 +19,7 @@ TYPES = ("fp32", "bf16", "fp16")
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     turns.add_options(parser, "step_bench")
+    turns.add_peer_options(parser)
     parser.add_argument("--pairs", type=int, default=10, help="of steps with and without the loss scaler")
     arguments = turns.read_options(parser)
 

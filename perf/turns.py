@@ -173,17 +173,20 @@ def print_against_peer(results, bars):
             print_ratio(f"{ours} / {best}{of_all}", results[ours], results[best], bar)
 
 
-def add_options(parser, bench):
+def add_options(parser, bench, steps=10):
     """What all comparisons are told on the command line; `bench` names our program."""
+    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
+    parser.add_argument("--steps", type=int, default=steps, help="steps of one turn; their median counts")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
+
+
+def add_peer_options(parser):
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mylos"
     cache = pathlib.Path(os.environ.get("MYLOS_CACHE", cache))
-    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
     parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=10, help="steps of one turn; their median counts")
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
 
 
 def read_options(parser):

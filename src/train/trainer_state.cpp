@@ -23,12 +23,12 @@ StepRule make_rule(const Options& options, const Chain& chain, std::int64_t run_
 }  // namespace
 
 Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
-                 const StepPlan& plan, std::int64_t run_steps)
+                 const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule)
     : communicator_(communicator),
       gemm_(gemm),
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
-             communicator.size()),
+             communicator.size(), std::move(schedule)),
       optimizer_(options.optimizer, model_.parameters().layout()),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type,
                  static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
