@@ -26,28 +26,19 @@ TEXT = turns.ROOT / "inputs/data/tinyshakespeare.txt"
 DECK = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
 
 
-def start_peer(shape, arguments):
-    return turns.Peer([SCRIPT, "--threads", str(arguments.threads), "steps", shape], arguments)
+def peer_steps(shape, arguments):
+    return [SCRIPT, "--threads", str(arguments.threads), "steps", shape]
 
 
 def compare_steps(arguments):
     turns.print_machine("GPT 6/6/384, context 256, batch 4, AdamW", arguments.threads)
-    pytorch = start_peer("medium", arguments)
-    mylos = turns.Program([arguments.bench, "medium"], arguments.threads)
     quiet = turns.Quiet(arguments.patience)
-    jobs = turns.without_hopeless(turns.step_jobs(mylos, TYPES, arguments.steps) | pytorch.jobs(arguments.steps))
-    results = turns.in_turns(arguments.rounds, jobs, quiet)
-    turns.print_times(results, arguments.rounds)
-    turns.print_floors(mylos, TYPES)
-
-    print("\nRatios, each within a round: median [smallest .. largest]")
-    turns.print_ratio("fp32 / its floor", results["fp32"], results["floor fp32"], 1.15)
-    turns.print_ratio("bf16 / its floor", results["bf16"], results["floor bf16"], 1.15)
-    turns.print_ratio("fp16 / fp32", results["fp16"], results["fp32"], 1.10)
+    mylos, results = turns.compare_steps([arguments.bench, "medium"], TYPES, peer_steps("medium", arguments), arguments,
+                                         quiet)
+    turns.print_against_floors(results, {"fp32": 1.15, "bf16": 1.15})
     turns.print_against_peer(results, {("bf16", ""): 1 / 1.2, ("fp32", "fp32"): 1.00})
     quiet.report()
     mylos.close()
-    pytorch.close()
 
 
 class WholeRuns:
@@ -72,7 +63,7 @@ class WholeRuns:
 
 def fastest_names(arguments, quiet):
     """PyTorch's fastest eager and compiled variant, by a step of the small GPT."""
-    pytorch = start_peer("small", arguments)
+    pytorch = turns.Peer(peer_steps("small", arguments), arguments)
     if not pytorch.names:
         return []
     jobs = turns.without_hopeless(pytorch.jobs(arguments.steps))

@@ -24,18 +24,10 @@ def main():
     arguments = turns.read_options(parser)
 
     turns.print_machine("MLP 784-2048-2048-10, batch 512, AdamW", arguments.threads)
-    pytorch = turns.Peer([turns.ROOT / "perf/pytorch_step.py", str(arguments.threads)], arguments)
-    mylos = turns.Program([arguments.bench], arguments.threads)
     quiet = turns.Quiet(arguments.patience)
-    jobs = turns.without_hopeless(turns.step_jobs(mylos, TYPES, arguments.steps) | pytorch.jobs(arguments.steps))
-    results = turns.in_turns(arguments.rounds, jobs, quiet)
-    turns.print_times(results, arguments.rounds)
-    turns.print_floors(mylos, TYPES)
-
-    print("\nRatios, each within a round: median [smallest .. largest]")
-    turns.print_ratio("fp32 / its floor", results["fp32"], results["floor fp32"], 1.10)
-    turns.print_ratio("bf16 / its floor", results["bf16"], results["floor bf16"], 1.12)
-    turns.print_ratio("fp16 / fp32", results["fp16"], results["fp32"], 1.10)
+    mylos, results = turns.compare_steps([arguments.bench], TYPES, [
+        turns.ROOT / "perf/pytorch_step.py", str(arguments.threads)], arguments, quiet)
+    turns.print_against_floors(results, {"fp32": 1.10, "bf16": 1.12})
     turns.print_against_peer(results, {("fp32", "fp32"): 1.00, ("bf16", "bf16"): 1.00, ("bf16", ""): 1.00})
 
     pairs = turns.in_turns(arguments.pairs, {
@@ -43,7 +35,6 @@ def main():
     turns.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
     quiet.report()
     mylos.close()
-    pytorch.close()
 
 
 if __name__ == "__main__":

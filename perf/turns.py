@@ -173,6 +173,27 @@ def print_against_peer(results, bars):
             print_ratio(f"{ours} / {best}{of_all}", results[ours], results[best], bar)
 
 
+def compare_steps(ours, types, peer, arguments, quiet):
+    """Measures our steps, their floors and PyTorch's steps in turns and prints the times. Returns our program and the
+    results. `ours` and `peer` are commands; `peer` without its python."""
+    pytorch = Peer(peer, arguments)
+    mylos = Program(ours, arguments.threads)
+    jobs = without_hopeless(step_jobs(mylos, types, arguments.steps) | pytorch.jobs(arguments.steps))
+    results = in_turns(arguments.rounds, jobs, quiet)
+    pytorch.close()
+    print_times(results, arguments.rounds)
+    print_floors(mylos, types)
+    print("\nRatios, each within a round: median [smallest .. largest]")
+    return mylos, results
+
+
+def print_against_floors(results, bars):
+    """`bars`: {our type: bar}."""
+    for name, bar in bars.items():
+        print_ratio(f"{name} / its floor", results[name], results[f"floor {name}"], bar)
+    print_ratio("fp16 / fp32", results["fp16"], results["fp32"], 1.10)
+
+
 def add_options(parser, bench, steps=10):
     """What all comparisons are told on the command line; `bench` names our program."""
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)

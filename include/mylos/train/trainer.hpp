@@ -23,8 +23,8 @@ namespace mylos {
 class Trainer {
  public:
   /// Allocates everything and draws the initial weights. `run_steps`: length of the run, for the schedule.
-  /// `schedule`: the operations of a micro-batch; without it everything is kept. `communicator` and `gemm` must
-  /// outlive the trainer.
+  /// `schedule`: the operations of a micro-batch; without it everything is kept. `communicator` and `gemm`
+  /// must outlive the trainer.
   Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
           const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
 
