@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("memory_study.png"))
     arguments = turns.read_options(parser)
 
-    what = f"GPT ({arguments.shape}), {arguments.type}, AdamW, {arguments.threads} threads"
+    what = f"GPT ({arguments.shape}), {arguments.type}, AdamW"
     turns.print_machine(what, arguments.threads)
     quiet = turns.Quiet(arguments.patience)
     names = arguments.plans or [f"save-{share}" for share in SAVED] + [f"every-{k}" for k in EVERY]
