@@ -51,7 +51,8 @@ def print_table(points):
     for point in points:
         bar = SAVED.get(int(point.name.removeprefix("save-"))) if point.name.startswith("save-") else None
         verdict = "" if bar is None else f"   bar {bar:.2f}: {'met' if point.overhead + 1 <= bar else 'MISSED'}"
-        print(f"{point.name:12} {point.saved:7.1%}   {turns.spread(point.ratios):32} {1 + point.predicted:9.3f}{verdict}")
+        print(f"{point.name:12} {point.saved:7.1%}   {turns.spread(point.ratios):32} {1 + point.predicted:9.3f}"
+              f"{verdict}")
 
 
 def draw(points, what, path):
