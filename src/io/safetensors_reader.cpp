@@ -79,12 +79,12 @@ Reader::Reader(const std::string& path) : path_(path) {
   read_bytes(file_, path, header.data(), static_cast<std::int64_t>(header.size()));
   data_start_ = length_bytes + static_cast<std::int64_t>(header.size());
   entries_ = parse_header(header, file_bytes - data_start_, path);
+  for (std::size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
 }
 
 const Entry* Reader::find(std::string_view name) const {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
-  return found == entries_.end() ? nullptr : &*found;
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &entries_[found->second];
 }
 
 std::vector<float> Reader::read(const Entry& entry) {

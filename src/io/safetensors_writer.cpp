@@ -6,7 +6,6 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/safetensors.hpp"
 #include "safetensors_header.hpp"
 
@@ -33,14 +32,18 @@ std::string header_text(DType type, const std::vector<NamedShape>& tensors,
 
 Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
                const std::map<std::string, std::string>& metadata)
-    : path_(path), type_(type), tensors_(std::move(tensors)), file_(path, std::ios::binary) {
+    : path_(path),
+      pending_(path),
+      type_(type),
+      tensors_(std::move(tensors)),
+      file_(pending_.temporary(), std::ios::binary) {
   if (!file_) fail_run("{}: cannot be created", path);
   const std::string header = header_text(type, tensors_, metadata);
   std::int64_t elements = 0;
   for (const NamedShape& tensor : tensors_) elements += elements_of(tensor.shape);
   const std::uint64_t length = header.size();
-  reserve_space(path, static_cast<std::int64_t>(sizeof length + length) +
-                          elements * static_cast<std::int64_t>(size_of(type)));
+  reserve_space(pending_.temporary(), static_cast<std::int64_t>(sizeof length + length) +
+                                          elements * static_cast<std::int64_t>(size_of(type)));
   file_.write(reinterpret_cast<const char*>(&length), sizeof length);
   file_ << header;
 }
@@ -79,6 +82,7 @@ void Writer::close() {
   if (next_ != tensors_.size()) fail_run("{}: {} of {} tensors were written", path_, next_, tensors_.size());
   file_.close();
   if (!file_) fail_run("{}: cannot be written", path_);
+  pending_.publish();
 }
 
 }  // namespace mylos::safetensors

@@ -233,6 +233,17 @@ TEST_F(Safetensors, TensorsFillTheFileWithoutGapOrOverlap) {
             "tensor 'b' has data_offsets [8, 16], but 15 bytes follow the header");
 }
 
+TEST_F(Safetensors, AFileAppearsWholeOrNotAtAll) {
+  write_file(path, "older");
+  {
+    Writer writer(path, DType::fp32, {{"a", {1}}, {"b", {1}}}, {});
+    writer.write(std::vector<float>{1});
+    EXPECT_EQ(read_file(path), "older");
+  }
+  EXPECT_EQ(read_file(path), "older");
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+}
+
 TEST_F(Safetensors, AWriterHoldsToItsHeader) {
   Writer writer(path, DType::fp32, {{"a", {2}}, {"b", {1}}}, {});
   EXPECT_EQ(error_of([&] { writer.write(std::vector<float>{1}); }, ExitCode::failed),

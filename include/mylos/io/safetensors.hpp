@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
+#include "mylos/io/atomic_publish.hpp"
 
 namespace mylos::safetensors {
 
@@ -55,6 +57,7 @@ class Reader {
   std::ifstream file_;
   std::int64_t data_start_ = 0;  // of the tensors, in bytes
   std::vector<Entry> entries_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // in entries_, by name
 };
 
 struct NamedShape {
@@ -62,10 +65,10 @@ struct NamedShape {
   std::vector<std::int64_t> shape;
 };
 
-/// Writes a file whose tensors are all of one type.
+/// Writes a file whose tensors are all of one type. It appears, or replaces an older one, at close().
 class Writer {
  public:
-  /// Makes or replaces the file and reserves its space. `metadata`: what "__metadata__" says.
+  /// Reserves the file's space. `metadata`: what "__metadata__" says.
   Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
          const std::map<std::string, std::string>& metadata);
 
@@ -80,6 +83,7 @@ class Writer {
   void write_as(std::span<const float> values);
 
   std::string path_;
+  PendingFile pending_;
   DType type_;
   std::vector<NamedShape> tensors_;
   std::size_t next_ = 0;
