@@ -126,8 +126,8 @@ void verify_share(const std::string& path, const CheckpointState& state, const R
 
 }  // namespace
 
-std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& given,
-                             const CheckpointState& given_state, const CheckpointOptions& options) {
+void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& given,
+                           const CheckpointState& given_state) {
   const Region region("checkpoint");
   CheckpointHeader header = given;
   header.created = broadcast_text(ranks, utc_now());
@@ -135,7 +135,6 @@ std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const 
   CheckpointState state = given_state;
   state.add_text("/deck", header.deck);
 
-  const std::string path = checkpoint_path(folder, header.step);
   const std::string temporary = temporary_path(path);
   const auto on_rank_0 = [&ranks](const std::function<void()>& function) {
     run_on_all(ranks, [&] {
@@ -146,7 +145,8 @@ std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const 
   std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
   on_rank_0([&] {
     require_writable(state);
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder);
     pending.emplace(path);
     if (!std::ofstream(temporary)) fail_run("{}: cannot be created", temporary);
     reserve_space(temporary, generous_bytes(state));
@@ -172,8 +172,15 @@ std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const 
     sync_file(temporary);
   });
   run_on_all(ranks, [&] { verify_share(temporary, state, ranks); });
-  on_rank_0([&] {
-    pending->publish();
+  on_rank_0([&] { pending->publish(); });
+}
+
+std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
+                             const CheckpointState& state, const CheckpointOptions& options) {
+  const std::string path = checkpoint_path(folder, header.step);
+  write_checkpoint_file(ranks, path, header, state);
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
     name_latest(folder);
     delete_old_checkpoints(folder, options);
   });

@@ -3,11 +3,6 @@
 namespace mylos {
 namespace {
 
-std::vector<std::int64_t> dims_of(const ParameterSpec& spec) {
-  if (spec.is_matrix) return {spec.rows, spec.columns};
-  return {spec.columns};
-}
-
 template <class T>
 void add_column(CheckpointState& state, const std::string& name, std::vector<T>& values) {
   state.add_host("/history/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
@@ -126,10 +121,20 @@ CheckpointState parameter_state(const ParameterStore& parameters) {
   for (std::size_t block = 0; block < layout.slots_of_block.size(); ++block) {
     for (const std::size_t index : layout.slots_of_block[block]) {
       const ParameterSlot& slot = layout.slots[index];
-      state.add_device("/model/" + slot.path(), parameters.master(slot).as<float>(), dims_of(slot.spec));
+      state.add_device("/model/" + slot.path(), parameters.master(slot).as<float>(), stored_dims(slot.spec));
     }
   }
   return state;
+}
+
+std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
+  if (spec.is_matrix) return {spec.rows, spec.columns};
+  return {spec.columns};
+}
+
+void add_data_state(CheckpointState& state, RunState& run) {
+  add_data(state, run);
+  add_vocabulary(state, run);
 }
 
 CheckpointState full_state(Trainer& trainer, RunState& run) {
@@ -138,14 +143,13 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   for (const ParameterSlot& slot : trainer.model().parameters().layout().slots) {
     for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
       const std::string path = "/optimizer/" + slot.path() + "/" + std::string(optimizer.moment_names()[i]);
-      state.add_device(path, optimizer.moment(i, slot).as<float>(), dims_of(slot.spec));
+      state.add_device(path, optimizer.moment(i, slot).as<float>(), stored_dims(slot.spec));
     }
   }
   add_scaler(state, run.step.scaler);
   state.add_scalar("/schedule/step", run.step.step);
   state.add_scalar("/schedule/updates", run.step.updates);
-  add_data(state, run);
-  add_vocabulary(state, run);
+  add_data_state(state, run);
   state.add_scalar("/random/seed", run.seed);
   state.add_scalar("/random/step", run.step.step);
   state.add_text("/random/generator", "Philox4x32-10");

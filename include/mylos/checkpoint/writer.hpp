@@ -20,4 +20,8 @@ namespace mylos {
 std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
                              const CheckpointState& state, const CheckpointOptions& options);
 
+/// All ranks call this. The same for a file that belongs to no run's folder: makes or replaces `path`.
+void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                           const CheckpointState& state);
+
 }  // namespace mylos

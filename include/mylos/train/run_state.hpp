@@ -57,6 +57,11 @@ struct RunState {
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);
 /// Everything. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
+/// Its dimensions in the file: those of a matrix, or the one of a vector.
+[[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
+/// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the
+/// scaling, the vocabulary.
+void add_data_state(CheckpointState& state, RunState& run);
 /// The scaling of inputs and targets that a run was trained with.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
 /// What the tokens stand for that a run was trained on; nothing where it was not trained on tokens.
