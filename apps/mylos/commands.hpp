@@ -61,6 +61,15 @@ struct PrepareTokensArguments {
 };
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments);
 
+struct ConvertArguments {
+  std::string input;                // checkpoint file, run's folder, or safetensors file
+  std::string output;               // the other of the two kinds of file
+  std::int64_t heads = 0;           // 0: config.json says
+  std::int64_t pad_vocabulary = 1;  // to a multiple of this
+  std::string type;                 // "" = fp32
+};
+ExitCode convert_command(const ConvertArguments& arguments);
+
 ExitCode info_command(const std::string& file);
 
 /// Version, commit and what this build can use.

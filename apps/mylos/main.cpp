@@ -22,6 +22,7 @@ struct CommandLine {
   PrepareCsvArguments csv;
   PrepareTextArguments text;
   PrepareTokensArguments tokens;
+  ConvertArguments convert;
   std::string info;
   std::function<ExitCode()> command;
 };
@@ -111,6 +112,28 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   add_prepare_tokens(*prepare, line);
 }
 
+void add_convert(CLI::App& app, CommandLine& line) {
+  CLI::App* convert = app.add_subcommand(
+      "convert", "Turn a GPT's checkpoint into Hugging Face's GPT-2 (safetensors), or the other way round");
+  convert->add_option("input", line.convert.input, "Checkpoint file, run's folder, or FILE.safetensors")
+      ->required();
+  convert
+      ->add_option("output", line.convert.output,
+                   "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")
+      ->required();
+  convert
+      ->add_option("--heads", line.convert.heads,
+                   "Attention heads, where no config.json beside the safetensors file says")
+      ->check(CLI::Range(1, 1 << 20));
+  convert
+      ->add_option("--pad-vocabulary", line.convert.pad_vocabulary,
+                   "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes products fast)")
+      ->check(CLI::Range(1, 1 << 16));
+  convert->add_option("--type", line.convert.type, "Out of a checkpoint: fp32 (default), bf16 or fp16")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  convert->callback([&line] { line.command = [&line] { return convert_command(line.convert); }; });
+}
+
 ExitCode print_manual() {
   fmt::print("{}", mylos::deck_manual());
   return ExitCode::done;
@@ -138,6 +161,7 @@ int main(int argument_count, char** arguments) {
   add_train(app, line);
   add_use_of_checkpoints(app, line);
   add_prepare(app, line);
+  add_convert(app, line);
   app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
     line.command = print_manual;
   });

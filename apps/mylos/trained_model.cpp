@@ -15,11 +15,6 @@ namespace {
 /// Of a batch: enough for the products to be efficient.
 constexpr std::int64_t most_rows = 1024;
 
-std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return path;
-  return find_checkpoint(ranks, path, "latest").path.value();
-}
-
 /// Samples of a batch.
 std::int64_t samples_of_batch(const Chain& chain, const RunData* data) {
   const std::int64_t samples = std::max<std::int64_t>(1, most_rows / chain.rows_per_sample);
@@ -27,6 +22,11 @@ std::int64_t samples_of_batch(const Chain& chain, const RunData* data) {
 }
 
 }  // namespace
+
+std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  return find_checkpoint(ranks, path, "latest").path.value();
+}
 
 std::unique_ptr<EvaluationPass> TrainedModel::pass_over(DataPart part) const {
   return data->pass_over(part, normalizer,

@@ -31,6 +31,9 @@ struct TrainedModel {
   [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };
 
+/// All ranks call this. `path`, or where it is a run's folder, the newest valid checkpoint in it.
+[[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
+
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`
 /// leaves in the deck's options, if any. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(

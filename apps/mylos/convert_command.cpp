@@ -1,0 +1,78 @@
+// mylos convert IN OUT: between our checkpoint and Hugging Face's GPT-2.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "commands.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/interchange/huggingface_gpt2.hpp"
+#include "runtime.hpp"
+#include "trained_model.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr const char* weights_ending = ".safetensors";
+
+/// "12 layers, 12 heads, width 768, context 1024, 50257 tokens"
+std::string describe(const GptWeights& weights) {
+  const ModelOptions& model = weights.model;
+  const std::string padding =
+      model.vocabulary == weights.vocabulary ? "" : fmt::format(" padded to {}", model.vocabulary);
+  return fmt::format("{} layers, {} heads, width {}, context {}, {} tokens{}{}", model.layers, model.heads,
+                     model.width, model.context, weights.vocabulary, padding, model.tied ? "" : ", own head");
+}
+
+DType type_of(const std::string& name) {
+  for (const DType type : {DType::fp16, DType::bf16}) {
+    if (name == name_of(type)) return type;
+  }
+  return DType::fp32;
+}
+
+ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
+  if (!arguments.output.ends_with(weights_ending)) {
+    fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,
+               weights_ending);
+  }
+  if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
+    fail_input("--heads and --pad-vocabulary are for the way into a checkpoint; {} is one", checkpoint);
+  }
+  const GptWeights weights = read_checkpoint_weights(ranks, checkpoint);
+  const DType type = type_of(arguments.type);
+  write_huggingface(weights, arguments.output, type);
+  standard_output(0).line(
+      fmt::format("{}: GPT-2 in {}, {}", arguments.output, name_of(type), describe(weights)));
+  return ExitCode::done;
+}
+
+ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
+  if (arguments.output.ends_with(weights_ending)) {
+    fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input,
+               arguments.output);
+  }
+  if (std::filesystem::is_directory(arguments.output)) {
+    fail_input("{}: is a folder; give the checkpoint's file, {}/gpt2.h5", arguments.output, arguments.output);
+  }
+  if (!arguments.type.empty()) {
+    fail_input("--type is for the way out of a checkpoint; masters in a checkpoint are float always");
+  }
+  GptWeights weights = read_huggingface(
+      arguments.input, {.heads = arguments.heads, .pad_vocabulary = arguments.pad_vocabulary});
+  write_checkpoint_weights(ranks, weights, arguments.output);
+  standard_output(0).line(fmt::format("{}: checkpoint of a GPT, {}", arguments.output, describe(weights)));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode convert_command(const ConvertArguments& arguments) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  if (ranks.size() > 1) fail_input("mylos convert runs on one rank; start it without mpirun");
+  const std::string input = checkpoint_file(ranks, arguments.input);
+  return looks_like_checkpoint(input) ? to_huggingface(ranks, input, arguments)
+                                      : to_checkpoint(ranks, arguments);
+}
+
+}  // namespace mylos::app

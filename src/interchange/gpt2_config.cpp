@@ -1,0 +1,100 @@
+#include "mylos/interchange/gpt2_config.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/planner/json_writer.hpp"
+
+namespace mylos {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 20;  // of a file that has some 30 lines
+constexpr std::uint64_t largest_number = (std::uint64_t{1} << 31) - 1;
+
+json parse(const std::string& path) {
+  std::error_code failure;
+  if (std::filesystem::file_size(path, failure) > most_bytes || failure) {
+    fail_input("{}: is no configuration: it cannot be read or has more than {} bytes", path, most_bytes);
+  }
+  std::ifstream file(path, std::ios::binary);
+  json config = json::parse(file, nullptr, false);
+  if (!config.is_object()) fail_input("{}: is no JSON object", path);
+  return config;
+}
+
+std::optional<std::int64_t> number(const json& config, const char* key, const std::string& path) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return std::nullopt;
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > largest_number) {
+    fail_input("{}: {} is no whole number from 0 to {}", path, key, largest_number);
+  }
+  return found->get<std::int64_t>();
+}
+
+/// What a key says must be what our GPT does; a key that is absent or null stands for that.
+void require(const json& config, const char* key, std::initializer_list<json> same, const std::string& path) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return;
+  for (const json& value : same) {
+    if (*found == value) return;
+  }
+  const std::string value = found->dump(-1, ' ', false, json::error_handler_t::replace);
+  fail_input("{}: {} is {}, which our GPT has not; it has {}", path, key, printable(value),
+             same.begin()->dump());
+}
+
+}  // namespace
+
+std::string gpt2_config_path(const std::string& weights_path) {
+  return (std::filesystem::path(weights_path).parent_path() / "config.json").string();
+}
+
+std::optional<Gpt2Config> read_gpt2_config(const std::string& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const json config = parse(path);
+  Gpt2Config result;
+  result.layers = number(config, "n_layer", path);
+  result.heads = number(config, "n_head", path);
+  result.width = number(config, "n_embd", path);
+  result.context = number(config, "n_positions", path);
+  result.vocabulary = number(config, "vocab_size", path);
+  require(config, "model_type", {"gpt2"}, path);
+  require(config, "activation_function", {"gelu_new", "gelu_pytorch_tanh"}, path);
+  require(config, "layer_norm_epsilon", {1e-5}, path);
+  require(config, "scale_attn_weights", {true}, path);
+  require(config, "scale_attn_by_inverse_layer_idx", {false}, path);
+  require(config, "add_cross_attention", {false}, path);
+  if (result.width) require(config, "n_inner", {4 * *result.width}, path);
+  require(config, "tie_word_embeddings", {true, false}, path);
+  if (const auto tied = config.find("tie_word_embeddings"); tied != config.end() && tied->is_boolean()) {
+    result.tied = tied->get<bool>();
+  }
+  return result;
+}
+
+std::string gpt2_config_text(const ModelOptions& model, std::int64_t vocabulary) {
+  JsonWriter json;
+  json.begin_object();
+  json.begin_array("architectures");
+  json.member("", "GPT2LMHeadModel");
+  json.end_array();
+  json.member("model_type", "gpt2");
+  json.member("n_layer", model.layers);
+  json.member("n_head", model.heads);
+  json.member("n_embd", model.width);
+  json.member("n_positions", model.context);
+  json.member("vocab_size", vocabulary);
+  json.member("activation_function", "gelu_new");
+  json.member("layer_norm_epsilon", 1e-5);
+  json.member("tie_word_embeddings", model.tied);
+  for (const char* key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) json.member(key, model.dropout);
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace mylos

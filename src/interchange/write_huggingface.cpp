@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "mylos/base/error.hpp"
+#include "mylos/interchange/gpt2_config.hpp"
+#include "mylos/interchange/gpt2_names.hpp"
+#include "mylos/interchange/huggingface_gpt2.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/safetensors.hpp"
+#include "transpose.hpp"
+
+namespace mylos {
+namespace {
+
+void require_expressible(const ModelOptions& model) {
+  const char* deviation = nullptr;
+  if (model.norm == NormType::rmsnorm) deviation = "model.norm = \"rmsnorm\"";
+  if (model.positions == PositionType::rotary) deviation = "model.positions = \"rotary\"";
+  if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
+  if (deviation != nullptr)
+    fail_input("a network with {} is no GPT-2 and cannot be written as one", deviation);
+}
+
+/// A tensor of the file and the parameter that fills it.
+struct Export {
+  TensorName name;
+  safetensors::NamedShape shape;
+};
+
+std::vector<Export> exports_of(const GptWeights& weights) {
+  ModelOptions model = weights.model;
+  model.bias = true;
+  model.vocabulary = weights.vocabulary;
+  std::map<std::string, ParameterSpec> specs;
+  for (const GptParameter& parameter : gpt_parameters(model)) specs[parameter.path] = parameter.spec;
+  std::vector<Export> exports;
+  for (TensorName& name : gpt2_names(model)) {
+    const ParameterSpec& spec = specs.at(name.parameter);
+    std::vector<std::int64_t> shape{spec.columns};
+    if (spec.is_matrix) shape = {spec.rows, spec.columns};
+    if (name.transposed) std::swap(shape[0], shape[1]);
+    const std::string full = name.tensor == gpt2_head ? name.tensor : gpt2_prefix + name.tensor;
+    exports.push_back({std::move(name), {full, std::move(shape)}});
+  }
+  return exports;
+}
+
+/// As the file has them: cut to the vocabulary, transposed; zeros where there is no such parameter.
+std::vector<float> values_of(const GptWeights& weights, const Export& tensor) {
+  const std::vector<std::int64_t>& shape = tensor.shape.shape;
+  std::size_t size = 1;
+  for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
+  const auto found = weights.parameters.find(tensor.name.parameter);
+  if (found == weights.parameters.end()) return std::vector<float>(size);
+  if (tensor.name.transposed) return transpose(found->second, shape[1], shape[0]);
+  return {found->second.begin(), found->second.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+/// Throws Error if the file is there and says something else.
+void require_no_other(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return;
+  std::ostringstream present;
+  present << file.rdbuf();
+  if (present.str() == text) return;
+  fail_input("{}: is there already and describes another network; write to another folder", path);
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) fail_run("{}: cannot be written", path);
+}
+
+}  // namespace
+
+void write_huggingface(const GptWeights& weights, const std::string& path, DType type) {
+  require_expressible(weights.model);
+  const std::string config_path = gpt2_config_path(path);
+  const std::string config = gpt2_config_text(weights.model, weights.vocabulary);
+  require_no_other(config_path, config);
+  const std::vector<Export> exports = exports_of(weights);
+  std::vector<safetensors::NamedShape> shapes;
+  for (const Export& tensor : exports) shapes.push_back(tensor.shape);
+
+  // The reading side asks for the framework that the tensors are of; their layout is the same in all.
+  safetensors::Writer writer(path, type, std::move(shapes), {{"format", "pt"}});
+  for (const Export& tensor : exports) writer.write(values_of(weights, tensor));
+  PendingFile pending_config(config_path);
+  write_text(pending_config.temporary(), config);
+  writer.close();
+  pending_config.publish();
+}
+
+}  // namespace mylos

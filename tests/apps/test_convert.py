@@ -1,0 +1,260 @@
+"""mylos convert against a GPT-2 that was written and computed without Mylos.
+
+usage: test_convert.py MYLOS GPT_LOGITS
+"""
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+import reference_gpt2
+from small_problem import Command, environment
+
+SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
+HEADS = 4
+
+DECK = """
+[run]
+name = "small-gpt"
+steps = 3
+[data]
+train = "text.h5"
+batch = 4
+[model]
+type = "gpt"
+layers = 2
+heads = 2
+width = 32
+context = 16
+vocabulary = {vocabulary}
+bias = {bias}
+tied = {tied}
+[precision]
+compute = "fp32"
+"""
+
+
+def write_gpt2(folder, *, prefix="transformer.", tied=True, word="F32", masks=False, config=True, seed=1):
+    """FOLDER/model.safetensors and its weights, without prefix, as the file holds them."""
+    folder.mkdir(exist_ok=True)
+    tensors = reference_gpt2.random_weights(**SHAPE, tied=tied, seed=seed)
+    stored = {name if name == "lm_head.weight" else prefix + name: tensor for name, tensor in tensors.items()}
+    if masks:
+        for i in range(SHAPE["layers"]):
+            stored[f"{prefix}h.{i}.attn.bias"] = numpy.tri(SHAPE["context"], dtype=bool)[None, None]
+            stored[f"{prefix}h.{i}.attn.masked_bias"] = numpy.array(-1e4, dtype=numpy.float32)
+    reference_gpt2.write_safetensors(folder / "model.safetensors", stored, word)
+    if config:
+        write_config(folder, tied=tied)
+    return {name: reference_gpt2.rounded(tensor, word) for name, tensor in tensors.items()}
+
+
+def write_config(folder, tied=True, **changes):
+    config = reference_gpt2.config_of(**SHAPE, heads=HEADS, tied=tied)
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def mylos_logits(command, program, checkpoint, tokens):
+    tokens.astype(numpy.int32).tofile(command.folder / "tokens.bin")
+    result = subprocess.run([program, checkpoint, "tokens.bin", "logits.bin"], cwd=command.folder, env=environment(),
+                            capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return numpy.fromfile(command.folder / "logits.bin", numpy.float32).reshape(*tokens.shape, -1)
+
+
+def check_logits(command, program):
+    tokens = numpy.random.default_rng(7).integers(0, SHAPE["vocabulary"], (2, SHAPE["context"]))
+    kinds = [dict(), dict(prefix="", masks=True, tied=False), dict(word="BF16"), dict(word="F16")]
+    for number, kind in enumerate(kinds):
+        folder = command.folder / f"logits{number}"
+        weights = write_gpt2(folder, **kind)
+        options = ["--pad-vocabulary", 128] if number % 2 else []
+        command.must("convert", folder / "model.safetensors", "gpt2.h5", *options)
+        ours = mylos_logits(command, program, "gpt2.h5", tokens)
+        assert ours.shape[-1] == (128 if number % 2 else SHAPE["vocabulary"]), ours.shape
+        exact = reference_gpt2.logits(weights, HEADS, tokens)
+        error = numpy.abs(ours[..., :SHAPE["vocabulary"]] - exact).max()
+        print(f"logits {kind}: largest {numpy.abs(exact).max():.3g}, error {error:.3g}")
+        assert numpy.abs(exact).max() > 1 and error <= 1e-4, (kind, error)
+
+
+def check_there_and_back(command, _):
+    """Their file -> our checkpoint -> their file: every tensor has the same bits."""
+    for tied, padding in ((True, []), (True, ["--pad-vocabulary", 128]), (False, ["--pad-vocabulary", 128])):
+        source, target = command.folder / "there", command.folder / f"back-{tied}-{len(padding)}"
+        target.mkdir()
+        weights = write_gpt2(source, tied=tied)
+        command.must("convert", source / "model.safetensors", "there.h5", *padding)
+        with h5py.File(command.folder / "there.h5") as file:
+            token = file["/model/embedding/token"][:]
+            assert numpy.array_equal(token[:SHAPE["vocabulary"]], weights["wte.weight"])
+            assert not token[SHAPE["vocabulary"]:].any() and len(token) == (128 if padding else 101)
+            assert ("/model/head/weight" in file) != tied
+        command.must("convert", "there.h5", target / "model.safetensors")
+        tensors, words = reference_gpt2.read_safetensors(target / "model.safetensors")
+        assert words == {"F32"}
+        names = {name if name == "lm_head.weight" else "transformer." + name: name for name in weights}
+        assert tensors.keys() == names.keys(), tensors.keys() ^ names.keys()
+        for name, tensor in tensors.items():
+            assert tensor.tobytes() == weights[names[name]].tobytes(), name
+        written = json.loads((target / "config.json").read_text())
+        theirs = json.loads((source / "config.json").read_text())
+        assert all(theirs[key] == value for key, value in written.items() if key in theirs), written
+
+
+def write_deck(command, tied=True, bias=True, vocabulary=0):
+    text = DECK.format(tied=str(tied).lower(), bias=str(bias).lower(), vocabulary=vocabulary)
+    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+
+
+def datasets(path):
+    found = {}
+    with h5py.File(path) as file:
+        file["/model"].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+    return found
+
+
+def check_back_and_forth(command, _):
+    """A network that Mylos trained -> their file -> checkpoint: same bits, same loss, also without biases."""
+    (command.folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog. " * 40, encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    for tied, bias, padded in ((True, True, 0), (False, False, 64)):
+        run = f"runs/{tied}-{bias}"
+        write_deck(command, tied=tied, bias=bias, vocabulary=padded)
+        command.must("train", "deck.toml", f"run.folder={run}")
+        command.must("convert", run, f"{run}/model.safetensors")
+        command.must("convert", f"{run}/model.safetensors", "again.h5", "--pad-vocabulary", max(1, padded))
+        before = datasets(next((command.folder / run / "checkpoints").glob("*.h5")))
+        after = datasets(command.folder / "again.h5")
+        vocabulary = json.loads((command.folder / run / "config.json").read_text())["vocab_size"]
+        assert vocabulary == 28, vocabulary  # of the letters, the blank and the full stop
+        for name, tensor in after.items():
+            if name in ("embedding/token", "head/weight"):
+                assert tensor.shape == before[name].shape, name
+                assert before[name][:vocabulary].tobytes() == tensor[:vocabulary].tobytes(), name
+            elif name in before:
+                assert before[name].tobytes() == tensor.tobytes(), name
+            else:
+                assert not bias and name.endswith("bias") and not tensor.any(), name
+        assert before.keys() <= after.keys()
+        losses = [re.search(r"loss [\d.]+", command.must("eval", file, "--data", "text.h5").stdout).group(0)
+                  for file in (run, "again.h5")]
+        # What padded the vocabulary came back as zeros, which take part in the softmax as the old rows did.
+        assert losses[0] == losses[1] or padded, losses
+        assert "embedding/token" in command.must("info", "again.h5").stdout
+
+
+def check_types(command, _):
+    weights = write_gpt2(command.folder / "types")
+    command.must("convert", "types/model.safetensors", "types.h5")
+    for name, word in (("bf16", "BF16"), ("fp16", "F16")):
+        (command.folder / name).mkdir()
+        command.must("convert", "types.h5", f"{name}/model.safetensors", "--type", name)
+        tensors, words = reference_gpt2.read_safetensors(command.folder / name / "model.safetensors")
+        assert words == {word}, words
+        for key, tensor in weights.items():
+            assert numpy.array_equal(tensors["transformer." + key], reference_gpt2.rounded(tensor, word)), key
+    assert command.must("convert", "--help").stdout.count("safetensors") > 1
+
+
+def refuse(command, arguments, message, code=2):
+    """The message is all that is said, and nothing is written."""
+    before = sorted(command.folder.rglob("*"))
+    result = command.run("convert", *arguments)
+    assert result.returncode == code, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    text = result.stderr.replace(str(command.folder) + "/", "")
+    assert text == f"mylos: {message}\n", f"{arguments}: expected\n{message}\nin\n{text}"
+    assert sorted(command.folder.rglob("*")) == before, "something was written"
+
+
+def check_bad_input(command, _):
+    folder = command.folder / "bad"
+    file = "bad/model.safetensors"
+    good = write_gpt2(folder, prefix="", config=False)
+
+    def refuse_tensors(change, message):
+        tensors = dict(good)
+        change(tensors)
+        reference_gpt2.write_safetensors(folder / "model.safetensors", tensors)
+        refuse(command, [file, "out.h5", "--heads", 4], f"{file}: {message}")
+
+    refuse(command, [file, "out.h5"], f"{file}: shapes do not tell the number of heads, and bad/config.json does not say "
+           "it; give --heads N")
+    refuse(command, [file, "out.h5", "--heads", 5], f"{file}: 5 heads do not divide the width 48")
+    refuse(command, [file, "out.h5", "--heads", 4, "--type", "bf16"],
+           "--type is for the way out of a checkpoint; masters in a checkpoint are float always")
+    refuse(command, [file, "out.safetensors"], f"{file}: is no checkpoint, and out.safetensors would be none; one of the "
+           "two must be")
+    refuse(command, [file, "bad"], "bad: is a folder; give the checkpoint's file, bad/gpt2.h5")
+    refuse(command, ["nothing", "out.h5"], "nothing: there is no such file")
+
+    refuse_tensors(lambda t: t.pop("wte.weight"),
+                   "has no tensor 'transformer.wte.weight', which GPT-2 has by Hugging Face's names")
+    refuse_tensors(lambda t: t.pop("h.1.mlp.c_fc.bias"),
+                   "has no tensor 'h.1.mlp.c_fc.bias', which GPT-2 has by Hugging Face's names")
+    refuse_tensors(lambda t: t.update({"h.1.attn.c_attn.weight": t["h.1.attn.c_attn.weight"].T}),
+                   "tensor 'h.1.attn.c_attn.weight' is [144, 48], a GPT-2 of width 48 has [48, 144]")
+    refuse_tensors(lambda t: t.update({"wpe.weight": t["wpe.weight"][0]}),
+                   "tensor 'wpe.weight' is [48], not a matrix")
+    refuse_tensors(lambda t: t.update({"h.7.ln_1.weight": t["ln_f.weight"]}),
+                   "has the tensor 'h.7.ln_1.weight', which a GPT-2 of 3 layers has not")
+    refuse_tensors(lambda t: t.update({"ln_f.bias": t["ln_f.bias"] > 0}),
+                   "tensor 'ln_f.bias' holds BOOL; F32, F16 and BF16 are read")
+
+    write_gpt2(folder, prefix="")
+    refuse(command, [file, "out.h5", "--heads", 8], "--heads 8: bad/config.json says 4; leave the option out")
+    for changes, message in (({"n_layer": 4}, f"n_layer is 4, but {file} has 3"),
+                             ({"n_layer": -4}, "n_layer is no whole number from 0 to 2147483647"),
+                             ({"activation_function": "gelu"},
+                              'activation_function is "gelu", which our GPT has not; it has "gelu_new"'),
+                             ({"n_inner": 96}, "n_inner is 96, which our GPT has not; it has 192")):
+        write_config(folder, **changes)
+        refuse(command, [file, "out.h5"], f"bad/config.json: {message}")
+    (folder / "config.json").write_text("{", encoding="utf-8")
+    refuse(command, [file, "out.h5"], "bad/config.json: is no JSON object")
+    write_gpt2(folder, prefix="", tied=False)
+    write_config(folder, tied=True)
+    refuse(command, [file, "out.h5"], f"bad/config.json: tie_word_embeddings is true, but in {file} the tensor "
+           "'lm_head.weight' is not the token embedding")
+
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2 ** 63) + b"{}")
+    refuse(command, [file, "out.h5"], f"{file}: is truncated or no safetensors file: it claims a header of "
+           "9223372036854775808 bytes, 2 follow")
+
+
+def check_refused_exports(command, _):
+    write_gpt2(command.folder / "one")
+    command.must("convert", "one/model.safetensors", "one.h5")
+    refuse(command, ["one.h5", "two.h5"],
+           "two.h5: a checkpoint is converted into a file .safetensors; end its name in that")
+    refuse(command, ["one.h5", "one.safetensors", "--heads", 4],
+           "--heads and --pad-vocabulary are for the way into a checkpoint; one.h5 is one")
+    write_config(command.folder / "one", vocabulary=7)
+    refuse(command, ["one.h5", "one/model.safetensors"],
+           "one/config.json: is there already and describes another network; write to another folder")
+
+    weights = reference_gpt2.random_weights(**SHAPE, tied=True, seed=1)
+    weights["h.0.mlp.c_fc.bias"][5] = 70000
+    reference_gpt2.write_safetensors(command.folder / "large.safetensors", weights)
+    command.must("convert", "large.safetensors", "large.h5", "--heads", 4)
+    refuse(command, ["large.h5", "half.safetensors", "--type", "fp16"], "half.safetensors: tensor "
+           "'transformer.h.0.mlp.c_fc.bias' has 70000 at place 5, which F16 cannot hold; write it in a wider type")
+
+    write_deck(command)
+    command.must("train", "deck.toml", "run.folder=rotary", "model.positions=rotary")
+    refuse(command, ["rotary", "rotary.safetensors"],
+           'a network with model.positions = "rotary" is no GPT-2 and cannot be written as one')
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    for check in (check_logits, check_there_and_back, check_back_and_forth, check_types, check_bad_input,
+                  check_refused_exports):
+        check(mylos, sys.argv[2])
+        print(check.__name__, "passed")
