@@ -14,8 +14,17 @@ struct TrainArguments {
   std::vector<std::string> overrides;  // key=value
   std::string restart;                 // "", "auto", "latest" or a file
   long stop_after = 0;                 // steps of this start; 0 = to the end
+  std::string plan;                    // "" or what `mylos plan --json` wrote
 };
 ExitCode train_command(const TrainArguments& arguments);
+
+struct PlanArguments {
+  std::string deck;
+  std::vector<std::string> overrides;  // key=value
+  int ranks = 1;
+  bool json = false;
+};
+ExitCode plan_command(const PlanArguments& arguments);
 
 struct EvaluateArguments {
   std::string checkpoint;

@@ -16,6 +16,7 @@ using namespace mylos::app;  // NOLINT: this file is the command
 /// Everything that the command line can say.
 struct CommandLine {
   TrainArguments train;
+  PlanArguments plan;
   EvaluateArguments evaluate;
   PredictArguments predict;
   PrepareIdxArguments idx;
@@ -39,7 +40,21 @@ void add_train(CLI::App& app, CommandLine& line) {
       ->add_option("--stop-after", line.train.stop_after,
                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
       ->check(CLI::PositiveNumber);
+  train->add_option("--plan", line.train.plan,
+                    "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
   train->callback([&line] { line.command = [&line] { return train_command(line.train); }; });
+}
+
+void add_plan(CLI::App& app, CommandLine& line) {
+  CLI::App* plan = app.add_subcommand("plan", "Say what a run will take, and what it computes again to fit");
+  plan->add_option("deck", line.plan.deck, "The deck (TOML)")->required();
+  plan->add_option("overrides", line.plan.overrides,
+                   "section.key=value: takes the place of what the deck says");
+  plan->add_option("--ranks", line.plan.ranks, "Ranks of the run, all on this node")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  plan->add_flag("--json", line.plan.json, "Print JSON, as in a run's plan.json");
+  plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
@@ -159,6 +174,7 @@ int main(int argument_count, char** arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
+  add_plan(app, line);
   add_use_of_checkpoints(app, line);
   add_prepare(app, line);
   add_convert(app, line);

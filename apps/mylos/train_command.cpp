@@ -1,4 +1,4 @@
-// mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--stop-after N]
+// mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--stop-after N] [--plan FILE]
 #include <mpi.h>
 
 #include "commands.hpp"
@@ -23,6 +23,7 @@ ExitCode train_command(const TrainArguments& arguments) {
   }
   request.restart = arguments.restart;
   request.stop_after = arguments.stop_after;
+  request.plan_file = arguments.plan;
 
   const KokkosRuntime kokkos(request.deck.options.run.threads);
   if (!kokkos.warning().empty()) request.output.line(kokkos.warning());

@@ -2,7 +2,9 @@
 
 namespace mylos {
 
-Arena::Arena(const std::string& label, std::size_t bytes) : storage_(label, bytes) {}
+Arena::Arena(const std::string& label, std::size_t bytes) {
+  if (bytes > 0) storage_ = decltype(storage_)(label, bytes);  // Kokkos takes memory even for an empty view
+}
 
 Tensor Arena::tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const {
   const Tensor result(storage_.data() + offset, type, rows, columns);

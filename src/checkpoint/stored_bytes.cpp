@@ -12,8 +12,6 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
-
 template <class Function>
 decltype(auto) with_type(hdf5::ElementType type, Function&& function) {
   switch (type) {

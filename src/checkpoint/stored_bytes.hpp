@@ -11,6 +11,9 @@ namespace mylos {
 
 inline constexpr const char* crc_attribute = "crc32";
 
+/// The most that passes through the host at a time.
+inline constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
+
 /// Bytes of one element.
 [[nodiscard]] std::int64_t element_bytes(hdf5::ElementType type);
 

@@ -187,4 +187,8 @@ std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const 
   return path;
 }
 
+std::size_t checkpoint_buffer_bytes() {
+  return static_cast<std::size_t>(piece_bytes);
+}
+
 }  // namespace mylos

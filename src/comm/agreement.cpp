@@ -3,6 +3,7 @@
 #include <bit>
 #include <vector>
 
+#include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/communicator.hpp"
 
@@ -15,6 +16,12 @@ AgreementBuffer::AgreementBuffer(int rank, int ranks)
       sums_("agreement: sums", static_cast<std::size_t>(ranks)),
       scale_bits_("agreement: scales", static_cast<std::size_t>(ranks)),
       result_("agreement: result") {}
+
+std::size_t AgreementBuffer::memory_bytes(int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  return 2 * view_bytes(sizeof(AgreementFlags)) + view_bytes(sizeof(AgreementResult)) +
+         view_bytes(count * sizeof(AgreementSums)) + view_bytes(count * sizeof(std::int32_t));
+}
 
 void AgreementBuffer::fold(const Execution& execution) const {
   const auto flags = ranks() == 1 ? own_flags_ : reduced_flags_;

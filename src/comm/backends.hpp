@@ -10,6 +10,9 @@ namespace mylos {
 
 [[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(MPI_Comm parent, double timeout_s);
 
+/// What it takes after reserve(bytes).
+[[nodiscard]] std::size_t mpi_staging_bytes(int ranks, std::size_t bytes);
+
 [[nodiscard]] bool nccl_is_built();
 [[nodiscard]] std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm parent, double timeout_s);
 

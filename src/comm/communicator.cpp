@@ -30,14 +30,25 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
   wait(execution, request);
 }
 
+namespace {
+
+bool takes_nccl(const CommunicationOptions& options, int ranks) {
+  const bool nccl_serves = nccl_is_built() && !memory_is_host && ranks > 1;
+  return options.backend == CommunicationBackend::nccl ||
+         (options.backend == CommunicationBackend::automatic && nccl_serves);
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
   if (MPI_Comm_size(parent, &size) != MPI_SUCCESS) fail_run("MPI_Comm_size failed on the given communicator");
-  const bool nccl_serves = nccl_is_built() && !memory_is_host && size > 1;
-  const bool nccl = options.backend == CommunicationBackend::nccl ||
-                    (options.backend == CommunicationBackend::automatic && nccl_serves);
-  return nccl ? make_nccl_communicator(parent, options.timeout_s)
-              : make_mpi_communicator(parent, options.timeout_s);
+  return takes_nccl(options, size) ? make_nccl_communicator(parent, options.timeout_s)
+                                   : make_mpi_communicator(parent, options.timeout_s);
+}
+
+std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::size_t bytes) {
+  return takes_nccl(options, ranks) ? 0 : mpi_staging_bytes(ranks, bytes);
 }
 
 }  // namespace mylos

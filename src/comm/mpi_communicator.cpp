@@ -46,6 +46,22 @@ MPI_Datatype mpi_type(ElementType type) {
   return MPI_BYTE;
 }
 
+// Collectives in flight at one time.
+constexpr std::size_t most_operations = 32;
+
+/// Through staging, flags and sums of the agreement travel separately from all else.
+std::size_t agreement_bytes(int ranks) {
+  return 2 * aligned_bytes(sizeof(AgreementFlags)) +
+         aligned_bytes(static_cast<std::size_t>(ranks) * sizeof(AgreementSums));
+}
+
+/// Room for reductions and gathers of `bytes` bytes in all.
+std::size_t exchange_bytes(int ranks, std::size_t bytes, bool direct) {
+  const std::size_t for_small_things = static_cast<std::size_t>(ranks) * 1024;
+  const std::size_t alignment = most_operations * arena_alignment;
+  return (direct ? 1 : 2) * (bytes + alignment + for_small_things);
+}
+
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm parent, double timeout_s);
@@ -78,7 +94,7 @@ class MpiCommunicator final : public Communicator {
   bool direct_;  // MPI reads and writes the callers' buffers; else they travel through staging
   std::unique_ptr<Staging> staging_ = std::make_unique<Staging>();
   std::unique_ptr<Staging> agreement_staging_ = std::make_unique<Staging>();
-  std::array<Operation, 32> operations_;
+  std::array<Operation, most_operations> operations_;
   int in_flight_ = 0;
 };
 
@@ -89,11 +105,7 @@ void finish_kernels(const Execution& execution) {
 
 MpiCommunicator::MpiCommunicator(MPI_Comm parent, double timeout_s)
     : Communicator(parent, timeout_s), direct_(mpi_takes_device_memory()) {
-  const auto ranks = static_cast<std::size_t>(size());
-  if (!direct_) {
-    agreement_staging_->reserve(
-        2 * aligned_bytes(sizeof(AgreementFlags)) + aligned_bytes(ranks * sizeof(AgreementSums)), false);
-  }
+  if (!direct_) agreement_staging_->reserve(agreement_bytes(size()), false);
   reserve(0);
 }
 
@@ -109,9 +121,7 @@ void MpiCommunicator::reserve(std::size_t bytes) {
   if (in_flight_ > 0)
     fail_run("communication staging cannot change while {} operations are in flight", in_flight_);
   if (size() == 1) return;
-  const std::size_t for_small_things = static_cast<std::size_t>(size()) * 1024;
-  const std::size_t alignment = operations_.size() * arena_alignment;
-  staging_->reserve((direct_ ? 1 : 2) * (bytes + alignment + for_small_things), direct_);
+  staging_->reserve(exchange_bytes(size(), bytes, direct_), direct_);
 }
 
 Request MpiCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
@@ -318,6 +328,11 @@ Request MpiCommunicator::in_place(Operation& operation, const CommunicationBuffe
 }
 
 }  // namespace
+
+std::size_t mpi_staging_bytes(int ranks, std::size_t bytes) {
+  const bool direct = mpi_takes_device_memory();
+  return (direct ? 0 : agreement_bytes(ranks)) + (ranks == 1 ? 0 : exchange_bytes(ranks, bytes, direct));
+}
 
 std::unique_ptr<Communicator> make_mpi_communicator(MPI_Comm parent, double timeout_s) {
   return std::make_unique<MpiCommunicator>(parent, timeout_s);

@@ -11,7 +11,7 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  return {{"memory", "", "the memory planner"},
+  return {{"memory.times", "", "plans by measured times"},
           {"run.reproducible", "", "the same weights on any number of ranks"},
           {"run.walltime", "", "time limits"},
           {"model.type", "cnn", "convolution"},
@@ -28,6 +28,7 @@ Schema build() {
   add_data_keys(result);
   add_model_keys(result);
   add_precision_keys(result);
+  add_memory_keys(result);
   add_optimizer_keys(result);
   add_machine_keys(result);
   result.later = later_features();

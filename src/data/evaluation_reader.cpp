@@ -67,4 +67,12 @@ void EvaluationReader::rewind() {
   state_->position = 0;
 }
 
+std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split split,
+                                            const EvaluationOptions& options) {
+  const std::int64_t share = share_of(split.count, options.rank, options.ranks).count;
+  const std::int64_t samples = std::min(share, options.most_samples);
+  return samples * (shape.input_bytes() + shape.answer_bytes()) +
+         BatchBuffer::memory_bytes(shape, options.type, samples);
+}
+
 }  // namespace mylos

@@ -57,4 +57,12 @@ void TokenEvaluationReader::rewind() {
   state_->position = 0;
 }
 
+std::int64_t TokenEvaluationReader::memory_bytes(const TokenDataset& dataset, Split split,
+                                                 std::int64_t context, const EvaluationOptions& options) {
+  const Share share = share_of(windows_in(split.count, context), options.rank, options.ranks);
+  const std::int64_t samples = std::min(share.count, options.most_samples);
+  return TokenStore::memory_bytes(dataset, split, false, samples * context + 1) +
+         TokenBuffer::memory_bytes(context, samples);
+}
+
 }  // namespace mylos

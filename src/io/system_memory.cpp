@@ -58,4 +58,12 @@ std::int64_t available_host_memory() {
   return bytes;
 }
 
+std::int64_t resident_memory() {
+  return entry_in("/proc/self/status", "VmRSS:", 1024).value_or(0);
+}
+
+std::int64_t peak_resident_memory() {
+  return entry_in("/proc/self/status", "VmHWM:", 1024).value_or(0);
+}
+
 }  // namespace mylos

@@ -42,7 +42,7 @@ void draw_normal(const Execution& exec, const Tensor& master, const RandomStream
 
 ParameterStore::ParameterStore(ParameterLayout layout)
     : layout_(std::move(layout)),
-      masters_("master weights", static_cast<std::size_t>(layout_.elements) * sizeof(float)),
+      masters_("master weights", layout_.master_bytes()),
       compute_("compute weights", layout_.compute_bytes),
       gradient_arena_("gradients", layout_.gradient_bytes) {
   for (const auto& slots : layout_.slots_of_block) {

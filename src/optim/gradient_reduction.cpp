@@ -56,37 +56,43 @@ void convert_scaled(const Execution& exec, const Tensor& from, const Tensor& to,
 
 }  // namespace
 
+ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks) {
+  ReductionMemory memory;
+  std::size_t reductions = 0;
+  std::size_t gathers = 0;
+  for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
+    const GradientBucket& bucket = layout.buckets[i];
+    const DType wire = ranks == 1 ? bucket.type : wire_type(type, bucket.type, compute_type_of(layout, i));
+    const std::size_t travelling = static_cast<std::size_t>(bucket.count) * size_of(wire);
+    memory.wire_types.push_back(wire);
+    reductions += travelling;
+    gathers += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
+    if (wire != bucket.type) memory.wire_bytes += aligned_bytes(travelling);
+  }
+  if (ranks > 1) memory.exchanged = std::max(reductions, gathers);
+  return memory;
+}
+
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                                      float divisor)
     : communicator_(communicator), layout_(parameters.layout()), requests_(layout_.buckets.size()) {
   const int world = communicator.size();
-  std::size_t wire_bytes = 0;
-  std::size_t reductions = 0;
-  std::size_t gathers = 0;
-  std::vector<DType> wire_types;
-  for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
-    const GradientBucket& bucket = layout_.buckets[i];
-    const DType wire = world == 1 ? bucket.type : wire_type(type, bucket.type, compute_type_of(layout_, i));
-    wire_types.push_back(wire);
-    reductions += static_cast<std::size_t>(bucket.count) * size_of(wire);
-    gathers += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
-    if (wire != bucket.type)
-      wire_bytes += aligned_bytes(static_cast<std::size_t>(bucket.count) * size_of(wire));
-  }
-  wire_ = Arena("gradients on the wire", wire_bytes);
+  const ReductionMemory memory = reduction_memory(layout_, type, world);
+  wire_ = Arena("gradients on the wire", memory.wire_bytes);
 
   std::size_t offset = 0;
   for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
     const GradientBucket& bucket = layout_.buckets[i];
     BucketPlan plan;
     plan.gradients = plan.wire = parameters.gradient(bucket);
-    const bool copies = wire_types[i] != bucket.type;
+    const bool copies = memory.wire_types[i] != bucket.type;
     if (copies) {
-      plan.wire = wire_.tensor(offset, wire_types[i], 1, bucket.count);
+      plan.wire = wire_.tensor(offset, memory.wire_types[i], 1, bucket.count);
       offset += aligned_bytes(plan.wire.bytes());
     }
-    const bool divides_here = world > 1 && (bucket.type != DType::fp32 || wire_types[i] != DType::fp32);
-    if (divides_here && copies && wire_types[i] != DType::fp32) {
+    const bool divides_here =
+        world > 1 && (bucket.type != DType::fp32 || memory.wire_types[i] != DType::fp32);
+    if (divides_here && copies && memory.wire_types[i] != DType::fp32) {
       plan.into_wire = 1.0f / divisor;
     } else if (divides_here) {
       plan.sum_factor = 1.0f / divisor;
@@ -95,7 +101,7 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     own_slices_.push_back(slice_of_rank(plan.gradients, communicator.rank(), world));
     plans_.push_back(plan);
   }
-  if (world > 1) communicator.reserve(std::max(reductions, gathers));
+  if (world > 1) communicator.reserve(memory.exchanged);
 }
 
 void GradientReduction::start(const Execution& exec, std::size_t bucket) {

@@ -86,15 +86,22 @@ void update_span(const Execution& exec, std::int64_t count, const UpdateSpan<Gra
       });
 }
 
+std::vector<std::string_view> names_for(OptimizerType type) {
+  if (type == OptimizerType::sgd) return {"m"};
+  return {"m", "v"};
+}
+
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerOptions& options, const ParameterLayout& layout) : options_(options) {
-  names_.emplace_back("m");
-  if (options.type != OptimizerType::sgd) names_.emplace_back("v");
+Optimizer::Optimizer(const OptimizerOptions& options, const ParameterLayout& layout)
+    : options_(options), names_(names_for(options.type)) {
   for (const std::string_view name : names_) {
-    moments_.emplace_back("moment " + std::string(name),
-                          static_cast<std::size_t>(layout.elements) * sizeof(float));
+    moments_.emplace_back("moment " + std::string(name), layout.master_bytes());
   }
+}
+
+std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
+  return names_for(options.type).size() * layout.master_bytes();
 }
 
 Tensor Optimizer::moment(std::size_t index, const ParameterSlot& slot) const {

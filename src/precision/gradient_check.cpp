@@ -6,15 +6,29 @@
 #include "mylos/kernels/reduce.hpp"
 
 namespace mylos {
+namespace {
+
+std::size_t workspace_bytes(std::span<const std::int64_t> lengths) {
+  std::size_t partials = 0;
+  for (const std::int64_t length : lengths) partials = std::max(partials, partial_sums_bytes(length));
+  return aligned_bytes(partials);
+}
+
+}  // namespace
+
+std::size_t GradientCheck::memory_bytes(std::span<const std::int64_t> lengths) {
+  return view_bytes(lengths.size() * sizeof(float)) + lengths.size() * sizeof(double) +
+         workspace_bytes(lengths);
+}
 
 GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank)
     : slices_(slices.begin(), slices.end()),
       divisors_("gradient divisors", divisors.size()),
       sums_("gradient squares", slices.size()),
       rank_(rank) {
-  std::size_t partials = 0;
-  for (const Tensor& slice : slices) partials = std::max(partials, partial_sums_bytes(slice.size()));
-  workspace_ = Arena("gradient check", aligned_bytes(partials));
+  std::vector<std::int64_t> lengths;
+  for (const Tensor& slice : slices) lengths.push_back(slice.size());
+  workspace_ = Arena("gradient check", workspace_bytes(lengths));
   const auto on_host = Kokkos::create_mirror_view(divisors_);
   std::copy(divisors.begin(), divisors.end(), on_host.data());
   Kokkos::deep_copy(divisors_, on_host);

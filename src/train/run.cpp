@@ -2,14 +2,15 @@
 #include "mylos/train/run.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/writer.hpp"
+#include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
 
 namespace mylos {
@@ -138,8 +139,9 @@ void Run::write_checkpoint() {
 ExitCode Run::finish() {
   if (saved_step_ != step_) write_checkpoint();
   progress_->clear();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  std::vector<std::int64_t> peaks(static_cast<std::size_t>(communicator_->size()));
+  const std::int64_t own_peak = peak_resident_memory();
+  communicator_->ranks().all_gather(&own_peak, peaks.data(), sizeof(own_peak));
   const auto steps = static_cast<double>(step_ - first_step_);
   std::string table = "\n";
   const auto row = [&table](const char* name, const std::string& value) {
@@ -155,7 +157,11 @@ ExitCode Run::finish() {
       fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));
-  row("peak memory per rank", format_bytes(static_cast<std::int64_t>(usage.ru_maxrss) * 1024));
+  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  row("memory plan", describe(*memory_));
+  row("memory budget", bytes(memory_->budget) + " per rank");
+  row("peak memory per rank", fmt::format("{} predicted, {} at most reached", bytes(memory_->rank_bytes()),
+                                          format_bytes(*std::max_element(peaks.begin(), peaks.end()))));
   row("run folder", options_.run.folder);
   const bool done = at_end();
   if (communicator_->rank() == 0) {

@@ -9,6 +9,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/plan_document.hpp"
 #include "mylos/train/run.hpp"
 
 namespace mylos {
@@ -28,7 +29,7 @@ bool fixes_the_run(const std::string& key) {
 /// Keys that may change at any restart without a word.
 bool is_free(const std::string& key) {
   for (const char* section :
-       {"run.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
+       {"run.", "memory.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;
@@ -57,8 +58,12 @@ Run::Run(RunRequest request, MPI_Comm ranks)
     for (const std::string& message : choice.messages) request_.output.line(message);
     checkpoint = choice.path;
   }
+  std::optional<CheckpointReader> saved;
+  if (checkpoint) saved.emplace(communicator_->ranks(), *checkpoint);
+  plan_memory(saved ? &*saved : nullptr);
   build_trainer();
-  if (checkpoint) restore(*checkpoint);
+  if (saved) restore(*saved);
+  note_plan();
   open_folder();
 
   const DType type = trainer_->model().chain().input_type();
@@ -98,8 +103,8 @@ void Run::plan_length() {
 void Run::build_trainer() {
   Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
   const DType input_type = chain.input_type();
-  trainer_ =
-      std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_, total_steps_);
+  trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_,
+                                       total_steps_, memory_->plan.schedule);
   const DataPart judge = data_->has(DataPart::validation) ? DataPart::validation : DataPart::test;
   if (data_->has(judge)) {
     evaluation_name_ = name_of(judge);
@@ -108,16 +113,13 @@ void Run::build_trainer() {
         EvaluationOptions{input_type, plan_.micro_batch, communicator_->rank(), communicator_->size()});
   }
   state_.seed = options_.run.seed;
-  state_.gemm_engine = gemm_->name();
-  state_.micro_batch = plan_.micro_batch;
-  state_.device_bytes = static_cast<std::int64_t>(trainer_->bytes());
   const bool first = communicator_->rank() == 0;
   history_ = std::make_unique<History>(first ? options_.run.folder + "/history.csv" : "");
   progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
 }
 
-void Run::restore(const std::string& path) {
-  const CheckpointReader reader(communicator_->ranks(), path);
+void Run::restore(const CheckpointReader& reader) {
+  const std::string& path = reader.path();
   reader.require_match(parameter_state(trainer_->model().parameters()));
   const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
   for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {
@@ -157,16 +159,21 @@ void Run::open_folder() {
     std::filesystem::create_directories(options_.run.folder, failure);
     std::ofstream deck(options_.run.folder + "/deck.toml", std::ios::trunc);
     deck << request_.deck.resolved << std::flush;
-    if (failure || !deck) fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
+    std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);
+    plan << plan_document(request_.deck.options.run.name, *memory_) << std::flush;
+    if (failure || !deck || !plan)
+      fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
   });
-  request_.output.line(
-      fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products; {} per rank for weights, "
-                  "gradients, moments and "
-                  "activations",
-                  options_.run.name, trainer_->model().chain().parameter_count(), communicator_->size(),
-                  communicator_->size() == 1 ? "" : "s", options_.data.batch, total_steps_, gemm_->name(),
-                  format_bytes(state_.device_bytes)));
+  request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products",
+                                   options_.run.name, trainer_->model().chain().parameter_count(),
+                                   communicator_->size(), communicator_->size() == 1 ? "" : "s",
+                                   options_.data.batch, total_steps_, gemm_->name()));
+  request_.output.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}",
+                                   format_bytes(static_cast<std::int64_t>(memory_->rank_bytes())),
+                                   format_bytes(static_cast<std::int64_t>(memory_->budget)),
+                                   format_bytes(static_cast<std::int64_t>(memory_->arena_bytes())),
+                                   describe(*memory_)));
 }
 
 }  // namespace mylos

@@ -155,7 +155,9 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   state.add_text("/random/generator", "Philox4x32-10");
   state.add_text("/plan/gemm_engine", run.gemm_engine);
   state.add_scalar("/plan/micro_batch", run.micro_batch);
-  state.add_scalar("/plan/device_bytes", run.device_bytes);
+  state.add_scalar("/plan/arena_bytes", run.arena_bytes);
+  state.add_scalar("/plan/rank_bytes", run.rank_bytes);
+  state.add_text("/plan/list", run.operations);
   add_history(state, run.history);
   return state;
 }

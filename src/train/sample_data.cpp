@@ -65,6 +65,10 @@ class SampleData final : public RunData {
     return std::make_unique<EvaluationReader>(part == DataPart::test ? *test_ : train_, split_of(part),
                                               normalizer, options);
   }
+  [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
+    const Dataset& data = part == DataPart::test ? *test_ : train_;
+    return EvaluationReader::memory_bytes(data.shape(), split_of(part), options);
+  }
 
  private:
   [[nodiscard]] Split split_of(DataPart part) const {

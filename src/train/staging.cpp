@@ -11,15 +11,28 @@ void copy_to_device(const Execution& exec, void* to, const void* from, std::size
   Kokkos::deep_copy(exec, target, source);
 }
 
+std::size_t input_bytes(const Chain& chain, std::int64_t samples) {
+  const std::int64_t values = samples * chain.rows_per_sample * chain.inputs();
+  return aligned_bytes(static_cast<std::size_t>(values) * size_of(chain.input_type()));
+}
+
+std::int64_t answers_per_row(const Chain& chain) {
+  return chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
+}
+
 }  // namespace
 
 Staging::Staging(const Chain& chain, std::int64_t samples)
-    : features_(chain.inputs()), outputs_(chain.loss() == LossType::cross_entropy ? 1 : chain.outputs()) {
+    : features_(chain.inputs()), outputs_(answers_per_row(chain)) {
   if constexpr (memory_is_host) return;
-  const std::int64_t rows = samples * chain.rows_per_sample;
-  answers_ = aligned_bytes(static_cast<std::size_t>(rows * features_) * size_of(chain.input_type()));
-  arena_ = Arena("staged batch",
-                 answers_ + aligned_bytes(static_cast<std::size_t>(rows * outputs_) * sizeof(float)));
+  answers_ = input_bytes(chain, samples);
+  arena_ = Arena("staged batch", memory_bytes(chain, samples));
+}
+
+std::size_t Staging::memory_bytes(const Chain& chain, std::int64_t samples) {
+  if constexpr (memory_is_host) return 0;
+  const std::int64_t answers = samples * chain.rows_per_sample * answers_per_row(chain);
+  return input_bytes(chain, samples) + aligned_bytes(static_cast<std::size_t>(answers) * sizeof(float));
 }
 
 MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {

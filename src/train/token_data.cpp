@@ -63,6 +63,10 @@ class TokenData final : public RunData {
     return std::make_unique<TokenEvaluationReader>(part == DataPart::test ? *test_ : train_, split_of(part),
                                                    context_, options);
   }
+  [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
+    const TokenDataset& data = part == DataPart::test ? *test_ : train_;
+    return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options);
+  }
 
  private:
   [[nodiscard]] Split split_of(DataPart part) const {

@@ -73,9 +73,12 @@ void Trainer::throw_if_failed() {
   throw_if_any(communicator_.ranks(), error_);
 }
 
-std::size_t Trainer::bytes() const {
-  return model_.parameters().bytes() + model_.activation_bytes() + optimizer_.bytes() + reduction_.bytes() +
-         check_.bytes() + records_.span() * sizeof(StepRecord);
+std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {
+  std::vector<std::int64_t> slices;
+  for (const GradientBucket& bucket : layout.buckets) slices.push_back(bucket.count / ranks);
+  return GradientCheck::memory_bytes(slices) + AgreementBuffer::memory_bytes(ranks) +
+         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+         static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
 }
 
 }  // namespace mylos

@@ -19,7 +19,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, data, model, precision, precision.scaler, optimizer, schedule, communication, checkpoint, kernels";
+    "run, data, model, precision, precision.scaler, memory, optimizer, schedule, communication, checkpoint, "
+    "kernels";
 const std::string bytes_wanted =
     "a byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 const std::string name_wanted = "a name (1 to 100 bytes; no '/', no control characters, not '.' or '..')";
@@ -74,10 +75,6 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
 
 TEST(KeyOfALaterFeature, IsRefusedAndNotIgnored) {
   const std::string not_yet = " it belongs to a feature that this version does not have yet (";
-  EXPECT_EQ(message_of("[memory]\nbudget = '1 GiB'"),
-            "deck.toml:1: unknown section [memory]:" + not_yet + "the memory planner)");
-  EXPECT_EQ(message_of("memory.budget = '1 GiB'"),
-            "deck.toml:1: unknown key 'memory.budget':" + not_yet + "the memory planner)");
   EXPECT_EQ(
       message_of("[run]\nreproducible = false"),
       "deck.toml:2: unknown key 'run.reproducible':" + not_yet + "the same weights on any number of ranks)");
@@ -134,6 +131,27 @@ TEST(WrongType, SaysWhatWasFoundAndWhatIsWanted) {
   expect_refused("precision.rules", "{ norm.weight = 'fp32' }", rules_wanted,
                  "a table for 'norm' (a pattern with dots needs quotes)");
   expect_refused("precision.rules", "{ '' = 'fp32' }", rules_wanted, "an entry for ''");
+}
+
+TEST(Memory, SaysWhichPlaceOfAListIsWrong) {
+  const std::string budget = "\"auto\" or byte count from 1 MiB to 1024 TiB, such as \"12 GiB\"";
+  expect_refused("memory.budget", "\"12 GB/s\"", budget, "the string \"12 GB/s\"");
+  expect_refused("memory.budget", "0", budget, "the integer 0");
+  const std::string recompute =
+      "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks [first, "
+      "last] (counted from 0)";
+  for (const std::string text :
+       {"every 0", "every", "every 2 blocks", "every -1", "every 99999999999999999999"}) {
+    expect_refused("memory.recompute", '"' + text + '"', recompute, "the string \"" + text + '"');
+  }
+  expect_refused("memory.recompute", "3", recompute, "the integer 3");
+  expect_refused("memory.recompute", "[]", recompute, "an empty list");
+  expect_refused("memory.recompute", "[[0, 3], 4]", recompute, "the integer 4 at place 2");
+  expect_refused("memory.recompute", "[[0, 3, 4]]", recompute, "a list at place 1");
+  expect_refused("memory.recompute", "[[0, 3], [3, 4]]", recompute, "[3, 4] at place 2");
+  expect_refused("memory.recompute", "[[2, 1]]", recompute, "[2, 1] at place 1");
+  expect_refused("memory.recompute", "[[-1, 1]]", recompute, "[-1, 1] at place 1");
+  expect_refused("memory.recompute", "[[0, 1.0]]", recompute, "[0, 1.0] at place 1");
 }
 
 TEST(OutOfRange, SaysTheRange) {
@@ -252,9 +270,9 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
   expect_message("optimizer.rl=1", "unknown key 'optimizer.rl'; did you mean 'optimizer.lr'?");
   expect_message("steps=1", "unknown key 'steps'; did you mean 'run.steps'?");
   expect_message(
-      "memory.budget=1",
-      "unknown key 'memory.budget': it belongs to a feature that this version does not have yet (the "
-      "memory planner)");
+      "optimizer.shard=true",
+      "unknown key 'optimizer.shard': it belongs to a feature that this version does not have yet (sharded "
+      "optimizer state)");
   expect_message("optimizer.lr=fast",
                  "'optimizer.lr' must be a number above 0 and at most 1000, not the string "
                  "\"fast\"");

@@ -49,6 +49,7 @@ class Draw {
                true};
     if (integer(0, 1) == 0) o.model = transformer();
     o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
+    o.memory = memory();
     o.optimizer = {one_of<OptimizerType>(3),
                    positive(1e-20, 1000),
                    fraction(),
@@ -115,6 +116,18 @@ class Draw {
       result.push_back({std::to_string(n) + from({"norm", ".", "*", "\"", "head"}), one_of<DType>(3)});
     }
     return result;
+  }
+  MemoryOptions memory() {
+    MemoryOptions m;
+    m.budget_bytes = integer(0, 1) == 0 ? 0 : integer(1 << 20, std::int64_t{1} << 50);
+    m.recompute = one_of<RecomputeMode>(5);
+    if (m.recompute == RecomputeMode::every) m.every = integer(1, 1000);
+    if (m.recompute == RecomputeMode::groups) {
+      for (std::int64_t first = integer(0, 3); m.groups.size() < 3; first = m.groups.back().last + 1) {
+        m.groups.push_back({first, first + integer(0, 4)});
+      }
+    }
+    return m;
   }
   ScalerOptions scaler() {
     ScalerOptions s{one_of<ScalerMode>(4),

@@ -18,6 +18,11 @@ inline constexpr std::size_t arena_alignment = 64;
   return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
 }
 
+/// What Kokkos takes for a view of `bytes` bytes: a multiple of 8.
+[[nodiscard]] constexpr std::size_t view_bytes(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
+
 class Arena {
  public:
   Arena() = default;

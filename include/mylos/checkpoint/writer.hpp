@@ -24,4 +24,7 @@ std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const 
 void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
                            const CheckpointState& state);
 
+/// Host memory that write_checkpoint takes beside the state, whatever the state.
+[[nodiscard]] std::size_t checkpoint_buffer_bytes();
+
 }  // namespace mylos

@@ -50,6 +50,8 @@ struct AgreementResult {
 class AgreementBuffer {
  public:
   AgreementBuffer(int rank, int ranks);
+  /// What such a buffer takes.
+  [[nodiscard]] static std::size_t memory_bytes(int ranks);
 
   [[nodiscard]] AgreementFlags* own_flags() const { return own_flags_.data(); }
   [[nodiscard]] AgreementSums* own_sums() const { return sums_.data() + rank_; }

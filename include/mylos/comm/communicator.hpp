@@ -121,4 +121,7 @@ class Communicator {
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
                                                               const CommunicationOptions& options);
 
+/// What a communicator of `ranks` ranks made with these options takes after reserve(bytes).
+[[nodiscard]] std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::size_t bytes);
+
 }  // namespace mylos

@@ -7,6 +7,7 @@
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/options.hpp"
 #include "mylos/optim/options.hpp"
+#include "mylos/planner/options.hpp"
 #include "mylos/precision/options.hpp"
 #include "mylos/train/options.hpp"
 
@@ -17,6 +18,7 @@ struct Options {
   DataOptions data;
   ModelOptions model;
   PrecisionOptions precision;
+  MemoryOptions memory;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   CommunicationOptions communication;

@@ -20,6 +20,10 @@ class TokenEvaluationReader final : public EvaluationPass {
   [[nodiscard]] const Batch* next() override;
   void rewind() override;
 
+  /// Host memory that such a reader takes.
+  [[nodiscard]] static std::int64_t memory_bytes(const TokenDataset& dataset, Split split,
+                                                 std::int64_t context, const EvaluationOptions& options);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -53,6 +53,10 @@ struct ParameterLayout {
   std::int64_t elements = 0;      // with padding
   std::size_t compute_bytes = 0;  // of the arena of 16-bit compute weights
   std::size_t gradient_bytes = 0;
+
+  [[nodiscard]] std::size_t master_bytes() const {
+    return static_cast<std::size_t>(elements) * sizeof(float);
+  }
 };
 
 /// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes.

@@ -16,6 +16,15 @@
 
 namespace mylos {
 
+/// What a reduction over ranks takes beside the gradients.
+struct ReductionMemory {
+  std::vector<DType> wire_types;  // of each bucket
+  std::size_t wire_bytes = 0;     // copies of the buckets that travel in another type than their own
+  std::size_t exchanged = 0;      // what the communicator makes room for
+};
+
+[[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks);
+
 class GradientReduction {
  public:
   /// `divisor`: batch / samples of the largest micro-batch. Both references must outlive this object.

@@ -26,6 +26,9 @@ class Optimizer {
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
   [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const;
   [[nodiscard]] std::size_t bytes() const;
+  /// What the moments of such an optimizer take.
+  [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
+                                                const ParameterLayout& layout);
 
   /// Does nothing where control->apply is 0. `gradient_divisor[b]`: by what bucket b's gradients are still to
   /// be divided beside the loss scale. `control` is device memory.

@@ -18,7 +18,8 @@ class GradientCheck {
   /// Writes overflow flag, loss scale and squared norm of (gradient / scale) into what this rank brings to
   /// the agreement. `scale` is device memory.
   void run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const;
-  [[nodiscard]] std::size_t bytes() const { return workspace_.bytes(); }
+  /// What a check of slices of these lengths takes.
+  [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths);
 
  private:
   std::vector<Tensor> slices_;

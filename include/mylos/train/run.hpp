@@ -9,6 +9,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/train/evaluation.hpp"
+#include "mylos/train/memory_plan.hpp"
 #include "mylos/train/progress.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_state.hpp"
@@ -21,6 +22,7 @@ struct RunRequest {
   Deck deck;
   std::string restart;          // "", "auto", "latest" or a file
   std::int64_t stop_after = 0;  // steps of this start; 0 = to the end
+  std::string plan_file;        // "" or a file that `mylos plan --json` wrote
   Output output;                // of this rank
 };
 
@@ -49,9 +51,12 @@ class Run {
  private:
   void open_data();
   void plan_length();
+  void plan_memory(const CheckpointReader* saved);
+  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
   void build_trainer();
   void open_folder();
-  void restore(const std::string& path);
+  void restore(const CheckpointReader& saved);
+  void note_plan();
   void log(const StepState& state);
   void note_scale(const StepRecord& record);
   [[noreturn]] void explain_halt(const StepState& state);
@@ -65,6 +70,7 @@ class Run {
   std::unique_ptr<GemmEngine> gemm_;
   std::unique_ptr<RunData> data_;
   StepPlan plan_;
+  std::optional<MemoryPlan> memory_;
   std::int64_t total_steps_ = 0;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<BatchReader> reader_;

@@ -55,6 +55,8 @@ class RunData {
   [[nodiscard]] virtual std::int64_t reader_bytes(const TrainingReader& reader) const = 0;
   [[nodiscard]] virtual std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                                   const EvaluationOptions& options) const = 0;
+  /// Host memory that such a pass takes.
+  [[nodiscard]] virtual std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const = 0;
 };
 
 /// Opens the files that the deck names and checks them against each other and the deck. Throws Error

@@ -46,7 +46,9 @@ struct RunState {
   std::string data_identity;
   std::string gemm_engine;
   std::int64_t micro_batch = 0;
-  std::int64_t device_bytes = 0;
+  std::int64_t arena_bytes = 0;  // of the activations
+  std::int64_t rank_bytes = 0;   // predicted peak of a rank
+  std::string operations;        // of a micro-batch, as JSON
   Normalizer normalizer;
   std::optional<Vocabulary> vocabulary;  // of token data
   std::int64_t vocabulary_size = 0;

@@ -18,6 +18,8 @@ class Staging {
   /// Valid until the next call. Waits for the copy: the host's buffer may be filled again.
   [[nodiscard]] MicroBatch stage(const Execution& exec, const Batch& batch) const;
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+  /// What it takes.
+  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
 
  private:
   std::int64_t features_;  // of a row

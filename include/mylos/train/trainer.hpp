@@ -55,8 +55,8 @@ class Trainer {
   /// Loss scale and step number in device memory.
   [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
   [[nodiscard]] const std::uint64_t* step_number() const { return &state_.data()->step; }
-  /// Bytes of device memory that the trainer holds.
-  [[nodiscard]] std::size_t bytes() const;
+  /// What a trainer takes beside model, moments and communication.
+  [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks);
 
  private:
   void compute_gradients(BatchSource& batches);

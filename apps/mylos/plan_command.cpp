@@ -1,0 +1,74 @@
+// mylos plan DECK [key=value ...] [--ranks N] [--json]: what a run will take, without taking it.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <filesystem>
+
+#include "commands.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/io/system_memory.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/plan_document.hpp"
+#include "mylos/train/plan_table.hpp"
+#include "runtime.hpp"
+
+namespace mylos::app {
+namespace {
+
+bool states_its_shapes(const ModelOptions& model) {
+  return model.type == ModelType::gpt ? model.vocabulary > 0 : model.inputs > 0 && model.outputs > 0;
+}
+
+/// Null where the deck's data are not here and its shapes do not need them.
+std::unique_ptr<RunData> data_of(Options& options) {
+  const bool is_here = std::filesystem::exists(options.data.train);
+  if (!is_here && states_its_shapes(options.model)) return nullptr;
+  std::unique_ptr<RunData> data = open_run_data(options);
+  data->complete(options.model);
+  return data;
+}
+
+std::vector<std::string> stage_names(const Options& options) {
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  require_rules_apply(chain, options.precision);
+  std::vector<std::string> names;
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) names.push_back(chain.stage_name(stage));
+  return names;
+}
+
+}  // namespace
+
+ExitCode plan_command(const PlanArguments& arguments) {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > 1) fail_input("mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
+  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  Options options = deck.options;
+  const KokkosRuntime kokkos(options.run.threads);
+  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  const std::unique_ptr<RunData> data = data_of(options);
+  const std::vector<std::string> stages = stage_names(options);
+
+  MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
+  problem.place = {arguments.ranks, arguments.ranks, static_cast<std::size_t>(resident_memory())};
+  problem.budget = memory_budget(options.memory, problem.place, 1);
+  const MemoryPlan plan = plan_memory(problem);
+
+  const Output output = standard_output(0);
+  if (arguments.json) {
+    fmt::print("{}", plan_document(options.run.name, plan));
+    return ExitCode::done;
+  }
+  output.line(fmt::format("{}: {} parameters, {} rank{}, {} micro-batch{} of {} in a step; {}\n",
+                          options.run.name, plan.statement.parameters, arguments.ranks,
+                          arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
+                          plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
+                          describe(plan)));
+  output.line(plan_table(stages, plan));
+  output.line("activations over the operations of a micro-batch\n\n" + plan_picture(stages, plan));
+  if (data == nullptr)
+    output.line("The deck's data file is not here: what it takes in memory is not counted.");
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,51 @@
+// MemoryPlan: what a rank takes and in which order a micro-batch is computed so that it stays within the
+// budget.
+#pragma once
+
+#include <string>
+
+#include "mylos/planner/plan.hpp"
+#include "mylos/planner/plan_json.hpp"
+#include "mylos/train/memory_statement.hpp"
+
+namespace mylos {
+
+struct MemoryProblem {
+  const Options& options;  // of which the model is complete
+  const GemmEngine& gemm;
+  RunPlace place;
+  const RunData* data = nullptr;  // as for state_memory()
+  std::size_t budget = 0;         // bytes of a rank
+};
+
+struct MemoryPlan {
+  MemoryStatement statement;  // its cost has the times that the plan was made from
+  Plan plan;
+  std::size_t budget = 0;
+
+  /// Of the activations: what the plan takes, and an evaluation.
+  [[nodiscard]] std::size_t arena_bytes() const;
+  [[nodiscard]] std::size_t rank_bytes() const { return statement.fixed_bytes() + arena_bytes(); }
+  /// Milliseconds of a step, without the exchange between ranks.
+  [[nodiscard]] double step_time() const;
+  /// By how much recomputation lengthens the step: 0.05 = 5 %.
+  [[nodiscard]] double overhead() const;
+};
+
+/// The deck's, or this machine's memory for each of `place.ranks_on_node` ranks: 0.9 of what is left, this
+/// process included. `started`: ranks of this node that run already, and whose memory is no longer left.
+[[nodiscard]] std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, int started);
+
+/// The plan that the deck asks for. Throws Error (does_not_fit) where it does not stay within the budget,
+/// saying what would; Error (bad_input) where the deck's groups are not those of the model.
+[[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
+
+/// The plan of an earlier time. Throws as reuse_plan() does where it is that of another model or
+/// micro-batch, and as plan_memory() where it does not fit.
+[[nodiscard]] MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored,
+                                    const std::string& source);
+
+/// "keeps all", "18 of 26 blocks run twice or more, 3.1 % more time": a plan in words.
+[[nodiscard]] std::string describe(const MemoryPlan& plan);
+
+}  // namespace mylos

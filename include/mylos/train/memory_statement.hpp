@@ -1,0 +1,55 @@
+// MemoryStatement: the bytes that a rank of a run takes, from shapes alone, before any of them are taken.
+//
+// What does not depend on recomputation is listed by name; the activation arena of one micro-batch is left to
+// the plan, which is made from `cost`. All ranks have the same statement: that of the largest share of the
+// batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mylos/config/options.hpp"
+#include "mylos/kernels/gemm.hpp"
+#include "mylos/model/chain.hpp"
+#include "mylos/model/schedule.hpp"
+#include "mylos/train/run_data.hpp"
+
+namespace mylos {
+
+struct MemoryEntry {
+  std::string name;
+  std::size_t bytes = 0;
+  bool with_network = true;  // in the memory that the network lives in; on host-only builds there is no other
+};
+
+/// Where and how a run is to go on.
+struct RunPlace {
+  int ranks = 1;
+  int ranks_on_node = 1;
+  std::size_t process_bytes = 0;  // of one rank's process after start-up
+};
+
+struct MemoryStatement {
+  RunPlace place;
+  std::vector<MemoryEntry> entries;  // all but the activations
+  ChainCost cost;                    // of a micro-batch; times by the model
+  std::size_t evaluation_bytes = 0;  // the least that the activation arena takes
+  std::int64_t micro_batch = 0;      // samples
+  std::int64_t micro_batches = 0;    // of a step
+  std::int64_t parameters = 0;
+  double update_time = 0;             // milliseconds of a step besides its micro-batches, by the model
+  std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
+
+  /// Bytes of the entries that count against the budget.
+  [[nodiscard]] std::size_t fixed_bytes() const;
+};
+
+/// `options.model` is complete. `data` may be null where there is no data file: what training data take
+/// beside batches is then not known, and not counted. Throws Error (bad_input) if there are more ranks than
+/// samples in a batch.
+[[nodiscard]] MemoryStatement state_memory(const Options& options, const GemmEngine& gemm,
+                                           const RunPlace& place, const RunData* data);
+
+}  // namespace mylos

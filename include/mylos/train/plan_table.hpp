@@ -1,0 +1,17 @@
+// The memory plan of a run for people: what `mylos plan` prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/train/memory_plan.hpp"
+
+namespace mylos {
+
+/// `stages`: the names of the blocks, and of the head behind them.
+[[nodiscard]] std::string plan_table(const std::vector<std::string>& stages, const MemoryPlan& plan);
+
+/// Activations over the operations of a micro-batch, a bar for each, or for several that follow one another.
+[[nodiscard]] std::string plan_picture(const std::vector<std::string>& stages, const MemoryPlan& plan);
+
+}  // namespace mylos

@@ -1,0 +1,146 @@
+// [memory].
+#include <charconv>
+
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t least_budget = std::int64_t{1} << 20;
+constexpr std::int64_t most_budget = std::int64_t{1} << 50;
+constexpr std::size_t most_groups = 1000;
+constexpr std::string_view every = "every ";
+
+void fill_budget(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* word = std::get_if<std::string>(&value.held);
+    if (word != nullptr && *word == "auto") {
+      options.memory.budget_bytes = 0;
+      return std::nullopt;
+    }
+    const auto bytes = bytes_in(value);
+    if (!bytes || *bytes < least_budget || *bytes > most_budget) return describe(value);
+    options.memory.budget_bytes = *bytes;
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const std::int64_t bytes = options.memory.budget_bytes;
+    return Value{bytes == 0 ? std::string("auto") : exact_bytes(bytes)};
+  };
+}
+
+/// N of "every N".
+std::optional<std::int64_t> length_in(const std::string& text) {
+  if (!text.starts_with(every)) return std::nullopt;
+  std::int64_t length = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + every.size(), end, length);
+  if (error != std::errc() || stop != end || length < 1 || length > largest_count) return std::nullopt;
+  return length;
+}
+
+/// The groups, or what was found where one should stand.
+std::optional<std::string> read_groups(const Value::List& list, std::vector<BlockGroup>& groups) {
+  if (list.empty()) return "an empty list";
+  if (list.size() > most_groups) return fmt::format("a list of {}", list.size());
+  groups.clear();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto* pair = std::get_if<Value::List>(&list[i].held);
+    if (pair == nullptr || pair->size() != 2) return fmt::format("{} at place {}", describe(list[i]), i + 1);
+    const auto* first = std::get_if<std::int64_t>(&pair->front().held);
+    const auto* last = std::get_if<std::int64_t>(&pair->back().held);
+    const std::int64_t least = groups.empty() ? 0 : groups.back().last + 1;
+    if (first == nullptr || last == nullptr || *first < least || *last < *first || *last > largest_count) {
+      return fmt::format("{} at place {}", to_toml(list[i]), i + 1);
+    }
+    groups.push_back({*first, *last});
+  }
+  return std::nullopt;
+}
+
+void set_recompute(MemoryOptions& memory, RecomputeMode mode) {
+  memory.recompute = mode;
+  memory.every = 0;
+  memory.groups.clear();
+}
+
+std::optional<std::string> read_recompute(Options& options, const Value& value) {
+  MemoryOptions& memory = options.memory;
+  if (const auto* list = std::get_if<Value::List>(&value.held)) {
+    std::vector<BlockGroup> groups;
+    if (auto found = read_groups(*list, groups)) return found;
+    set_recompute(memory, RecomputeMode::groups);
+    memory.groups = std::move(groups);
+    return std::nullopt;
+  }
+  const auto* word = std::get_if<std::string>(&value.held);
+  if (word == nullptr) return describe(value);
+  if (const auto length = length_in(*word)) {
+    set_recompute(memory, RecomputeMode::every);
+    memory.every = *length;
+  } else if (*word == "auto") {
+    set_recompute(memory, RecomputeMode::automatic);
+  } else if (*word == "none") {
+    set_recompute(memory, RecomputeMode::none);
+  } else if (*word == "all") {
+    set_recompute(memory, RecomputeMode::all);
+  } else {
+    return describe(value);
+  }
+  return std::nullopt;
+}
+
+Value recompute_of(const MemoryOptions& memory) {
+  switch (memory.recompute) {
+    case RecomputeMode::automatic:
+      break;
+    case RecomputeMode::none:
+      return {std::string("none")};
+    case RecomputeMode::all:
+      return {std::string("all")};
+    case RecomputeMode::every:
+      return {fmt::format("{}{}", every, memory.every)};
+    case RecomputeMode::groups: {
+      Value::List list;
+      for (const BlockGroup& group : memory.groups)
+        list.push_back({Value::List{{group.first}, {group.last}}});
+      return {std::move(list)};
+    }
+  }
+  return {std::string("auto")};
+}
+
+}  // namespace
+
+void add_memory_keys(Schema& schema) {
+  Keys keys(
+      schema, "memory", "How many bytes a rank may take, and what is computed again to stay within them.",
+      [](auto& options) -> auto& { return options.memory; });
+  Key& budget =
+      keys.add("budget",
+               fmt::format("\"auto\" or byte count from {} to {}, such as \"12 GiB\"",
+                           exact_bytes(least_budget), exact_bytes(most_budget)),
+               "",
+               "Of one rank, everything included. auto: 0.9 of what the machine has left for each of its "
+               "ranks. A run that cannot stay within it does not start (exit code 3).");
+  fill_budget(budget);
+  keys.finish(budget);
+  Key& recompute = keys.add(
+      "recompute",
+      "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks "
+      "[first, last] (counted from 0)",
+      "",
+      "Which activations backward computes again instead of keeping them; the weights come out the "
+      "same, bit for bit. auto: the fastest way that fits the budget. A group keeps the input of its "
+      "first block; all: every block does; every N: groups of N blocks.");
+  recompute.choices = {"auto", "none", "all"};
+  recompute.read = read_recompute;
+  recompute.write = [](const Options& options) -> std::optional<Value> {
+    return recompute_of(options.memory);
+  };
+  keys.finish(recompute);
+}
+
+}  // namespace mylos

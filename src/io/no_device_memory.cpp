@@ -1,0 +1,9 @@
+#include "mylos/io/system_memory.hpp"
+
+namespace mylos {
+
+std::optional<std::int64_t> free_device_memory() {
+  return std::nullopt;
+}
+
+}  // namespace mylos

@@ -1,0 +1,102 @@
+// Which list of operations a run takes: the one that it is given, that of its checkpoint, or a new one. Rank
+// 0 chooses, all ranks take the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/system_memory.hpp"
+#include "mylos/train/run.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::uintmax_t longest_plan_file = std::uintmax_t{16} << 20;
+
+std::string text_of_file(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  if (std::filesystem::file_size(path, failure) > longest_plan_file)
+    fail_input("{}: is no plan: longer than {} bytes", path, longest_plan_file);
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Where all ranks find room: the largest process, the smallest budget.
+MemoryProblem problem_of(const Options& options, const GemmEngine& gemm, RankGroup& ranks,
+                         const RunData& data) {
+  struct Own {
+    std::size_t process_bytes;
+    std::size_t budget;
+  };
+  MemoryProblem problem{.options = options, .gemm = gemm, .place = {}, .data = &data};
+  problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
+  const Own own{problem.place.process_bytes,
+                memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};
+  std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
+  ranks.all_gather(&own, all.data(), sizeof(own));
+  problem.budget = own.budget;
+  for (const Own& other : all) {
+    problem.place.process_bytes = std::max(problem.place.process_bytes, other.process_bytes);
+    problem.budget = std::min(problem.budget, other.budget);
+  }
+  return problem;
+}
+
+/// Why the plan in a checkpoint is not that of this start; empty where it may be.
+std::string difference_to(const CheckpointReader& saved, const Options& options, const RunPlace& place) {
+  if (!saved.exists("/plan/list")) return "the checkpoint has none";
+  if (saved.header().world_size != place.ranks) {
+    return fmt::format("it was made for {} ranks", saved.header().world_size);
+  }
+  const Deck written = read_deck(saved.header().deck, saved.path() + ":/deck", {});
+  return written.options.memory == options.memory ? "" : "the deck's [memory] has changed";
+}
+
+}  // namespace
+
+std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const {
+  if (!request_.plan_file.empty()) return text_of_file(request_.plan_file);
+  if (saved != nullptr) {
+    std::string reason = difference_to(*saved, options_, problem.place);
+    if (reason.empty()) {
+      try {
+        std::string text = saved->text("/plan/list");
+        static_cast<void>(plan_again(problem, parse_plan(text, "it"), "it"));
+        return text;
+      } catch (const Error& error) {
+        reason = error.what();
+      }
+    }
+    request_.output.line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
+  }
+  const MemoryPlan chosen = mylos::plan_memory(problem);
+  return plan_json(chosen.statement.cost, chosen.plan);
+}
+
+void Run::plan_memory(const CheckpointReader* saved) {
+  RankGroup& ranks = communicator_->ranks();
+  const MemoryProblem problem = problem_of(options_, *gemm_, ranks, *data_);
+  std::string text;
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) text = chosen_list(problem, saved);
+  });
+  text = broadcast_text(ranks, text);
+  const std::string source = request_.plan_file.empty() ? "the plan of rank 0" : request_.plan_file;
+  run_on_all(ranks, [&] { memory_ = plan_again(problem, parse_plan(text, source), source); });
+}
+
+void Run::note_plan() {
+  state_.gemm_engine = gemm_->name();
+  state_.micro_batch = plan_.micro_batch;
+  state_.arena_bytes = static_cast<std::int64_t>(trainer_->model().activation_bytes());
+  state_.rank_bytes = static_cast<std::int64_t>(memory_->rank_bytes());
+  state_.operations = plan_json(memory_->statement.cost, memory_->plan);
+}
+
+}  // namespace mylos

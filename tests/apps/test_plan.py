@@ -1,0 +1,201 @@
+"""What `mylos plan` says before a run is what the run takes, and recomputation changes no bit of its losses.
+
+usage: test_plan.py MYLOS [--full]
+"""
+import json
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from small_problem import Command
+
+MEBIBYTE = 1 << 20
+HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction
+
+MLP = """
+[run]
+name = "mlp"
+steps = 4
+log_every = 1
+[data]
+train = "samples.h5"
+test = "samples.h5"
+batch = {batch}
+[model]
+hidden = [{hidden}]
+activation = "gelu"
+norm = "layernorm"
+dropout = 0.1
+[precision]
+compute = "{compute}"
+"""
+
+GPT = """
+[run]
+name = "gpt"
+steps = 3
+log_every = 1
+[data]
+train = "tokens.h5"
+batch = {batch}
+micro_batch = {micro_batch}
+[model]
+type = "gpt"
+layers = {layers}
+heads = 4
+width = {width}
+context = {context}
+dropout = 0.1
+[precision]
+compute = "{compute}"
+"""
+
+
+def mlp(layers, width, batch, compute):
+    return MLP.format(hidden=", ".join([str(width)] * layers), batch=batch, compute=compute)
+
+
+def gpt(layers, width, context, batch, compute, micro_batch=0):
+    return GPT.format(layers=layers, width=width, context=context, batch=batch, compute=compute,
+                      micro_batch=micro_batch)
+
+
+# Name -> deck, ranks.
+SAMPLE = {
+    "mlp-bf16": (mlp(12, 256, 2048, "bf16"), 1),
+    "mlp-fp32-2-ranks": (mlp(8, 192, 1024, "fp32"), 2),
+    "gpt-bf16": (gpt(6, 64, 64, 24, "bf16"), 1),
+    "gpt-fp16-2-ranks": (gpt(4, 64, 64, 16, "fp16", micro_batch=4), 2),
+}
+FULL = {
+    **SAMPLE,
+    "mlp-fp16": (mlp(16, 256, 4096, "fp16"), 1),
+    "mlp-bf16-2-ranks": (mlp(10, 512, 4096, "bf16"), 2),
+    "gpt-fp32": (gpt(4, 128, 128, 8, "fp32"), 1),
+    "gpt-bf16-2-ranks": (gpt(6, 128, 128, 16, "bf16"), 2),
+    # With an arena of at least 1 GiB:
+    "large-mlp-bf16": (mlp(40, 1024, 8192, "bf16"), 1),
+    "large-mlp-fp32-2-ranks": (mlp(24, 512, 16384, "fp32"), 2),
+    "large-gpt-bf16": (gpt(12, 256, 256, 48, "bf16"), 1),
+    "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
+}
+SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
+
+
+def prepare(command):
+    source = numpy.random.default_rng(1)
+    with h5py.File(command.folder / "samples.h5", "w") as file:
+        file.attrs["classes"] = 4
+        file["inputs"] = source.standard_normal((16384, 32)).astype("f4")
+        file["labels"] = source.integers(0, 4, 16384).astype("i4")
+    (command.folder / "text.txt").write_bytes(bytes(source.integers(32, 127, 200000, dtype="u1")))
+    command.must("prepare", "text", "text.txt", "--out", "tokens.h5")
+
+
+def plan_of(command, deck, ranks, budget=None):
+    """None where nothing fits; the refusal must then name a budget that is larger."""
+    arguments = ["plan", deck, "--json", "--ranks", ranks]
+    if budget is not None:
+        arguments.append(f'memory.budget="{budget} B"')
+    result = command.run(*arguments)
+    if result.returncode == 0:
+        return json.loads(result.stdout)
+    assert result.returncode == 3, f"{arguments}: {result.returncode}\n{result.stderr}"
+    smallest = int(re.search(r'would do is memory\.budget = "(\d+) MiB"', result.stderr).group(1))
+    assert smallest * MEBIBYTE > budget, result.stderr
+    return None
+
+
+def losses_of(folder):
+    return [line.split(",")[3] for line in (folder / "history.csv").read_text().splitlines()[1:]]
+
+
+def check_run(command, deck, ranks, plan, folder):
+    """Trains by the plan; returns the losses."""
+    (command.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    budget = plan["budget_bytes"]
+    result = command.must("train", deck, "--plan", "plan.json", f"run.folder={folder}",
+                          f'memory.budget="{budget + 4 * MEBIBYTE} B"', ranks=ranks, timeout=900)
+    checkpoint = sorted((command.folder / folder / "checkpoints").glob("*.h5"))[-1]
+    with h5py.File(checkpoint) as file:
+        arena = int(file["plan/arena_bytes"][()])
+        predicted = int(file["plan/rank_bytes"][()])
+    assert arena == plan["activation_bytes"], (arena, plan["activation_bytes"])
+    reached = peak_of(result.stdout)
+    print(f"    {folder}: arena {arena / MEBIBYTE:.1f} MiB, plan {plan['rank_bytes'] / MEBIBYTE:.1f}, "
+          f"run {predicted / MEBIBYTE:.1f}, peak {reached / MEBIBYTE:.1f}, overhead {plan['overhead']:.3f}")
+    assert reached <= plan["rank_bytes"] + HIDDEN_SLACK, "the process passes its prediction"
+    assert reached >= 0.9 * plan["rank_bytes"], "the prediction is too large"
+    assert reached <= budget + 4 * MEBIBYTE, "the process passes its budget"
+    return losses_of(command.folder / folder)
+
+
+def peak_of(output):
+    number, unit = re.search(r"peak memory per rank.*, ([\d.]+) (MiB|GiB) at most reached", output).groups()
+    return float(number) * MEBIBYTE * (1024 if unit == "GiB" else 1)
+
+
+def check_deck(command, name, text, ranks):
+    deck = f"{name}.toml"
+    (command.folder / deck).write_text(text, encoding="utf-8")
+    keeping_all = plan_of(command, deck, ranks)
+    fixed, activations = keeping_all["fixed_bytes"], keeping_all["activation_bytes"]
+    expected = None
+    ran = 0
+    for share in SHARES:
+        # Room for how much the process of one plan may be larger than that of the next.
+        budget = fixed + MEBIBYTE + int(share * activations)
+        plan = plan_of(command, deck, ranks, budget)
+        if plan is None:
+            print(f"    {name}: {share:.0%} of its activations is refused")
+            continue
+        losses = check_run(command, deck, ranks, plan, f"{name}-{share}")
+        assert expected is None or losses == expected, f"{name}: losses differ at {share}"
+        expected = losses
+        ran += 1
+    assert ran >= 2, f"{name}: only {ran} budgets fit"
+
+
+def check_refusals(command):
+    deck, ranks = SAMPLE["mlp-bf16"]
+    (command.folder / "refused.toml").write_text(deck, encoding="utf-8")
+    for arguments in (["plan", "refused.toml"], ["train", "refused.toml", "run.folder=refused"]):
+        result = command.run(*arguments, "memory.budget=20 MiB")
+        assert result.returncode == 3, f"{arguments}: {result.returncode}\n{result.stderr}"
+        assert "smallest budget" in result.stderr, result.stderr
+        result = command.run(*arguments, "memory.recompute=[[0, 99]]")
+        assert result.returncode == 2 and "0-99" in result.stderr, result.stderr
+    assert not (command.folder / "refused").exists()
+    (command.folder / "plan.json").write_text("{}", encoding="utf-8")
+    result = command.run("train", "refused.toml", "run.folder=refused", "--plan", "plan.json")
+    assert result.returncode == 2 and "plan.json" in result.stderr, result.stderr
+
+
+def check_restart(command):
+    """A restart goes on with the plan of its checkpoint, or says why not."""
+    (command.folder / "restart.toml").write_text(SAMPLE["gpt-bf16"][0], encoding="utf-8")
+    train = ["train", "restart.toml", "run.folder=restarted"]
+    command.must(*train, "--stop-after", "1", "memory.recompute=every 3", code=85)
+    before = json.loads((command.folder / "restarted/plan.json").read_text())
+    output = command.must(*train, "--stop-after", "1", "--restart", "latest", "memory.recompute=every 3", code=85)
+    after = json.loads((command.folder / "restarted/plan.json").read_text())
+    assert "made anew" not in output.stdout and before["operations"] == after["operations"], output.stdout
+    output = command.must(*train, "--restart", "latest", "memory.recompute=none")
+    assert re.search(r"made anew: .*\[memory\] has changed", output.stdout), output.stdout
+    command.must("train", "restart.toml", "run.folder=undisturbed")
+    assert losses_of(command.folder / "restarted") == losses_of(command.folder / "undisturbed")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    check_refusals(mylos)
+    print("check_refusals passed", flush=True)
+    check_restart(mylos)
+    print("check_restart passed", flush=True)
+    for key, (content, count) in (FULL if "--full" in sys.argv else SAMPLE).items():
+        check_deck(mylos, key, content, count)
+        print(key, "passed", flush=True)

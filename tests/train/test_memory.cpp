@@ -1,0 +1,186 @@
+// What a rank states that it takes is what it takes, to the byte, and recomputation changes no bit.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/memory_plan.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+std::map<std::string, std::size_t> held;  // NOLINT: callbacks of Kokkos Tools are plain functions
+
+namespace tools = Kokkos::Tools::Experimental;
+
+/// Bytes of the Kokkos allocations made and not freed in its life, by label.
+class AllocationsByLabel {
+ public:
+  AllocationsByLabel() {
+    held.clear();
+    tools::set_allocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char* label, const void*,
+                                         std::uint64_t bytes) { held[label] += bytes; });
+    tools::set_deallocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char* label, const void*,
+                                           std::uint64_t bytes) { held[label] -= bytes; });
+  }
+  ~AllocationsByLabel() {
+    tools::set_allocate_data_callback(nullptr);
+    tools::set_deallocate_data_callback(nullptr);
+  }
+  AllocationsByLabel(const AllocationsByLabel&) = delete;
+  AllocationsByLabel& operator=(const AllocationsByLabel&) = delete;
+
+  [[nodiscard]] static std::size_t total() {
+    std::size_t sum = 0;
+    for (const auto& [label, bytes] : held) sum += bytes;
+    return sum;
+  }
+};
+
+Options gpt_options(DType compute) {
+  Options options = small_options(compute);
+  options.model = {};
+  options.model.type = ModelType::gpt;
+  options.model.layers = 3;
+  options.model.heads = 2;
+  options.model.width = 32;
+  options.model.context = 16;
+  options.model.vocabulary = 96;
+  options.model.dropout = 0.1;
+  return options;
+}
+
+struct World {
+  Options options;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<GemmEngine> gemm;
+
+  explicit World(const Options& given)
+      : options(given),
+        communicator(make_communicator(MPI_COMM_WORLD, given.communication)),
+        gemm(make_gemm_engine(given.kernels)) {}
+
+  [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
+    return {.options = options,
+            .gemm = *gemm,
+            .place = {communicator->size(), communicator->size(), 0},
+            .data = nullptr,
+            .budget = budget};
+  }
+
+  [[nodiscard]] std::unique_ptr<Trainer> trainer(const MemoryPlan& plan) const {
+    const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
+                                         communicator->size());
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+    return std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, step, options.run.steps,
+                                     plan.plan.schedule);
+  }
+};
+
+/// Of the entries that a trainer allocates.
+std::size_t stated(const MemoryStatement& statement) {
+  std::size_t sum = 0;
+  for (const MemoryEntry& entry : statement.entries) sum += entry.with_network ? entry.bytes : 0;
+  return sum;
+}
+
+constexpr std::size_t plenty = std::size_t{1} << 40;
+
+class Statement : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, Statement, testing::Values(DType::fp32, DType::bf16, DType::fp16));
+
+TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
+  for (const bool is_gpt : {false, true}) {
+    for (const std::int64_t micro_batch : {0, 4}) {
+      Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
+      options.data.micro_batch = micro_batch;
+      options.communication.bucket_bytes = 4096;
+      const AllocationsByLabel allocations;  // those of the communicator too
+      const World world(options);
+      const MemoryPlan plan = plan_memory(world.problem(plenty));
+      const auto trainer = world.trainer(plan);
+      // On a device the staged batch is not the trainer's.
+      EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
+          << testing::PrintToString(held);
+      EXPECT_EQ(held["activations"], plan.arena_bytes());
+    }
+  }
+}
+
+TEST(Budget, IsKeptByAPlanWhoseArenaIsWhatTheModelTakes) {
+  Options options = gpt_options(DType::bf16);
+  const World world(options);
+  const MemoryPlan keeping_all = plan_memory(world.problem(plenty));
+  const std::size_t fixed = keeping_all.statement.fixed_bytes();
+  std::size_t before = keeping_all.arena_bytes() + 1;
+  for (const double share : {1.0, 0.8, 0.6, 0.5}) {
+    const auto room = static_cast<std::size_t>(share * static_cast<double>(keeping_all.arena_bytes()));
+    const MemoryPlan plan = plan_memory(world.problem(fixed + room));
+    EXPECT_LE(plan.rank_bytes(), fixed + room);
+    EXPECT_LT(plan.arena_bytes(), before);
+    EXPECT_EQ(world.trainer(plan)->model().activation_bytes(), plan.arena_bytes());
+    before = plan.arena_bytes();
+  }
+}
+
+/// The message of the refusal.
+std::string refusal(const World& world, std::size_t budget) {
+  try {
+    static_cast<void>(plan_memory(world.problem(budget)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+    return error.what();
+  }
+  return "";
+}
+
+/// The number behind `name` in the message; 0 where it is not there.
+std::int64_t number_after(const std::string& message, const std::string& name) {
+  const auto found = message.find(name);
+  return found == std::string::npos ? 0 : std::atoll(message.c_str() + found + name.size());
+}
+
+TEST(Refusal, NamesABudgetAndAMicroBatchThatDo) {
+  Options options = gpt_options(DType::bf16);
+  options.data.batch = 1024;
+  options.model.context = 64;
+  const World world(options);
+  const std::size_t fixed = plan_memory(world.problem(plenty)).statement.fixed_bytes();
+  const std::string message = refusal(world, fixed + (std::size_t{1} << 20));
+
+  const std::int64_t budget = number_after(message, "would do is memory.budget = \"");
+  ASSERT_GT(budget, 0) << message;
+  EXPECT_EQ(refusal(world, static_cast<std::size_t>(budget) << 20), "");
+  EXPECT_NE(refusal(world, static_cast<std::size_t>(budget - 1) << 20), "");
+
+  const std::int64_t micro_batch = number_after(message, "data.micro_batch = ");
+  ASSERT_GT(micro_batch, 0) << message;
+  Options smaller = options;
+  smaller.data.micro_batch = micro_batch;
+  EXPECT_EQ(refusal(World(smaller), fixed + (std::size_t{1} << 20)), "");
+  smaller.data.micro_batch = 2 * micro_batch;
+  EXPECT_NE(refusal(World(smaller), fixed + (std::size_t{1} << 20)), "");
+}
+
+TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
+  const std::string message = refusal(World(small_options(DType::fp32)), std::size_t{1} << 20);
+  EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
+}
+
+TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
+  const World world(small_options(DType::bf16));
+  const MemoryPlan plan = plan_memory(world.problem(plenty));
+  const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "text");
+  EXPECT_EQ(plan_again(world.problem(plenty), stored, "text").arena_bytes(), plan.arena_bytes());
+  EXPECT_THROW(static_cast<void>(plan_again(world.problem(1 << 20), stored, "text")), Error);
+  Options options = small_options(DType::bf16);
+  options.data.micro_batch = 2;
+  EXPECT_THROW(static_cast<void>(plan_again(World(options).problem(plenty), stored, "text")), Error);
+}
+
+}  // namespace
+}  // namespace mylos
