@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/train/token_draw.hpp"
 
 namespace mylos::app {
 
@@ -39,6 +40,14 @@ struct PredictArguments {
   std::string output;
 };
 ExitCode predict_command(const PredictArguments& arguments);
+
+struct SampleArguments {
+  std::string checkpoint;
+  std::string prompt;
+  std::int64_t tokens = 500;
+  DrawOptions draw;
+};
+ExitCode sample_command(const SampleArguments& arguments);
 
 struct PrepareIdxArguments {
   std::string images;

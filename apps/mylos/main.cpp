@@ -19,6 +19,7 @@ struct CommandLine {
   PlanArguments plan;
   EvaluateArguments evaluate;
   PredictArguments predict;
+  SampleArguments sample;
   PrepareIdxArguments idx;
   PrepareCsvArguments csv;
   PrepareTextArguments text;
@@ -79,6 +80,27 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
   info->add_option("file", line.info, "Checkpoint file")->required();
   info->callback([&line] { line.command = [&line] { return info_command(line.info); }; });
+}
+
+void add_sample(CLI::App& app, CommandLine& line) {
+  CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
+  sample->add_option("checkpoint", line.sample.checkpoint, "Checkpoint file, or a run's folder (its newest)")
+      ->required();
+  sample
+      ->add_option("--prompt", line.sample.prompt,
+                   "How the text begins; where tokens have no text, their numbers with spaces between them")
+      ->required();
+  sample->add_option("--tokens", line.sample.tokens, "How many to add")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sample
+      ->add_option("--temperature", line.sample.draw.temperature,
+                   "Below 1 likely tokens become likelier; 0: always the likeliest")
+      ->capture_default_str();
+  sample->add_option("--top-k", line.sample.draw.top_k, "Draw from so many of the likeliest tokens; 0: all")
+      ->capture_default_str();
+  sample->add_option("--seed", line.sample.draw.seed, "Of the random numbers")->capture_default_str();
+  sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });
 }
 
 void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
@@ -176,6 +198,7 @@ int main(int argument_count, char** arguments) {
   add_train(app, line);
   add_plan(app, line);
   add_use_of_checkpoints(app, line);
+  add_sample(app, line);
   add_prepare(app, line);
   add_convert(app, line);
   app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {

@@ -58,6 +58,9 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
     options.model.vocabulary = trained->vocabulary->size();
   }
   choose_data(options.data);
+  if (options.data.train.empty() && !trained->vocabulary) {
+    fail_input("{} is no network of tokens; `mylos predict` computes its outputs", trained->path);
+  }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   run_on_all(ranks, [&] {
     if (options.data.train.empty()) return;

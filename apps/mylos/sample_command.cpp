@@ -1,0 +1,64 @@
+// mylos sample CKPT --prompt TEXT: a network of tokens goes on with a text.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <sstream>
+
+#include "commands.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/train/text_generator.hpp"
+#include "trained_model.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// "17 4 9": for vocabularies of numbered tokens without text.
+std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t vocabulary) {
+  std::vector<std::int32_t> tokens;
+  std::istringstream words(prompt);
+  for (std::string word; words >> word;) {
+    std::int32_t token = -1;
+    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), token);
+    if (failure != std::errc() || end != word.data() + word.size() || token < 0 || token >= vocabulary) {
+      fail_input(
+          "--prompt: '{}' at position {} (counted from 0): the network knows numbered tokens without text; "
+          "expected numbers 0 to {} with spaces between them",
+          printable(word), tokens.size(), vocabulary - 1);
+    }
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+/// At once: a reader watches the text grow.
+void show(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+ExitCode sample_command(const SampleArguments& arguments) {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > 1) fail_input("mylos sample runs on one rank; start it without mpirun");
+  const auto trained = open_trained_model(arguments.checkpoint, [](DataOptions& data) {
+    data.train.clear();
+    data.test.clear();
+  });
+  const Vocabulary& vocabulary = trained->vocabulary.value();
+  const bool has_text = vocabulary.kind() != TokenKind::tokens;
+  const std::vector<std::int32_t> prompt = has_text ? vocabulary.encode(arguments.prompt, "--prompt")
+                                                    : token_numbers(arguments.prompt, vocabulary.size());
+  const ModelOptions& model = trained->deck.options.model;
+  TextGenerator generator(trained->context(), model, vocabulary.size(), prompt, arguments.draw);
+  show(has_text ? arguments.prompt : fmt::format("{}", fmt::join(prompt, " ")));
+  for (std::int64_t i = 0; i < arguments.tokens; ++i) {
+    const std::int32_t token = generator.next();
+    show(has_text ? vocabulary.decode({&token, 1}) : fmt::format(" {}", token));
+  }
+  show("\n");
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,39 @@
+// TokenDraw: one token from the logits of the next.
+//
+// A token's probability is softmax(logits / temperature) over the top_k largest logits. The random numbers
+// are counter-based: the n-th token of a text is a function of the seed, n and the logits alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mylos/base/random.hpp"
+
+namespace mylos {
+
+struct DrawOptions {
+  double temperature = 0.8;  // 0: always the likeliest token
+  std::int64_t top_k = 0;    // only so many of the likeliest tokens can be drawn; 0 = all
+  std::uint64_t seed = 1;
+};
+
+class TokenDraw {
+ public:
+  /// Throws Error (bad_input) for a temperature or top_k below 0.
+  explicit TokenDraw(const DrawOptions& options);
+
+  /// The token numbered `index` of a text. Of equal logits the lower token counts as the likelier. Throws
+  /// Error when a logit is not finite.
+  [[nodiscard]] std::int32_t operator()(std::span<const float> logits, std::uint64_t index);
+
+ private:
+  void choose_candidates(std::span<const float> logits);
+
+  DrawOptions options_;
+  RandomStream random_;
+  std::vector<std::int32_t> candidates_;  // rising
+  std::vector<double> sums_;              // of the candidates' weights, running
+};
+
+}  // namespace mylos
