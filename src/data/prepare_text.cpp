@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_character(const RawFile& file, std::int64_t offset, const std::string& what) {
   fail_input("{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes takes any file",
@@ -22,13 +22,13 @@ constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 template <class Function>
 void for_each_piece(const std::string& path, Function&& function) {
   RawFile file(path);
-  std::string piece(static_cast<std::size_t>(piece_bytes), '\0');
+  std::string piece(static_cast<std::size_t>(text_piece_bytes), '\0');
   std::vector<char32_t> codes;
   std::int64_t offset = 0;  // of the piece's first byte
   std::int64_t kept = 0;    // bytes of a character that the piece before has cut
   for (bool at_end = false; !at_end;) {
-    const std::int64_t held = kept + file.read(piece.data() + kept, piece_bytes - kept);
-    at_end = held < piece_bytes;
+    const std::int64_t held = kept + file.read(piece.data() + kept, text_piece_bytes - kept);
+    at_end = held < text_piece_bytes;
     const std::string_view text(piece.data(), static_cast<std::size_t>(held));
     std::size_t at = 0;
     codes.clear();
@@ -81,9 +81,9 @@ void prepare_characters(const PrepareText& job) {
 void prepare_bytes(const PrepareText& job) {
   RawFile file(job.file);
   TokenWriter writer(job.out, TokenType::uint8, file.bytes(), Vocabulary::bytes(), file.name());
-  std::vector<std::uint8_t> piece(static_cast<std::size_t>(piece_bytes));
+  std::vector<std::uint8_t> piece(static_cast<std::size_t>(text_piece_bytes));
   std::vector<std::uint32_t> tokens;
-  while (const std::int64_t count = file.read(piece.data(), piece_bytes)) {
+  while (const std::int64_t count = file.read(piece.data(), text_piece_bytes)) {
     tokens.assign(piece.begin(), piece.begin() + count);
     writer.add({tokens.data(), tokens.size()});
   }

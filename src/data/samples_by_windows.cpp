@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t window_piece_bytes = std::int64_t{1} << 20;
 /// Reading on over unused samples beats a new read up to about this many bytes.
 constexpr std::int64_t gap_bytes = std::int64_t{64} << 10;
 
@@ -22,7 +22,7 @@ struct Entry {
 };
 
 std::int64_t rows_per_piece(const DatasetShape& shape) {
-  return std::max<std::int64_t>(1, piece_bytes / shape.input_bytes());
+  return std::max<std::int64_t>(1, window_piece_bytes / shape.input_bytes());
 }
 
 /// One window's samples.

@@ -14,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t most_extents = 32;  // as NumPy
 constexpr std::string_view metadata_name = "__metadata__";
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace mylos::safetensors {
 
 /// The largest header that the format allows, in bytes.
 inline constexpr std::int64_t most_header_bytes = 100'000'000;
+
+/// The largest number of bytes or elements that we count with.
+inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 /// The tensors in the order in which they lie in the file; each one's type, shape and offsets agree, and
 /// together they fill `data_bytes`. `path` is for messages. Throws Error (bad_input) for all else.

@@ -13,8 +13,6 @@
 namespace mylos::safetensors {
 namespace {
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-
 struct ElementWord {
   std::string_view word;
   std::int64_t bytes;

@@ -16,11 +16,11 @@ constexpr std::int64_t query_block = 256;
 /// One worker's memory: a head's matrices in the formats of the products, its gradients, and a block's
 /// scores.
 template <class Words>
-struct WorkerMemory {
+struct BackwardMemory {
   using Element = typename Words::Element;
   using Word = typename Words::Word;
 
-  WorkerMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
+  BackwardMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
     const std::int64_t rows = padded_rows(shape.length);
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
     query_stride = rows + lanes::count;  // keeps the words of a column out of each other's cache sets
@@ -75,7 +75,7 @@ struct HeadBackward {
   HeadRows<T> d_queries, d_keys, d_values;
   const DropoutMask& mask;
   std::int64_t first_mask_row;
-  const WorkerMemory<Words>& memory;
+  const BackwardMemory<Words>& memory;
   std::int64_t columns = padded_columns<Words>(shape.head_width);  // of the padded matrices
   std::int64_t result_columns = launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count;
   float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
@@ -218,7 +218,7 @@ struct HeadBackward {
 template <class T, class Words>
 void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
                const HeadRows<const T>& output, const HeadRows<const T>& d_output, const float* log_sums,
-               const WorkerMemory<Words>& memory) {
+               const BackwardMemory<Words>& memory) {
   memory.queries.pack(qkv[0]);
   memory.keys.pack(qkv[1]);
   memory.d_output.pack(d_output);
@@ -246,8 +246,8 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
   T* d_qkv = d_qkv_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
   for_each_task(exec, "d_attention", shape.samples * shape.heads, workspace,
-                WorkerMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t head, std::byte* own) {
-                  const WorkerMemory<Words> memory(shape, own);
+                BackwardMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t head, std::byte* own) {
+                  const BackwardMemory<Words> memory(shape, own);
                   const std::int64_t width = shape.width();
                   const auto part = [&](auto* matrix, int number) {
                     return rows_of_head(shape, matrix, 3 * width, head, number);
@@ -267,7 +267,7 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
 std::size_t attention_backward_workspace(const AttentionShape& shape) {
   return dispatch(shape.type, [&](auto type) {
     using Words = WordsOf<typename decltype(type)::type>;
-    return static_cast<std::size_t>(most_workers()) * WorkerMemory<Words>(shape, nullptr).pieces.bytes();
+    return static_cast<std::size_t>(most_workers()) * BackwardMemory<Words>(shape, nullptr).pieces.bytes();
   });
 }
 

@@ -8,11 +8,11 @@ namespace {
 
 /// One worker's memory: a head's keys and values, 16 queries, their scores and outputs.
 template <class Words>
-struct WorkerMemory {
+struct ForwardMemory {
   using Element = typename Words::Element;
   using Word = typename Words::Word;
 
-  WorkerMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
+  ForwardMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
     const std::int64_t rows = padded_rows(shape.length);
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
     key_stride = rows + lanes::count;  // keeps the words of a column out of each other's cache sets
@@ -59,7 +59,7 @@ struct HeadForward {
   float* log_sums;
   const DropoutMask& mask;
   std::int64_t first_mask_row;
-  const WorkerMemory<Words>& memory;
+  const ForwardMemory<Words>& memory;
 
   /// The largest of each row of scores [16, 16 tiles]; the last tile is cut by the diagonal.
   void find_largest(std::int64_t tiles, std::int64_t stride, lanes::Floats& result) const {
@@ -153,10 +153,10 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t parts = parts_of_head(shape);
   for_each_task(exec, "attention", shape.samples * shape.heads * parts, workspace,
-                WorkerMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t task, std::byte* own) {
+                ForwardMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t task, std::byte* own) {
                   const std::int64_t head = task / parts;
                   const std::int64_t tiles = padded_rows(shape.length) / tile_rows;
-                  const WorkerMemory<Words> memory(shape, own);
+                  const ForwardMemory<Words> memory(shape, own);
                   const auto part = [&](int number) {
                     return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
                   };
@@ -178,7 +178,7 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
 std::size_t attention_forward_workspace(const AttentionShape& shape) {
   return dispatch(shape.type, [&](auto type) {
     using Words = WordsOf<typename decltype(type)::type>;
-    return static_cast<std::size_t>(most_workers()) * WorkerMemory<Words>(shape, nullptr).pieces.bytes();
+    return static_cast<std::size_t>(most_workers()) * ForwardMemory<Words>(shape, nullptr).pieces.bytes();
   });
 }
 

@@ -68,7 +68,7 @@ std::size_t backward_kernels(const AttentionOptions& options, const GemmEngine& 
 }
 
 /// Where the parts of the backward workspace start.
-struct BackwardWorkspace {
+struct AttentionBackward {
   std::size_t input_gradient = 0;  // dx before its cast to the input's type
   std::size_t parts = 0;           // computed again
   std::size_t d_qkv = 0;           // before it is written: the branch's gradient
@@ -77,10 +77,10 @@ struct BackwardWorkspace {
   std::size_t bytes = 0;
 };
 
-BackwardWorkspace backward_workspace(const AttentionOptions& options, const GemmEngine& gemm,
+AttentionBackward backward_workspace(const AttentionOptions& options, const GemmEngine& gemm,
                                      std::int64_t rows, std::size_t variant) {
   const BranchOptions& branch = options.branch;
-  BackwardWorkspace layout;
+  AttentionBackward layout;
   layout.input_gradient = cast_bytes(rows * branch.width, branch.input_type, branch.type);
   layout.parts = 2 * layout.input_gradient;
   layout.d_qkv = layout.parts + parts_of(options, rows, variant).workspace_bytes();
@@ -197,7 +197,7 @@ void AttentionBlock::backward(const StepContext& context, const BlockMemory& mem
   const Region region("attention backward");
   const BranchOptions& branch = options_.branch;
   const std::int64_t rows = memory.input.rows();
-  const BackwardWorkspace layout = backward_workspace(options_, context.gemm, rows, memory.variant);
+  const AttentionBackward layout = backward_workspace(options_, context.gemm, rows, memory.variant);
   const Tensors tensors(options_, parts_of(options_, rows, memory.variant), rows, memory.saved,
                         memory.workspace + layout.parts);
   std::byte* kernels = memory.workspace + layout.kernels;

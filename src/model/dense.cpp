@@ -37,7 +37,7 @@ bool needs_pre_activation(const DenseOptions& options) {
 }
 
 /// Where the parts of the backward workspace start.
-struct BackwardWorkspace {
+struct DenseBackward {
   std::size_t pre_activation = 0;  // computed again
   std::size_t input_gradient = 0;  // dx before its cast to the input's type
   std::size_t gemm = 0;
@@ -48,15 +48,15 @@ std::size_t output_bytes(const DenseOptions& options, std::int64_t rows) {
   return aligned_bytes(static_cast<std::size_t>(rows * options.outputs) * size_of(options.type));
 }
 
-BackwardWorkspace backward_workspace(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows,
-                                     bool recomputes) {
+DenseBackward backward_workspace(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows,
+                                 bool recomputes) {
   const std::size_t cast = cast_bytes(rows * options.inputs, options.input_type, options.type);
   std::size_t product = aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, false)));
   if (options.accumulates) {
     product =
         std::max(product, aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, true))));
   }
-  BackwardWorkspace layout;
+  DenseBackward layout;
   layout.pre_activation = cast;
   layout.input_gradient = cast;
   if (recomputes) {
@@ -134,7 +134,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const std::int64_t rows = memory.input.rows();
   const bool needs_z = needs_pre_activation(options_);
   const bool recomputes = needs_z && memory.variant != keeps_z;
-  const BackwardWorkspace layout = backward_workspace(options_, context.gemm, rows, recomputes);
+  const DenseBackward layout = backward_workspace(options_, context.gemm, rows, recomputes);
   std::byte* gemm_workspace = memory.workspace + layout.gemm;
 
   Dropout dropout;

@@ -66,7 +66,7 @@ std::size_t backward_kernels(const FeedForwardOptions& options, const GemmEngine
 }
 
 /// Where the parts of the backward workspace start.
-struct BackwardWorkspace {
+struct FeedForwardBackward {
   std::size_t input_gradient = 0;  // dx before its cast to the input's type
   std::size_t parts = 0;           // computed again
   std::size_t d_a = 0;             // where a is kept; else it takes a's place
@@ -76,11 +76,11 @@ struct BackwardWorkspace {
   std::size_t bytes = 0;
 };
 
-BackwardWorkspace backward_workspace(const FeedForwardOptions& options, const GemmEngine& gemm,
-                                     std::int64_t rows, std::size_t variant) {
+FeedForwardBackward backward_workspace(const FeedForwardOptions& options, const GemmEngine& gemm,
+                                       std::int64_t rows, std::size_t variant) {
   const BranchOptions& branch = options.branch;
   const KeptParts<parts> kept = parts_of(options, rows, variant);
-  BackwardWorkspace layout;
+  FeedForwardBackward layout;
   layout.input_gradient = cast_bytes(rows * branch.width, branch.input_type, branch.type);
   layout.parts = 2 * layout.input_gradient;
   layout.d_a = layout.parts + kept.workspace_bytes();
@@ -192,7 +192,7 @@ void FeedForward::backward(const StepContext& context, const BlockMemory& memory
   const BranchOptions& branch = options_.branch;
   const std::int64_t rows = memory.input.rows();
   const KeptParts<parts> kept = parts_of(options_, rows, memory.variant);
-  const BackwardWorkspace layout = backward_workspace(options_, context.gemm, rows, memory.variant);
+  const FeedForwardBackward layout = backward_workspace(options_, context.gemm, rows, memory.variant);
   const Tensors tensors(options_, kept, rows, memory.saved, memory.workspace + layout.parts);
   std::byte* kernels = memory.workspace + layout.kernels;
   const Dropout dropout = token_dropout(context, dropout_stream_, branch.dropout, branch.context);

@@ -5,8 +5,7 @@
 
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::arena_test {
 
 TEST(Arena, StartsWithZeros) {
   const Arena arena("test", 4096);
@@ -59,5 +58,4 @@ TEST(Tensor, RowRangeIsAWindowOntoTheSameElements) {
   EXPECT_EQ(test::values_of(rows), (std::vector<float>{3, 4, 5, 6}));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::arena_test

@@ -8,8 +8,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/tensor.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::dtype_test {
 
 TEST(DType, SizesAndNamesAreThoseOfTheTypes) {
   EXPECT_EQ(size_of(DType::fp32), sizeof(float));
@@ -43,5 +42,4 @@ TEST(DType, TokensAreReadAsIntegersOnly) {
   EXPECT_THROW((void)tokens.as<float>(), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::dtype_test

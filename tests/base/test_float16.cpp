@@ -8,8 +8,7 @@
 #include <limits>
 #include <random>
 
-namespace mylos {
-namespace {
+namespace mylos::float16_test {
 
 struct HalfFormat {
   using Type = half;
@@ -144,5 +143,4 @@ TEST(Float16Types, TakeTwoBytes) {
   EXPECT_EQ(sizeof(bfloat16[100]), 200u);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::float16_test

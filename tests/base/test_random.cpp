@@ -7,8 +7,7 @@
 #include <cmath>
 #include <set>
 
-namespace mylos {
-namespace {
+namespace mylos::random_test {
 
 using Words = std::array<std::uint32_t, 4>;
 
@@ -117,5 +116,4 @@ TEST(Uniform, HasMeanOneHalfAndVarianceOneTwelfth) {
   EXPECT_NEAR(squares / count - mean * mean, 1.0 / 12, 5 * std::sqrt(1.0 / 180 / count));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::random_test

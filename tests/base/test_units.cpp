@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace mylos {
-namespace {
+namespace mylos::units_test {
 
 TEST(Units, BytesAreReadAsPeopleWriteThem) {
   EXPECT_EQ(parse_bytes("12 GiB"), 12LL << 30);
@@ -36,5 +35,4 @@ TEST(Units, DurationsArePrintedShort) {
   EXPECT_EQ(format_duration(3725), "1:02:05");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::units_test

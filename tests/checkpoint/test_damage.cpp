@@ -11,8 +11,7 @@
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/io/digest.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::damage_test {
 
 using test::SampleState;
 using testing::HasSubstr;
@@ -133,5 +132,4 @@ TEST_F(Damage, WhatIsLeftOfAKilledWriteIsIgnoredAndCleared) {
   EXPECT_FALSE(std::filesystem::exists(half_written));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::damage_test

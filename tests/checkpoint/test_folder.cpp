@@ -9,8 +9,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/checkpoint/writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::folder_test {
 
 using test::SampleState;
 using testing::ElementsAre;
@@ -120,5 +119,4 @@ TEST_F(Folder, AFolderThatCannotBeMadeIsAnErrorOnAllRanks) {
   EXPECT_THROW(write_checkpoint(ranks, file, test::header_of(1), state.view(), {}), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::folder_test

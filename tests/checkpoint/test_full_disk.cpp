@@ -11,8 +11,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::full_disk_test {
 
 using test::SampleState;
 using testing::HasSubstr;
@@ -72,5 +71,4 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::full_disk_test

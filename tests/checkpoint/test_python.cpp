@@ -6,8 +6,7 @@
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::python_test {
 
 class Python : public testing::Test {
  protected:
@@ -42,5 +41,4 @@ TEST_F(Python, H5dumpPrintsTheFile) {
   EXPECT_EQ(on_rank_0(fmt::format("head -c 512 {} | grep -q '^sha256 [0-9a-f]\\{{64\\}}'", path)), 0);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::python_test

@@ -8,8 +8,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::round_trip_test {
 
 using test::SampleState;
 using testing::HasSubstr;
@@ -121,5 +120,4 @@ TEST_F(RoundTrip, InfoSaysWhatIsInTheFile) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::round_trip_test

@@ -6,8 +6,7 @@
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::agreement_test {
 
 using testing::HasSubstr;
 
@@ -96,5 +95,4 @@ TEST_F(Agreement, DifferentScalesAreFatalOnAllRanksAndBothAreNamed) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::agreement_test

@@ -4,8 +4,7 @@
 #include "comm/communicator_builders.hpp"
 #include "support/allocation_counter.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::allocations_test {
 
 TEST(Allocations, AStepsCollectivesMakeNone) {
   const auto communicator = test::all_ranks();
@@ -27,5 +26,4 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   EXPECT_EQ(testing_support::allocations() - before, 0);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::allocations_test

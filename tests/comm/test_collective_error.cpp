@@ -3,8 +3,7 @@
 
 #include "mylos/comm/collective_error.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::collective_error_test {
 
 TEST(CollectiveError, WhatOneRankThrowsAllRanksThrowWithItsCodeAndRank) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
@@ -63,5 +62,4 @@ TEST(CollectiveError, TextTravelsWholeAndMayBeEmpty) {
   EXPECT_EQ(broadcast_text(ranks, ranks.rank() == last ? "" : "not this", last), "");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::collective_error_test

@@ -13,8 +13,7 @@
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/slices.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::collectives_test {
 
 using test::contribution;
 
@@ -224,5 +223,4 @@ TEST(Collectives, ABackendThatIsNotBuiltIsRefusedByName) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::collectives_test

@@ -2,8 +2,7 @@
 
 #include "mylos/comm/slices.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::slices_test {
 
 TEST(Slices, CoverEveryElementOnceInOrder) {
   for (const int ranks : {1, 2, 3, 4, 7, 64}) {
@@ -36,5 +35,4 @@ TEST(Slices, PaddingIsLessThanOneGranulePerRank) {
   EXPECT_EQ(slice_of(3, 4, 3).size(), 0u);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::slices_test

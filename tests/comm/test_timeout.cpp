@@ -7,8 +7,7 @@
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::timeout_test {
 
 using testing::HasSubstr;
 
@@ -67,5 +66,4 @@ TEST(Timeout, ABarrierNamesItselfToo) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::timeout_test

@@ -3,8 +3,7 @@
 
 #include "config/deck_builders.hpp"
 
-namespace mylos::testing {
-namespace {
+namespace mylos::testing::deck_test {
 
 TEST(Deck, SaysNothingAndTheOptionsKeepTheirDefaults) {
   Options expected;
@@ -200,5 +199,4 @@ TEST(ScalerPreset, YieldsToTheKeysBesideItWhereverItStands) {
   EXPECT_EQ(scaler.initial_scale, 131072);
 }
 
-}  // namespace
-}  // namespace mylos::testing
+}  // namespace mylos::testing::deck_test

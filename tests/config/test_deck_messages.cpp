@@ -3,8 +3,7 @@
 
 #include "config/deck_builders.hpp"
 
-namespace mylos::testing {
-namespace {
+namespace mylos::testing::deck_messages_test {
 
 struct Mistake {
   std::string deck;
@@ -301,5 +300,4 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
       "command line: 'run.epochs' and 'run.steps' are both given; keep the one that sets the run's length");
 }
 
-}  // namespace
-}  // namespace mylos::testing
+}  // namespace mylos::testing::deck_messages_test

@@ -8,8 +8,7 @@
 #include "config/deck_builders.hpp"
 #include "mylos/config/manual.hpp"
 
-namespace mylos::testing {
-namespace {
+namespace mylos::testing::hostile_decks_test {
 
 std::string repeated(const std::string& piece, std::size_t times) {
   std::string result;
@@ -128,5 +127,4 @@ TEST(HostileDeck, CutOffOrDamagedIsReadOrRefused) {
   }
 }
 
-}  // namespace
-}  // namespace mylos::testing
+}  // namespace mylos::testing::hostile_decks_test

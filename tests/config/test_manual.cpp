@@ -9,8 +9,7 @@
 #include "mylos/config/manual.hpp"
 #include "mylos/config/schema.hpp"
 
-namespace mylos::testing {
-namespace {
+namespace mylos::testing::manual_test {
 
 const std::filesystem::path source = MYLOS_SOURCE_DIR;
 
@@ -81,5 +80,4 @@ TEST(Inputs, FashionDecksDifferInTheirTypeOnly) {
   }
 }
 
-}  // namespace
-}  // namespace mylos::testing
+}  // namespace mylos::testing::manual_test

@@ -8,8 +8,7 @@
 #include "mylos/config/difference.hpp"
 #include "mylos/config/schema.hpp"
 
-namespace mylos::testing {
-namespace {
+namespace mylos::testing::resolved_deck_test {
 
 /// Draws options that fulfil the checks between keys, and otherwise anything within the ranges.
 class Draw {
@@ -198,5 +197,4 @@ TEST(Difference, NamesTheKeysThatTwoDecksGiveOtherValues) {
   EXPECT_TRUE(differing_keys(after, after).empty());
 }
 
-}  // namespace
-}  // namespace mylos::testing
+}  // namespace mylos::testing::resolved_deck_test

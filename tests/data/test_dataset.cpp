@@ -5,8 +5,7 @@
 #include "data/builders.hpp"
 #include "mylos/data/dataset_writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::dataset_test {
 
 using namespace testing_support;
 
@@ -136,5 +135,4 @@ TEST(Dataset, ValidationIsTheEndOfTheFile) {
             "data.validation = 0.01 leaves no sample of 10 for validation");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::dataset_test

@@ -11,8 +11,7 @@
 #include "mylos/data/evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::loader_test {
 
 using namespace testing_support;
 
@@ -296,5 +295,4 @@ TEST(EvaluationReader, RanksCoverTheSplitOnceInOrder) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::loader_test

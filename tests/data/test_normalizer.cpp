@@ -4,8 +4,7 @@
 
 #include "data/builders.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::normalizer_test {
 
 using namespace testing_support;
 
@@ -71,5 +70,4 @@ TEST(Normalizer, ComesFromTheTrainingFileAndItsTargetsOnlyInARegression) {
   EXPECT_EQ(normalizer_for(Normalize::none, table), Normalizer{});
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::normalizer_test

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-namespace mylos {
-namespace {
+namespace mylos::permutation_test {
 
 TEST(Permutation, EveryElementIsHitOnceForManySizesAndKeys) {
   for (const std::uint64_t size : {1, 2, 3, 5, 10, 63, 64, 65, 100, 255, 256, 257, 1000, 4096, 60000}) {
@@ -69,5 +68,4 @@ TEST(Permutation, NeighboursDoNotStayNeighbours) {
   EXPECT_LE(neighbours, 8);  // Poisson with mean 1: more than 8 has probability 1e-6
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::permutation_test

@@ -4,8 +4,7 @@
 
 #include "data/builders.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::prepare_csv_test {
 
 using namespace testing_support;
 
@@ -113,5 +112,4 @@ TEST(PrepareCsv, EmptyFilesAreRefused) {
   EXPECT_EQ(refusal("x,y\n", regression({"x"})), "data.csv: has a header but no samples");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::prepare_csv_test

@@ -4,8 +4,7 @@
 
 #include "data/builders.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::prepare_idx_test {
 
 using namespace testing_support;
 
@@ -126,5 +125,4 @@ TEST(PrepareIdx, AMissingFileIsNamed) {
             "/nowhere/i: cannot be opened: No such file or directory");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::prepare_idx_test

@@ -4,8 +4,7 @@
 
 #include "data/token_builders.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::prepare_text_test {
 
 using namespace testing_support;
 
@@ -144,5 +143,4 @@ TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
             "/tmp: is not a file");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::prepare_text_test

@@ -4,8 +4,7 @@
 
 #include "data/token_builders.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::prepare_tokens_test {
 
 using namespace testing_support;
 
@@ -106,5 +105,4 @@ TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
             "a.bin: has 6 bytes, which is no whole number of uint32 tokens");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::prepare_tokens_test

@@ -9,8 +9,7 @@
 #include "io/support.hpp"
 #include "mylos/data/share.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::sampler_test {
 
 using namespace testing_support;
 
@@ -145,5 +144,4 @@ TEST(Share, MicroBatchesCoverTheShare) {
   EXPECT_EQ(micro_batch_samples(10, 24), 10);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::sampler_test

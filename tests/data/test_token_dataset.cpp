@@ -6,8 +6,7 @@
 #include "data/token_builders.hpp"
 #include "mylos/data/token_writer.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::token_dataset_test {
 
 using namespace testing_support;
 
@@ -131,5 +130,4 @@ TEST(TokenDataset, SplitsHoldAWindowEach) {
   EXPECT_EQ(windows_in(100, 100), 0);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::token_dataset_test

@@ -10,8 +10,7 @@
 #include "mylos/data/token_evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::token_loader_test {
 
 using namespace testing_support;
 
@@ -199,5 +198,4 @@ TEST(TokenEvaluationReader, TooFewTokensAreRefused) {
           "token follows the window's last)");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::token_loader_test

@@ -7,8 +7,7 @@
 
 #include "io/support.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::token_sampler_test {
 
 using namespace testing_support;
 
@@ -68,5 +67,4 @@ TEST(TokenSampler, TooLittleDataIsRefused) {
   EXPECT_NO_THROW((void)TokenSampler({.tokens = 65, .context = 64, .batch = 1}));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::token_sampler_test

@@ -4,8 +4,7 @@
 
 #include "io/support.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::vocabulary_test {
 
 using namespace testing_support;
 
@@ -63,5 +62,4 @@ TEST(Vocabulary, CharactersOutOfOrderAreRefused) {
             "the vocabulary's characters are not UTF-8 at byte 1");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::vocabulary_test

@@ -5,8 +5,7 @@
 
 #include "mylos/interchange/gpt_weights.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::gpt2_names_test {
 
 ModelOptions three_layers(bool tied) {
   ModelOptions model;
@@ -45,5 +44,4 @@ TEST(Gpt2Names, TheMatricesOfLinearLayersAloneAreTransposed) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::gpt2_names_test

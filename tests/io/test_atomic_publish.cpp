@@ -6,8 +6,7 @@
 
 #include "io/support.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::atomic_publish_test {
 
 using namespace testing_support;
 
@@ -64,5 +63,4 @@ TEST(AtomicPublish, AMissingTemporaryIsNamed) {
             "/nowhere/state.tmp: cannot be opened: No such file or directory");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::atomic_publish_test

@@ -7,8 +7,7 @@
 #include "io/sha256_rounds.hpp"
 #include "io/support.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::digest_test {
 
 using namespace testing_support;
 
@@ -88,5 +87,4 @@ TEST(Digest, AMissingFileIsNamed) {
             "/nowhere/file: cannot be read: No such file or directory");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::digest_test

@@ -8,8 +8,7 @@
 
 #include "io/support.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::hdf5_test {
 
 using namespace testing_support;
 using hdf5::ElementType;
@@ -258,5 +257,4 @@ TEST(Hdf5, TwoThreadsShareTheLibraryFairly) {
   EXPECT_EQ(value, 1.0f);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::hdf5_test

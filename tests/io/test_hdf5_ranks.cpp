@@ -6,8 +6,7 @@
 #include "io/support.hpp"
 #include "mylos/io/hdf5.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::hdf5_ranks_test {
 
 using namespace testing_support;
 using hdf5::ElementType;
@@ -84,5 +83,4 @@ TEST(Hdf5Ranks, FilesDoNotDependOnTheNumberOfRanks) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::hdf5_ranks_test

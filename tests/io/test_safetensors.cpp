@@ -10,8 +10,7 @@
 #include "io/support.hpp"
 #include "mylos/base/dispatch.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::safetensors_test {
 
 using namespace testing_support;
 using safetensors::Reader;
@@ -254,5 +253,4 @@ TEST_F(Safetensors, AWriterHoldsToItsHeader) {
                   .starts_with("/nowhere/model.safetensors: "));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::safetensors_test

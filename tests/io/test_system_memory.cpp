@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/sysinfo.h>
 
-namespace mylos {
-namespace {
+namespace mylos::system_memory_test {
 
 TEST(SystemMemory, WhatIsAvailableIsLessThanWhatIsThere) {
   struct sysinfo system {};
@@ -13,5 +12,4 @@ TEST(SystemMemory, WhatIsAvailableIsLessThanWhatIsThere) {
   EXPECT_LT(available_host_memory(), static_cast<std::int64_t>(system.totalram * system.mem_unit));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::system_memory_test

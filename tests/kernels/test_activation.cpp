@@ -7,8 +7,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::activation_test {
 
 double reference(Activation activation, double x) {
   switch (activation) {
@@ -197,5 +196,4 @@ TEST(ActivationForward, PassesNanOn) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::activation_test

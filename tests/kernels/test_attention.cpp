@@ -6,8 +6,7 @@
 #include "kernels/matrix.hpp"
 #include "kernels/reference_attention.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::attention_test {
 
 using test::Doubles;
 using test::HeadInputs;
@@ -262,5 +261,4 @@ TEST(AttentionAppend, ContinuesASampleAsForwardSeesIt) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::attention_test

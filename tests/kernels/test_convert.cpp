@@ -8,8 +8,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::convert_test {
 
 /// Bytes of `from` converted element by element with the scalar functions.
 std::vector<std::byte> converted_one_by_one(const Tensor& from, DType to) {
@@ -119,5 +118,4 @@ TEST(Fill, WritesTheRoundedValueEverywhere) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::convert_test

@@ -6,8 +6,7 @@
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/activation.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::dropout_test {
 
 constexpr std::int64_t rows = 40;
 constexpr std::int64_t columns = 303;
@@ -119,5 +118,4 @@ TEST_F(DropoutTest, BiasGradientSumsWhatSurvived) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::dropout_test

@@ -5,8 +5,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::embedding_test {
 
 constexpr std::int64_t length = 17;
 constexpr std::int64_t rows = 5 * length;
@@ -143,5 +142,4 @@ TEST_P(Embedding, ATokenOutsideTheVocabularyGivesNanAndNoGradient) {
 INSTANTIATE_TEST_SUITE_P(Types, Embedding, testing::ValuesIn(test::all_types),
                          [](const auto& parameter) { return std::string(name_of(parameter.param)); });
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::embedding_test

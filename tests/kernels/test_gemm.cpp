@@ -13,8 +13,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::gemm_test {
 
 using Bytes = Kokkos::View<std::byte*, Device>;
 
@@ -309,5 +308,4 @@ TEST(Gemm, RefusesTypesThatDoNotGoTogether) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::gemm_test

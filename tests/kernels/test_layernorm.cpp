@@ -5,8 +5,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::layernorm_test {
 
 constexpr std::int64_t rows = 37;
 constexpr std::int64_t columns = 301;
@@ -215,5 +214,4 @@ TEST(LayerNormForward, InPlaceGivesTheSameBits) {
   EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::layernorm_test

@@ -7,8 +7,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::loss_test {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -191,5 +190,4 @@ TEST(SumRows, AddsToWhatIsThere) {
   EXPECT_EQ(count.get(), 1005);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::loss_test

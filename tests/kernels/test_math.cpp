@@ -9,8 +9,7 @@
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/launch.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::math_test {
 
 struct Exp {
   KOKKOS_FUNCTION static float value(float x) { return math::exp(x); }
@@ -121,5 +120,4 @@ TEST(Math, NanStaysNan) {
   EXPECT_TRUE(std::isnan(values_at<Density>({not_a_number})[0]));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::math_test

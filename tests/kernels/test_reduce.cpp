@@ -7,8 +7,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::reduce_test {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -94,5 +93,4 @@ TEST(MaxAbs, IsTheLargestMagnitude) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::reduce_test

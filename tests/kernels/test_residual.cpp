@@ -6,8 +6,7 @@
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/gated.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::residual_test {
 
 constexpr std::int64_t rows = 70;
 constexpr std::int64_t columns = 301;
@@ -91,5 +90,4 @@ TEST_P(EveryType, GatedUnitAndItsGradientAreTheDoubleReference) {
 INSTANTIATE_TEST_SUITE_P(Types, EveryType, testing::ValuesIn(test::all_types),
                          [](const auto& parameter) { return std::string(name_of(parameter.param)); });
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::residual_test

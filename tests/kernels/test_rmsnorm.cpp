@@ -5,8 +5,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::rmsnorm_test {
 
 constexpr std::int64_t rows = 37;
 constexpr std::int64_t columns = 301;
@@ -165,5 +164,4 @@ TEST(RmsNormForward, InPlaceGivesTheSameBits) {
   EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::rmsnorm_test

@@ -5,8 +5,7 @@
 
 #include "kernels/matrix.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::rotary_test {
 
 constexpr std::int64_t samples = 2;
 constexpr std::int64_t length = 19;
@@ -62,5 +61,4 @@ TEST_P(Rotary, BackwardTurnsBack) {
 INSTANTIATE_TEST_SUITE_P(Types, Rotary, testing::ValuesIn(test::all_types),
                          [](const auto& parameter) { return std::string(name_of(parameter.param)); });
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::rotary_test

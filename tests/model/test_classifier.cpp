@@ -6,8 +6,7 @@
 #include "model/small_gpt.hpp"
 #include "mylos/model/classifier.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::classifier_test {
 
 constexpr std::int64_t rows = 600;
 constexpr std::int64_t width = 6;
@@ -158,5 +157,4 @@ INSTANTIATE_TEST_SUITE_P(EveryType, ClassifierGradients,
                                          std::array{DType::fp16, DType::fp16},
                                          std::array{DType::bf16, DType::fp32}));
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::classifier_test

@@ -8,8 +8,7 @@
 #include "model/reference_mlp.hpp"
 #include "mylos/model/dense.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::dense_test {
 
 using test::Numbers;
 
@@ -346,5 +345,4 @@ TEST(Dense, ParametersAreAMatrixAndAVectorBoundedByInputs) {
   for (const auto& parameter : parameters) EXPECT_FLOAT_EQ(parameter.initial_bound, 0.2773501f);  // 1/√13
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::dense_test

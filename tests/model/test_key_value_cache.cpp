@@ -4,8 +4,7 @@
 #include "model/small_gpt.hpp"
 #include "mylos/model/key_value_cache.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::key_value_cache_test {
 
 class KeyValueCacheTest : public testing::Test {
  protected:
@@ -68,5 +67,4 @@ TEST_F(KeyValueCacheTest, RefusesMoreTokensThanTheContextAndTraining) {
   EXPECT_THROW(model->forward(training, tokens.tensor()), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::key_value_cache_test

@@ -7,8 +7,7 @@
 #include "model/reference_mlp.hpp"
 #include "mylos/model/norm_block.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::layer_norm_test {
 
 using test::Numbers;
 
@@ -143,5 +142,4 @@ TEST(LayerNorm, StartsAsThePlainNormalisation) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::layer_norm_test

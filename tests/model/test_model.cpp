@@ -8,8 +8,7 @@
 #include "model/reference_mlp.hpp"
 #include "mylos/model/model.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::model_test {
 
 using test::Numbers;
 
@@ -304,5 +303,4 @@ TEST_F(ModelTest, PaddingOfGradientsStaysZero) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::model_test

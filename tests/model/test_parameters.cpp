@@ -8,8 +8,7 @@
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::parameters_test {
 
 using testing::ElementsAre;
 
@@ -282,5 +281,4 @@ TEST(ParameterStore, TakesFourBytesPerMasterAndTwoPerComputeWeight) {
   EXPECT_EQ(store.bytes(), elements * 4 + store.layout().compute_bytes + elements * 2);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::parameters_test

@@ -2,8 +2,7 @@
 #include "model/recompute.hpp"
 #include "model/small_gpt.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::recompute_test {
 
 TEST(Recompute, OfPerceptronsGivesTheSameBits) {
   constexpr std::int64_t rows = 12;
@@ -60,5 +59,4 @@ TEST(Recompute, OfTransformersGivesTheSameBits) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::recompute_test

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
+#include "support/cases.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::transformer_blocks_test {
 
 constexpr std::int64_t samples = 3;
 
@@ -98,8 +98,9 @@ std::vector<std::vector<std::byte>> run(const Block& block, DType gradient_type,
 }
 
 TEST(TransformerBlocks, StayInTheirBytesAndGiveTheSameBitsWhateverIsKept) {
-  for (const Case& test : cases()) {
-    const Chain chain = chain_of(test);
+  const std::vector<Case> all = cases();
+  for (std::size_t number = 0; number < all.size(); number += test::case_step) {
+    const Chain chain = chain_of(all[number]);
     for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
       const Block& block = *chain.blocks[i];
       for (const bool accumulate : {false, true}) {
@@ -148,5 +149,4 @@ TEST(TransformerBlocks, StateWhatTheirVariantsKeep) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::transformer_blocks_test

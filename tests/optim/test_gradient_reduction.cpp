@@ -8,8 +8,7 @@
 #include "mylos/optim/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::gradient_reduction_test {
 
 Chain small_chain(DType compute, GradientType gradient, std::vector<PrecisionRule> rules = {}) {
   ModelOptions model;
@@ -279,5 +278,4 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::gradient_reduction_test

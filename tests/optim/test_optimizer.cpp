@@ -9,8 +9,7 @@
 #include "mylos/optim/optimizer.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::optimizer_test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -282,5 +281,4 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::compute},
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::fp32}));
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::optimizer_test

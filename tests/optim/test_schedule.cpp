@@ -7,8 +7,7 @@
 
 #include "mylos/optim/schedule.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::schedule_test {
 
 LearningRate rate_of(const ScheduleOptions& schedule, std::int64_t run_steps = 10) {
   OptimizerOptions optimizer;
@@ -84,5 +83,4 @@ TEST(Schedule, AWarmUpAsLongAsTheRunIsNoDivisionByZero) {
   EXPECT_TRUE(std::isfinite(rate.at(10)));
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::schedule_test

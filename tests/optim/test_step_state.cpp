@@ -6,8 +6,7 @@
 #include "mylos/optim/step_state.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::step_state_test {
 
 constexpr std::int64_t capacity = 4;
 
@@ -222,5 +221,4 @@ TEST_F(Step, SumsStartAtZeroAndTravelWithSamplesStopAndError) {
   EXPECT_EQ(sums.get().correct, 0);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::step_state_test

@@ -5,8 +5,7 @@
 
 #include <limits>
 
-namespace mylos {
-namespace {
+namespace mylos::json_writer_test {
 
 TEST(JsonWriter, NestsAndIndents) {
   JsonWriter json;
@@ -56,5 +55,4 @@ TEST(JsonWriter, NumbersReadBackTheSame) {
             "{\"a\": 18446744073709551615, \"b\": -5, \"c\": 0.3333333333333333, \"d\": null}\n");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::json_writer_test

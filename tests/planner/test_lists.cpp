@@ -6,8 +6,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/model/placement.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::lists_test {
 
 using enum OperationKind;
 
@@ -80,5 +79,4 @@ TEST(Lists, RefusesGroupsThatAreNone) {
   EXPECT_THROW((void)recompute_groups(4, {{2, 3}, {0, 1}}), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::lists_test

@@ -11,9 +11,9 @@
 #include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"
 #include "segment_program.hpp"
+#include "support/cases.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::oracles_test {
 
 using test::RandomChainShape;
 
@@ -30,7 +30,7 @@ std::size_t some_budget(std::mt19937_64& generator, const ChainCost& cost) {
 TEST(Rotor, FindsTheFastestOfAllLists) {
   std::mt19937_64 generator(20261121);
   int infeasible = 0;
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < test::cases(500); ++round) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 8,
                                  .most_variants = round % 8 < 6 ? 3u : 2u,
                                  .input_in_arena = round % 3 == 0};
@@ -48,13 +48,13 @@ TEST(Rotor, FindsTheFastestOfAllLists) {
     EXPECT_EQ(predicted_time(cost, *schedule), expected) << "round " << round;
     EXPECT_LE(live_peak(cost, *schedule), budget) << "round " << round;
   }
-  EXPECT_GT(infeasible, 10);
-  EXPECT_LT(infeasible, 250);
+  EXPECT_GT(infeasible, test::cases(500) / 50);
+  EXPECT_LT(infeasible, test::cases(500) / 2);
 }
 
 TEST(Rotor, LosesNoMoreThanARoundedSlotPerStage) {
   std::mt19937_64 generator(7);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::cases(60); ++round) {
     const ChainCost cost = test::random_chain(
         generator, {.blocks = 3 + static_cast<std::size_t>(round) % 4, .most_units = 100'000});
     const std::size_t budget = some_budget(generator, cost);
@@ -69,7 +69,7 @@ TEST(Rotor, LosesNoMoreThanARoundedSlotPerStage) {
 
 TEST(LeastMemory, NoListNeedsFewerBytes) {
   std::mt19937_64 generator(3);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < test::cases(100); ++round) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 6,
                                  .input_in_arena = round % 2 == 0};
     const ChainCost cost = test::random_chain(generator, shape);
@@ -82,7 +82,7 @@ TEST(LeastMemory, NoListNeedsFewerBytes) {
 TEST(Plan, IsNeverSlowerThanTheBestOneLevelSegments) {
   std::mt19937_64 generator(11);
   int plans_where_segments_find_none = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::cases(60); ++round) {
     const ChainCost cost =
         test::random_chain(generator, {.blocks = 1 + static_cast<std::size_t>(round), .most_variants = 1});
     const std::size_t budget = some_budget(generator, cost);
@@ -92,14 +92,16 @@ TEST(Plan, IsNeverSlowerThanTheBestOneLevelSegments) {
     EXPECT_LE(rotor.time(slots), segments) << "round " << round;
     if (segments == never && rotor.time(slots) < never) ++plans_where_segments_find_none;
   }
-  std::printf("%d of 60 chains: a plan where segments of one level do not fit\n",
-              plans_where_segments_find_none);
-  EXPECT_GT(plans_where_segments_find_none, 0);
+  std::printf("%d of %d chains: a plan where segments of one level do not fit\n",
+              plans_where_segments_find_none, test::cases(60));
+  if (!test::few_cases) {
+    EXPECT_GT(plans_where_segments_find_none, 0);
+  }
 }
 
 TEST(Plan, BeatsOneLevelSegmentsWithinTheirBytesAfterPlacementToo) {
   std::mt19937_64 generator(12);
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < test::cases(30); ++round) {
     const ChainCost cost = test::gpt_chain(generator, 1 + static_cast<std::size_t>(round), 1 << 20, 2);
     const std::size_t budget = some_budget(generator, cost);
     const double segments = test::best_segments_time(cost, budget);
@@ -110,5 +112,4 @@ TEST(Plan, BeatsOneLevelSegmentsWithinTheirBytesAfterPlacementToo) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::oracles_test

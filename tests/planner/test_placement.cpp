@@ -12,9 +12,9 @@
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/plan.hpp"
 #include "random_chains.hpp"
+#include "support/cases.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::placement_test {
 
 using enum OperationKind;
 
@@ -128,7 +128,7 @@ TEST(Placement, KeepingInputsByHand) {
 
 TEST(Placement, EveryOperationFindsWhatItReads) {
   std::mt19937_64 generator(5);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < test::cases(200); ++round) {
     const std::size_t blocks = 1 + static_cast<std::size_t>(round) % 40;
     const ChainCost cost = test::random_chain(
         generator, {.blocks = blocks, .most_variants = 3, .input_in_arena = round % 2 == 0});
@@ -165,7 +165,7 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
   std::mt19937_64 generator(9);
   double worst = 1;
   double worst_smallest = 1;
-  for (int round = 0; round < 32; ++round) {
+  for (int round = 0; round < test::cases(32); ++round) {
     const std::size_t blocks = 2 + static_cast<std::size_t>(round) * 5 % 24;
     const ChainCost cost =
         round % 2 == 0
@@ -220,5 +220,4 @@ TEST(Placement, RefusesListsThatCannotBeExecuted) {
                  "backward of the block has been done");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::placement_test

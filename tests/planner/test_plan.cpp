@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
 #include "random_chains.hpp"
+#include "support/cases.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::plan_test {
 
 const MemoryOptions automatic;
 
@@ -40,7 +38,7 @@ TEST(Plan, OneByteLessMakesOneBlockLean) {
 
 TEST(Plan, FitsFromTheSmallestBudgetOnAndNotBelow) {
   std::mt19937_64 generator(21);
-  for (std::size_t blocks = 1; blocks < 26; blocks += 3) {
+  for (std::size_t blocks = 1; blocks < 26; blocks += 3 * test::case_step) {
     const ChainCost cost =
         test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 500});
     const std::size_t smallest = smallest_budget(cost);
@@ -54,7 +52,7 @@ TEST(Plan, FitsFromTheSmallestBudgetOnAndNotBelow) {
 
 TEST(Plan, NeverTakesMoreThanTheBudgetAndIsFasterWithMore) {
   std::mt19937_64 generator(22);
-  for (std::size_t layers = 2; layers < 40; layers += 9) {
+  for (std::size_t layers = 2; layers < 40; layers += 9 * test::case_step) {
     const ChainCost cost = test::gpt_chain(generator, layers, 1 << 18, 3);
     const std::size_t all = place(cost, store_all(2 * layers)).bytes;
     double previous = 1e30;
@@ -74,7 +72,7 @@ TEST(Plan, NeverTakesMoreThanTheBudgetAndIsFasterWithMore) {
 TEST(Plan, IsNeverSlowerThanEveryKthBlock) {
   std::mt19937_64 generator(23);
   const ChainCost cost = test::gpt_chain(generator, 24, 1 << 20, 1);
-  for (std::int64_t k = 1; k < 48; ++k) {
+  for (std::int64_t k = 1; k < 48; k += std::int64_t{test::case_step}) {
     const Plan list = plan_of_list(cost, recompute_every(48, k));
     const auto plan = make_plan(cost, list.placement.bytes, automatic);
     ASSERT_TRUE(plan.has_value());
@@ -113,23 +111,4 @@ TEST(Plan, OfVeryLongChainsFallsBackToEqualGroups) {
 }
 
 /// Printed, not judged: the machine may be busy.
-TEST(Plan, Timings) {
-  std::mt19937_64 generator(24);
-  for (const std::size_t blocks : {48u, 98u, 200u}) {
-    for (const double spread : {1.0, 3.0}) {
-      const ChainCost cost = test::gpt_chain(generator, blocks / 2, 1 << 22, spread);
-      const std::size_t all = place(cost, store_all(blocks)).bytes;
-      double longest = 0;
-      for (const std::size_t percent : {5u, 20u, 50u, 80u}) {
-        const auto start = std::chrono::steady_clock::now();
-        (void)make_plan(cost, all / 100 * percent, automatic);
-        longest = std::max(longest,
-                           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      }
-      std::printf("%3zu blocks, spread %.0f: at most %.3f s a plan\n", blocks, spread, longest);
-    }
-  }
-}
-
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::plan_test

@@ -8,8 +8,7 @@
 #include "mylos/planner/lists.hpp"
 #include "random_chains.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::plan_json_test {
 
 TEST(PlanJson, RoundTrip) {
   std::mt19937_64 generator(31);
@@ -109,5 +108,4 @@ TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(text_, "the number of blocks is 2 there and 1 here");
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::plan_json_test

@@ -8,8 +8,7 @@
 #include "mylos/precision/gradient_check.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::gradient_check_test {
 
 constexpr int rank = 1;  // of 3: neither the first nor the last
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -139,5 +138,4 @@ TEST_F(GradientCheckTest, ACheckAfterABadOneIsCleanAgain) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::gradient_check_test

@@ -7,8 +7,7 @@
 
 #include "mylos/precision/loss_scaler.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::loss_scaler_test {
 
 constexpr auto unchanged = ScaleEvent::unchanged;
 constexpr auto increased = ScaleEvent::increased;
@@ -267,5 +266,4 @@ TEST(LossScaler, AdvancesTheSameInAKernel) {
   EXPECT_EQ(result.tolerated, on_host.tolerated);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::loss_scaler_test

@@ -8,8 +8,7 @@
 
 #include "mylos/precision/loss_scaler.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::loss_scaler_history_test {
 
 constexpr auto unchanged = ScaleEvent::unchanged;
 constexpr auto increased = ScaleEvent::increased;
@@ -111,5 +110,4 @@ TEST(LossScalerHistory, FollowsTheRulesOverRandomOverflows) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::loss_scaler_history_test

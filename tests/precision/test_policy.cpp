@@ -3,8 +3,7 @@
 
 #include "mylos/precision/policy.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::policy_test {
 
 constexpr auto fp32 = DType::fp32;
 constexpr auto fp16 = DType::fp16;
@@ -92,5 +91,4 @@ TEST(Policy, GradientsAreKeptInFloatAsSoonAsTheyAccumulate) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::policy_test

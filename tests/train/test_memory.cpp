@@ -8,8 +8,7 @@
 #include "mylos/train/memory_plan.hpp"
 #include "train/synthetic.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::memory_test {
 
 using namespace testing_support;  // NOLINT
 
@@ -182,5 +181,4 @@ TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   EXPECT_THROW(static_cast<void>(plan_again(World(options).problem(plenty), stored, "text")), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::memory_test

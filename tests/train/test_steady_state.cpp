@@ -7,8 +7,7 @@
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::steady_state_test {
 
 using namespace testing_support;  // NOLINT
 
@@ -118,5 +117,4 @@ TEST(ScalerCost, ScalerOnAndOffRunTheSameKernels) {
   EXPECT_EQ(kernels[1], kernels[0]);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::steady_state_test

@@ -8,8 +8,7 @@
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::step_test {
 
 using namespace testing_support;  // NOLINT
 
@@ -137,5 +136,4 @@ TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
   }
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::step_test

@@ -6,8 +6,7 @@
 
 #include "model/small_gpt.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::text_generator_test {
 
 class TextGeneratorTest : public testing::Test {
  protected:
@@ -97,5 +96,4 @@ TEST_F(TextGeneratorTest, RefusesPromptsThatCannotBeRead) {
   EXPECT_THROW((void)generate(1, {}), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::text_generator_test

@@ -7,8 +7,7 @@
 
 #include "mylos/base/error.hpp"
 
-namespace mylos {
-namespace {
+namespace mylos::token_draw_test {
 
 const std::vector<float> logits{0.5f, -1.0f, 2.0f, 1.0f, 2.0f};
 
@@ -68,5 +67,4 @@ TEST(TokenDraw, RefusesWhatMakesNoSense) {
   EXPECT_THROW((void)TokenDraw({})(overflown, 0), Error);
 }
 
-}  // namespace
-}  // namespace mylos
+}  // namespace mylos::token_draw_test
