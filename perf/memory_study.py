@@ -38,7 +38,7 @@ def measure(name, arguments, quiet):
     all_kept, planned = arguments.type, f"{arguments.type}-{name}"
     program = turns.Program([arguments.bench, arguments.shape], arguments.threads)
     size_of_all = program.number(f"memory {all_kept}")
-    size, predicted = (float(word) for word in program.ask(f"memory {planned}")[0].split())
+    size, predicted = (float(word) for word in program.ask(f"memory {planned}")[0].split()[:2])
     times = turns.in_turns(arguments.pairs, {
         step: lambda step=step: program.number(f"step {step} {arguments.steps}") for step in (all_kept, planned)},
         quiet)

@@ -8,9 +8,9 @@
 #include <map>
 #include <sstream>
 
-#include "mylos/model/chain_cost.hpp"
 #include "mylos/model/make_chain.hpp"
-#include "mylos/planner/plan.hpp"
+#include "mylos/train/calibration.hpp"
+#include "mylos/train/memory_plan.hpp"
 #include "mylos/train/trainer.hpp"
 #include "step_breakdown.hpp"
 #include "timing.hpp"
@@ -28,18 +28,23 @@ std::int64_t number_behind(const std::string& name, const std::string& suffix) {
   return place == std::string::npos ? 0 : std::atoll(name.c_str() + place + suffix.size());
 }
 
-Plan plan_of(const std::string& name, const ChainCost& cost) {
-  Plan all = plan_of_list(cost, store_all(cost.blocks.size()));
+/// With measured times.
+MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& gemm) {
+  MemoryPlan result{state_memory(options, gemm, {}, nullptr), {}, 0};
+  ChainCost& cost = result.statement.cost;
+  result.plan = plan_of_list(cost, store_all(cost.blocks.size()));
   MemoryOptions memory;
   memory.every = number_behind(name, "-every-");
   memory.recompute = memory.every > 0 ? RecomputeMode::every : RecomputeMode::automatic;
   const std::int64_t saved_percent = number_behind(name, "-save-");
-  if (memory.every == 0 && saved_percent == 0) return all;
+  if (memory.every == 0 && saved_percent == 0) return result;
+  if (!name.ends_with("-model")) cost = calibrate(options, gemm, result.statement, SIZE_MAX)->cost;
   const auto share = static_cast<double>(100 - saved_percent) / 100;
-  const auto budget = static_cast<std::size_t>(share * static_cast<double>(all.placement.bytes));
+  const auto budget = static_cast<std::size_t>(share * static_cast<double>(result.plan.placement.bytes));
   std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
   if (!plan) fail_input("\"{}\" does not fit: {} of {} bytes", name, smallest_budget(cost), budget);
-  return std::move(*plan);
+  result.plan = *std::move(plan);
+  return result;
 }
 
 class StepRun {
@@ -48,9 +53,9 @@ class StepRun {
       : options_(subject.options(name)),
         communicator_(make_communicator(MPI_COMM_SELF, options_.communication)),
         batch_(subject.batch(options_)),
-        memory_plan_(plan_of(name, cost())),
+        memory_plan_(plan_of(name, options_, gemm_)),
         trainer_(options_, chain_of(options_), gemm_, *communicator_,
-                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20, memory_plan_.schedule) {}
+                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20, memory_plan_.plan.schedule) {}
 
   void step() {
     trainer_.step(*batch_, false);
@@ -63,19 +68,14 @@ class StepRun {
       fail_run("{} of {} steps were skipped", state.step - state.updates, state.step);
   }
   [[nodiscard]] std::size_t activation_bytes() const { return trainer_.model().activation_bytes(); }
-  [[nodiscard]] double predicted_overhead() const { return memory_plan_.overhead(); }
+  [[nodiscard]] const MemoryPlan& memory_plan() const { return memory_plan_; }
 
  private:
-  [[nodiscard]] ChainCost cost() const {
-    const Chain chain = chain_of(options_);
-    return chain_cost(chain, gemm_, options_.data.batch * chain.rows_per_sample);
-  }
-
   Options options_;
   TimedGemm gemm_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<BatchSource> batch_;
-  Plan memory_plan_;
+  MemoryPlan memory_plan_;
   Trainer trainer_;
 };
 
@@ -100,7 +100,8 @@ class Program {
     } else if (command == "breakdown") {
       print_breakdown(name, count);
     } else if (command == "memory") {
-      fmt::print("{} {:.4f}\n", run(name).activation_bytes(), run(name).predicted_overhead());
+      const MemoryPlan& plan = run(name).memory_plan();
+      fmt::print("{} {:.4f} {:.3f}\n", run(name).activation_bytes(), plan.overhead(), plan.step_time());
     } else {
       fail_input("unknown command \"{}\"; there are step, floor, floor-detail, breakdown, memory", command);
     }

@@ -5,8 +5,8 @@
 //   floor TYPE             ms of: the floor, its products, its other arithmetic, its passes over memory
 //   floor-detail TYPE      the floor by product and engine
 //   breakdown NAME COUNT   where the time of a step goes
-//   memory NAME            bytes of the arena that activations and workspace share, and the factor by which
-//                          recomputation should lengthen a step's forward and backward
+//   memory NAME            bytes of the arena that activations and workspace share, by what part of a step
+//                          recomputation should lengthen it, and the ms that the step should take
 //
 // NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows, then what is
 // recomputed: "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than

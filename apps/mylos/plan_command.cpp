@@ -52,7 +52,13 @@ ExitCode plan_command(const PlanArguments& arguments) {
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, arguments.ranks, static_cast<std::size_t>(resident_memory())};
   problem.budget = memory_budget(options.memory, problem.place, 1);
-  const MemoryPlan plan = plan_memory(problem);
+  MemoryPlan plan = plan_memory(problem);
+  std::string note;
+  if (options.memory.times == TimesSource::measure) {
+    MeasuredPlan measured = plan_by_measured_times(problem, std::move(plan));
+    plan = std::move(measured.plan);
+    note = std::move(measured.note);
+  }
 
   const Output output = standard_output(0);
   if (arguments.json) {
@@ -65,6 +71,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
   output.line(plan_table(stages, plan));
+  if (!note.empty()) output.line(note + '\n');
   output.line("activations over the operations of a micro-batch\n\n" + plan_picture(stages, plan));
   if (data == nullptr)
     output.line("The deck's data file is not here: what it takes in memory is not counted.");

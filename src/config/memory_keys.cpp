@@ -141,6 +141,13 @@ void add_memory_keys(Schema& schema) {
     return recompute_of(options.memory);
   };
   keys.finish(recompute);
+  keys.choice(
+      "times", &MemoryOptions::times,
+      Words<TimesSource>{
+          {"auto", TimesSource::automatic}, {"measure", TimesSource::measure}, {"model", TimesSource::model}},
+      "Where the plan's times come from: measured on this machine before the run takes its memory (about a "
+      "second), or a model of arithmetic and memory traffic. auto: `train` measures where recompute is "
+      "\"auto\" and something must be computed again; `plan` does not. A restart keeps its plan.");
 }
 
 }  // namespace mylos

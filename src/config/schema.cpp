@@ -11,8 +11,7 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  return {{"memory.times", "", "plans by measured times"},
-          {"run.reproducible", "", "the same weights on any number of ranks"},
+  return {{"run.reproducible", "", "the same weights on any number of ranks"},
           {"run.walltime", "", "time limits"},
           {"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},

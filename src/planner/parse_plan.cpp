@@ -98,7 +98,11 @@ ChainCost cost_of(const Node& node) {
   ChainCost cost;
   cost.input_bytes = node.at("input_bytes").bytes();
   cost.loss_workspace = node.at("loss_workspace").bytes();
+  const std::string& times = node.at("times").text();
+  if (times != "measured" && times != "model") node.at("times").refuse("is none of measured, model");
+  cost.measured = times == "measured";
   cost.loss_time = node.at("loss_time_ms").milliseconds();
+  cost.update_time = node.at("update_time_ms").milliseconds();
   const Node blocks = node.at("blocks");
   const std::size_t count = blocks.length(most_blocks);
   for (std::size_t i = 0; i < count; ++i) cost.blocks.push_back(stage_of(blocks.at(i)));

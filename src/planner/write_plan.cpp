@@ -7,7 +7,9 @@ void write_cost(JsonWriter& json, const ChainCost& cost) {
   json.begin_object("cost");
   json.member("input_bytes", cost.input_bytes);
   json.member("loss_workspace", cost.loss_workspace);
+  json.member("times", cost.measured ? "measured" : "model");
   json.member("loss_time_ms", cost.loss_time);
+  json.member("update_time_ms", cost.update_time);
   json.begin_array("blocks");
   for (const StageCost& block : cost.blocks) {
     json.begin_object();

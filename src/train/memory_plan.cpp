@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "memory_refusal.hpp"
+#include "mylos/base/units.hpp"
 #include "mylos/io/system_memory.hpp"
+#include "mylos/planner/least_memory.hpp"
+#include "mylos/train/calibration.hpp"
 
 namespace mylos {
 namespace {
@@ -12,13 +15,21 @@ namespace {
 constexpr double share_of_memory = 0.9;
 
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
-  return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.update_time;
+  return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
 }
 
 std::size_t room_for_activations(const MemoryProblem& problem, const MemoryStatement& statement) {
   const std::size_t fixed = statement.fixed_bytes();
   const bool fits = fixed + statement.evaluation_bytes <= problem.budget;
   return fits ? problem.budget - fixed : 0;
+}
+
+MemoryPlan plan_for(const MemoryProblem& problem, MemoryStatement statement) {
+  if (room_for_activations(problem, statement) == 0) refuse(problem, statement);
+  std::optional<Plan> plan =
+      make_plan(statement.cost, room_for_activations(problem, statement), problem.options.memory);
+  if (!plan) refuse(problem, statement);
+  return {std::move(statement), *std::move(plan), problem.budget};
 }
 
 }  // namespace
@@ -49,15 +60,34 @@ std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, i
 }
 
 MemoryPlan plan_memory(const MemoryProblem& problem) {
-  MemoryPlan result{
-      state_memory(problem.options, problem.gemm, problem.place, problem.data), {}, problem.budget};
-  MemoryStatement& statement = result.statement;
-  if (room_for_activations(problem, statement) == 0) refuse(problem, statement);
-  std::optional<Plan> plan =
-      make_plan(statement.cost, room_for_activations(problem, statement), problem.options.memory);
-  if (!plan) refuse(problem, statement);
-  result.plan = *std::move(plan);
-  return result;
+  return plan_for(problem, state_memory(problem.options, problem.gemm, problem.place, problem.data));
+}
+
+bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_model) {
+  if (options.times != TimesSource::automatic) return options.times == TimesSource::measure;
+  const bool keeps_all = by_model.plan.schedule == store_all(by_model.statement.cost.blocks.size());
+  return options.recompute == RecomputeMode::automatic && !keeps_all;
+}
+
+MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_model) {
+  const std::size_t network = by_model.statement.network_bytes();
+  const ChainCost& cost = by_model.statement.cost;
+  const std::size_t least = live_peak(cost, least_memory_schedule(cost));
+  // The least that any plan takes; where that is too little, what this one takes.
+  std::optional<Calibration> measured;
+  for (const std::size_t activations : {least, by_model.arena_bytes()}) {
+    if (!measured)
+      measured = calibrate(problem.options, problem.gemm, by_model.statement, network + activations);
+  }
+  if (!measured) {
+    return {std::move(by_model),
+            "measuring the blocks' times does not fit the budget: the plan goes by modelled times"};
+  }
+  MemoryStatement statement = std::move(by_model.statement);
+  statement.cost = measured->cost;
+  return {plan_for(problem, std::move(statement)),
+          fmt::format("times of {} kinds of blocks measured in {:.1f} s, within {}", measured->shapes,
+                      measured->seconds, format_bytes(static_cast<std::int64_t>(measured->bytes)))};
 }
 
 MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source) {

@@ -51,6 +51,12 @@ std::size_t MemoryStatement::fixed_bytes() const {
   return sum;
 }
 
+std::size_t MemoryStatement::network_bytes() const {
+  std::size_t sum = 0;
+  for (const MemoryEntry& entry : entries) sum += entry.with_network ? entry.bytes : 0;
+  return sum;
+}
+
 MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, const RunPlace& place,
                              const RunData* data) {
   const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, place.ranks);
@@ -67,7 +73,7 @@ MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, con
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
   statement.parameters = chain.parameter_count();
-  statement.update_time = update_time_of(layout, moments);
+  statement.cost.update_time = update_time_of(layout, moments);
   const std::size_t arrays = 1 + moments / layout.master_bytes();
   statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
 

@@ -69,8 +69,9 @@ std::string totals(const MemoryPlan& plan) {
   row(fmt::format("peak of a node ({} rank{})", on_node, on_node == 1 ? "" : "s"),
       bytes(on_node * plan.rank_bytes()));
   row("checkpoint", bytes(static_cast<std::size_t>(statement.checkpoint_bytes)));
-  row("step", plan.step_time() < 10'000 ? fmt::format("{:.1f} ms", plan.step_time())
-                                        : fmt::format("{:.1f} s", plan.step_time() / 1000));
+  row(statement.cost.measured ? "step, from measured times" : "step, from modelled times",
+      plan.step_time() < 10'000 ? fmt::format("{:.1f} ms", plan.step_time())
+                                : fmt::format("{:.1f} s", plan.step_time() / 1000));
   row("of it recomputation", fmt::format("{:.1f} %", 100 * plan.overhead()));
   return text;
 }

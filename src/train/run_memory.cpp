@@ -28,8 +28,7 @@ std::string text_of_file(const std::string& path) {
 }
 
 /// Where all ranks find room: the largest process, the smallest budget.
-MemoryProblem problem_of(const Options& options, const GemmEngine& gemm, RankGroup& ranks,
-                         const RunData& data) {
+MemoryProblem problem_of(const Options& options, GemmEngine& gemm, RankGroup& ranks, const RunData& data) {
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
@@ -75,7 +74,12 @@ std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReade
     }
     request_.output.line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  const MemoryPlan chosen = mylos::plan_memory(problem);
+  MemoryPlan chosen = mylos::plan_memory(problem);
+  if (wants_measured_times(options_.memory, chosen)) {
+    MeasuredPlan measured = plan_by_measured_times(problem, std::move(chosen));
+    request_.output.line(measured.note);
+    chosen = std::move(measured.plan);
+  }
   return plan_json(chosen.statement.cost, chosen.plan);
 }
 

@@ -189,6 +189,41 @@ def check_restart(command):
     assert losses_of(command.folder / "restarted") == losses_of(command.folder / "undisturbed")
 
 
+def times_of(command, folder):
+    cost = json.loads((command.folder / folder / "plan.json").read_text())["cost"]
+    return cost["times"], [block["forward_time_ms"] for block in cost["blocks"]]
+
+
+def check_times(command):
+    """Times are measured once, where something is recomputed or the deck says so, and go with the run."""
+    (command.folder / "times.toml").write_text(SAMPLE["gpt-bf16"][0], encoding="utf-8")
+    modelled = plan_of(command, "times.toml", 1)
+    assert modelled["cost"]["times"] == "model", modelled["cost"]["times"]
+    measured = json.loads(command.must("plan", "times.toml", "--json", "memory.times=measure").stdout)
+    assert measured["cost"]["times"] == "measured"
+    blocks = measured["cost"]["blocks"]
+    assert all(block["forward_time_ms"] > 0 and block["backward_time_ms"] > 0 for block in blocks)
+    assert blocks[1] == blocks[3] and blocks[1] != blocks[2] and blocks != modelled["cost"]["blocks"]
+    table = command.must("plan", "times.toml", "memory.times=measure").stdout
+    assert "measured in" in table and "step, from measured times" in table, table
+
+    budget = modelled["fixed_bytes"] + modelled["activation_bytes"] // 2
+    train = ["train", "times.toml", f'memory.budget="{budget} B"']
+    for ranks in (1, 2):
+        folder = f"times-{ranks}"
+        start = [*train, f"run.folder={folder}", "--stop-after", "1"]
+        output = command.must(*start, code=85, ranks=ranks).stdout
+        assert output.count("measured in") == 1, output
+        first = times_of(command, folder)
+        assert first[0] == "measured", first
+        output = command.must(*start, "--restart", "latest", code=85, ranks=ranks).stdout
+        assert "measured in" not in output and times_of(command, folder) == first, output
+    output = command.must(*train, "run.folder=times-model", "memory.times=model").stdout
+    assert "measured in" not in output and times_of(command, "times-model")[0] == "model", output
+    output = command.must("train", "times.toml", "run.folder=times-all").stdout
+    assert "measured in" not in output, output
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare(mylos)
@@ -196,6 +231,8 @@ with tempfile.TemporaryDirectory() as directory:
     print("check_refusals passed", flush=True)
     check_restart(mylos)
     print("check_restart passed", flush=True)
+    check_times(mylos)
+    print("check_times passed", flush=True)
     for key, (content, count) in (FULL if "--full" in sys.argv else SAMPLE).items():
         check_deck(mylos, key, content, count)
         print(key, "passed", flush=True)

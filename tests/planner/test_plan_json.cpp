@@ -83,6 +83,9 @@ TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
                  "cost.blocks[0].variants[0].saved_bytes is missing");
   expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": -1"), "is not a time");
   expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": null"), "is not a time");
+  expect_refused(with("\"update_time_ms\": 0", "\"update_time_ms\": -1"),
+                 "cost.update_time_ms is not a time");
+  expect_refused(with("\"times\": \"model\"", "\"times\": \"guessed\""), "cost.times is none of");
   expect_refused(with("\"run\": \"forward\"", "\"run\": \"sideways\""), "operations[0].run is none of");
   expect_refused(with("\"keep\": \"input\"", "\"keep\": \"output\""), "operations[0].keep is none of");
   expect_refused(with("\"block\": 0", "\"block\": 2"),

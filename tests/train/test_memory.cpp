@@ -1,44 +1,16 @@
 // What a rank states that it takes is what it takes, to the byte, and recomputation changes no bit.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/memory_plan.hpp"
+#include "train/allocations.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::memory_test {
 
 using namespace testing_support;  // NOLINT
-
-std::map<std::string, std::size_t> held;  // NOLINT: callbacks of Kokkos Tools are plain functions
-
-namespace tools = Kokkos::Tools::Experimental;
-
-/// Bytes of the Kokkos allocations made and not freed in its life, by label.
-class AllocationsByLabel {
- public:
-  AllocationsByLabel() {
-    held.clear();
-    tools::set_allocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char* label, const void*,
-                                         std::uint64_t bytes) { held[label] += bytes; });
-    tools::set_deallocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char* label, const void*,
-                                           std::uint64_t bytes) { held[label] -= bytes; });
-  }
-  ~AllocationsByLabel() {
-    tools::set_allocate_data_callback(nullptr);
-    tools::set_deallocate_data_callback(nullptr);
-  }
-  AllocationsByLabel(const AllocationsByLabel&) = delete;
-  AllocationsByLabel& operator=(const AllocationsByLabel&) = delete;
-
-  [[nodiscard]] static std::size_t total() {
-    std::size_t sum = 0;
-    for (const auto& [label, bytes] : held) sum += bytes;
-    return sum;
-  }
-};
 
 Options gpt_options(DType compute) {
   Options options = small_options(compute);
@@ -104,8 +76,8 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
       const auto trainer = world.trainer(plan);
       // On a device the staged batch is not the trainer's.
       EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-          << testing::PrintToString(held);
-      EXPECT_EQ(held["activations"], plan.arena_bytes());
+          << testing::PrintToString(AllocationsByLabel::held);
+      EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
     }
   }
 }

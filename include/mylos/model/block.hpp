@@ -38,6 +38,8 @@ struct SavedVariant {
   std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
   std::size_t backward_workspace = 0;  // includes what is computed again
   double recompute_flops = 0;          // of backward, besides backward_flops
+
+  bool operator==(const SavedVariant&) const = default;
 };
 
 /// Bytes and FLOPs of a block for a number of rows. Every byte count is a multiple of arena_alignment.
@@ -47,6 +49,8 @@ struct BlockCost {
   std::vector<SavedVariant> variants;  // at least one; [0] keeps all
   double forward_flops = 0;
   double backward_flops = 0;  // both gradients
+
+  bool operator==(const BlockCost&) const = default;
 };
 
 class KeyValueCache;

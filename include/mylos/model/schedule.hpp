@@ -38,6 +38,8 @@ struct ChainCost {
   std::vector<StageCost> blocks;
   std::size_t loss_workspace = 0;
   double loss_time = 0;
+  double update_time = 0;  // of a step besides its micro-batches
+  bool measured = false;   // the times; else they come from a model of the machine
 
   bool operator==(const ChainCost&) const = default;
 };

@@ -1,8 +1,9 @@
 // A plan as JSON text: plan.json, `mylos plan --json`, and the copy in the checkpoint.
 //
 // {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
-//  "store_all_time_ms": …, "cost": {what the chain's blocks cost}, "operations": [{"run": "forward",
-//  "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …, {"run": "backward", "block": 0, …}]}
+//  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
+//  [{"run": "forward", "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …,
+//  {"run": "backward", "block": 0, …}]}
 //
 // Other members are left alone, so that tools may add theirs.
 #pragma once

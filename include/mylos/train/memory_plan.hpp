@@ -12,7 +12,7 @@ namespace mylos {
 
 struct MemoryProblem {
   const Options& options;  // of which the model is complete
-  const GemmEngine& gemm;
+  GemmEngine& gemm;
   RunPlace place;
   const RunData* data = nullptr;  // as for state_memory()
   std::size_t budget = 0;         // bytes of a rank
@@ -36,9 +36,23 @@ struct MemoryPlan {
 /// process included. `started`: ranks of this node that run already, and whose memory is no longer left.
 [[nodiscard]] std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, int started);
 
-/// The plan that the deck asks for. Throws Error (does_not_fit) where it does not stay within the budget,
-/// saying what would; Error (bad_input) where the deck's groups are not those of the model.
+/// The plan that the deck asks for, by the model's times. Throws Error (does_not_fit) where it does not stay
+/// within the budget, saying what would; Error (bad_input) where the deck's groups are not those of the
+/// model.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
+
+/// Whether a run that starts measures times: where the deck says so, and by itself where the plan is ours to
+/// choose and does not keep all.
+[[nodiscard]] bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_model);
+
+struct MeasuredPlan {
+  MemoryPlan plan;
+  std::string note;  // what was measured, or why nothing was
+};
+
+/// The plan by times that are measured here and now, in no more memory than the run itself will take. Where
+/// that is too little it is `by_model`.
+[[nodiscard]] MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_model);
 
 /// The plan of an earlier time. Throws as reuse_plan() does where it is that of another model or
 /// micro-batch, and as plan_memory() where it does not fit.

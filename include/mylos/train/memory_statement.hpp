@@ -34,16 +34,17 @@ struct RunPlace {
 struct MemoryStatement {
   RunPlace place;
   std::vector<MemoryEntry> entries;  // all but the activations
-  ChainCost cost;                    // of a micro-batch; times by the model
+  ChainCost cost;                    // of a micro-batch; times by the model, until others are put in
   std::size_t evaluation_bytes = 0;  // the least that the activation arena takes
   std::int64_t micro_batch = 0;      // samples
   std::int64_t micro_batches = 0;    // of a step
   std::int64_t parameters = 0;
-  double update_time = 0;             // milliseconds of a step besides its micro-batches, by the model
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
 
   /// Bytes of the entries that count against the budget.
   [[nodiscard]] std::size_t fixed_bytes() const;
+  /// Of those that lie with the network.
+  [[nodiscard]] std::size_t network_bytes() const;
 };
 
 /// `options.model` is complete. `data` may be null where there is no data file: what training data take

@@ -1,0 +1,75 @@
+#include "mylos/model/block_shapes.hpp"
+
+#include <algorithm>
+
+namespace mylos {
+namespace {
+
+struct Shape {
+  std::string_view kind;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  DType input_type = DType::fp32;
+  DType output_type = DType::fp32;
+  DType gradient_type = DType::fp32;
+  std::vector<std::int64_t> parameters;  // rows and columns of each
+  BlockCost cost;
+
+  bool operator==(const Shape&) const = default;
+};
+
+Shape shape_of(const Block& block, DType gradient_type, const GemmEngine& gemm, std::int64_t rows) {
+  Shape shape{.kind = block.kind(),
+              .inputs = block.inputs(),
+              .outputs = block.outputs(),
+              .input_type = block.input_type(),
+              .output_type = block.output_type(),
+              .gradient_type = gradient_type,
+              .parameters = {},
+              .cost = block.cost(gemm, rows)};
+  for (const ParameterSpec& parameter : block.parameters()) {
+    shape.parameters.push_back(parameter.rows);
+    shape.parameters.push_back(parameter.columns);
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::vector<std::size_t> first_of_shape(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
+  std::vector<std::size_t> result;
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
+    shapes.push_back(shape_of(*chain.blocks[i], chain.gradient_types[i], gemm, rows));
+    std::size_t first = std::min<std::size_t>(i, 1);
+    while (first < i && (result[first] != first || !(shapes[first] == shapes[i]))) ++first;
+    result.push_back(first);
+  }
+  return result;
+}
+
+std::vector<std::size_t> first_copies(const Chain& chain, const std::vector<std::size_t>& shapes,
+                                      std::size_t copies) {
+  const auto borrowed = chain.head->borrows();
+  std::vector<std::size_t> found(shapes.size(), 0);
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (found[shapes[i]]++ < copies || (borrowed && i <= borrowed->block)) result.push_back(i);
+  }
+  return result;
+}
+
+Chain part_of(Chain chain, const std::vector<std::size_t>& blocks) {
+  Chain part;
+  for (const std::size_t block : blocks) {
+    part.groups.push_back({part.blocks.size(), part.blocks.size()});
+    part.blocks.push_back(std::move(chain.blocks[block]));
+    part.gradient_types.push_back(chain.gradient_types[block]);
+  }
+  part.gradient_types.push_back(chain.gradient_types.back());
+  part.head = std::move(chain.head);
+  part.rows_per_sample = chain.rows_per_sample;
+  return part;
+}
+
+}  // namespace mylos

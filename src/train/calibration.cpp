@@ -1,0 +1,125 @@
+#include "mylos/train/calibration.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "mylos/model/block_shapes.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "rehearsal.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whatever else runs on the machine only adds to a time: the least is that of the work itself.
+double least(const std::vector<double>& times) {
+  return *std::min_element(times.begin(), times.end());
+}
+
+/// Milliseconds.
+struct ShapeTimes {
+  std::vector<double> forward;                // whatever it keeps
+  std::vector<std::vector<double>> backward;  // [variant]
+};
+
+struct Times {
+  std::vector<ShapeTimes> shapes;  // by the shape's first block
+  std::vector<double> loss;
+  std::vector<double> update;
+};
+
+/// Blocks in turns, always in the same order: between two uses of a block lie all the others.
+void run_round(Rehearsal& rehearsal, const std::vector<std::size_t>& shape_of, const ChainCost& cost,
+               Times& times) {
+  const std::size_t blocks = rehearsal.chain().blocks.size();
+  for (std::size_t v = 0; v < rehearsal.variants(); ++v) {
+    const auto variant = [&](std::size_t block) {
+      return std::min(v, cost.blocks[shape_of[block]].variants.size() - 1);
+    };
+    for (std::size_t i = 0; i < blocks; ++i) {
+      times.shapes[shape_of[i]].forward.push_back(rehearsal.forward(i, variant(i)));
+    }
+    times.loss.push_back(rehearsal.loss());
+    for (std::size_t i = 0; i < blocks; ++i) {
+      times.shapes[shape_of[i]].backward[variant(i)].push_back(rehearsal.backward(i, variant(i)));
+    }
+    times.update.push_back(rehearsal.check_and_update());
+  }
+}
+
+Times empty_times(const ChainCost& cost) {
+  Times times;
+  for (const StageCost& block : cost.blocks)
+    times.shapes.push_back({{}, std::vector<std::vector<double>>(block.variants.size())});
+  return times;
+}
+
+/// The blocks that are timed.
+struct Selection {
+  std::vector<std::size_t> blocks;
+  std::size_t copies = 0;
+  std::size_t bytes = 0;
+};
+
+}  // namespace
+
+std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
+                                     const MemoryStatement& statement, std::size_t room,
+                                     const CalibrationLimits& limits) {
+  const auto chain = [&] {
+    return make_chain(options.model, options.precision, options.run.seed, statement.micro_batches > 1);
+  };
+  return calibrate(options, chain, gemm, statement, room, limits);
+}
+
+std::optional<Calibration> calibrate(const Options& options, const std::function<Chain()>& chain,
+                                     GemmEngine& gemm, const MemoryStatement& statement, std::size_t room,
+                                     const CalibrationLimits& limits) {
+  const auto start = Clock::now();
+  const bool accumulates = statement.micro_batches > 1;
+  const Chain whole = chain();
+  const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
+  const std::vector<std::size_t> shapes = first_of_shape(whole, gemm, rows);
+
+  Selection chosen;
+  while (chosen.bytes < limits.cold_bytes && chosen.blocks.size() < shapes.size()) {
+    Selection more{first_copies(whole, shapes, chosen.copies + 1), chosen.copies + 1};
+    more.bytes = Rehearsal::memory_bytes(options.optimizer, part_of(chain(), more.blocks), gemm, rows);
+    if (more.bytes > room) break;
+    chosen = std::move(more);
+  }
+  if (chosen.copies == 0) return std::nullopt;
+
+  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), gemm, rows, accumulates);
+  std::vector<std::size_t> shape_of;
+  for (const std::size_t block : chosen.blocks) shape_of.push_back(shapes[block]);
+  Times warm_up = empty_times(statement.cost);
+  run_round(rehearsal, shape_of, statement.cost, warm_up);
+  Times times = empty_times(statement.cost);
+  const auto seconds = [start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  std::size_t rounds = 0;
+  do {
+    run_round(rehearsal, shape_of, statement.cost, times);
+  } while (++rounds < limits.rounds && seconds() < limits.seconds);
+
+  Calibration result{.cost = statement.cost, .copies = chosen.copies, .bytes = chosen.bytes};
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    StageCost& block = result.cost.blocks[i];
+    const ShapeTimes& shape = times.shapes[shapes[i]];
+    result.shapes += shapes[i] == i ? 1 : 0;
+    block.forward_time = least(shape.forward);
+    block.backward_time = least(shape.backward[0]);
+    for (std::size_t v = 0; v < block.variants.size(); ++v) {
+      block.variants[v].recompute_time = std::max(0.0, least(shape.backward[v]) - block.backward_time);
+    }
+  }
+  result.cost.loss_time = least(times.loss);
+  const auto share = static_cast<double>(statement.parameters) / static_cast<double>(rehearsal.parameters());
+  result.cost.update_time = share * least(times.update);
+  result.cost.measured = true;
+  result.seconds = seconds();
+  return result;
+}
+
+}  // namespace mylos

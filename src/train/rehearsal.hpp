@@ -1,0 +1,79 @@
+// Rehearsal: some blocks of a chain with their weights, moments and activations, whose operations run one by
+// one and are timed. What a block writes is not what the next one reads: every input is noise.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "mylos/comm/agreement.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/kernels/gemm.hpp"
+#include "mylos/model/parameter_store.hpp"
+#include "mylos/optim/optimizer.hpp"
+#include "mylos/precision/gradient_check.hpp"
+
+namespace mylos {
+
+/// Byte offsets in the arena.
+struct RehearsalLayout {
+  struct BlockPlaces {
+    std::size_t input = 0;
+    std::size_t output = 0;
+    std::size_t saved = 0;
+  };
+  std::vector<BlockPlaces> blocks;
+  std::size_t variants = 1;  // the most of a block
+  // Shared by all blocks, as in a step.
+  std::size_t noise = 0;  // floats, for inputs, gradients and targets
+  std::int64_t noise_count = 0;
+  std::size_t labels = 0;
+  std::size_t output_gradient = 0;
+  std::size_t input_gradient = 0;
+  std::size_t workspace = 0;
+  std::size_t bytes = 0;
+};
+
+class Rehearsal {
+ public:
+  /// Takes memory_bytes(). `gemm` must outlive it. `accumulates`: as in a step of several micro-batches.
+  Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates);
+  [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
+                                                const GemmEngine& gemm, std::int64_t rows);
+
+  [[nodiscard]] const Chain& chain() const { return chain_; }
+  [[nodiscard]] std::size_t variants() const { return layout_.variants; }
+  [[nodiscard]] std::int64_t parameters() const { return parameters_.layout().elements; }
+
+  /// Milliseconds. A backward follows the block's forward of the same variant.
+  [[nodiscard]] double forward(std::size_t block, std::size_t variant);
+  [[nodiscard]] double loss();
+  [[nodiscard]] double backward(std::size_t block, std::size_t variant);
+  /// Of all weights.
+  [[nodiscard]] double check_and_update();
+
+ private:
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return arena_.data() + offset; }
+  [[nodiscard]] Tensor tensor(std::size_t offset, DType type, std::int64_t columns) const;
+  [[nodiscard]] BlockMemory memory_of(std::size_t block, std::size_t variant) const;
+  void copy_noise(const Tensor& target) const;
+
+  Execution exec_;
+  GemmEngine& gemm_;
+  Chain chain_;
+  std::int64_t rows_;
+  bool accumulates_;
+  RehearsalLayout layout_;
+  ParameterStore parameters_;
+  Optimizer optimizer_;
+  std::vector<float> divisors_;
+  GradientCheck check_;
+  AgreementBuffer agreement_{0, 1};
+  Arena arena_;
+  Kokkos::View<UpdateControl, Device> control_{"calibration"};
+  Kokkos::View<std::uint64_t, Device> step_{"calibration"};
+  Kokkos::View<float, Device> scale_{"calibration"};
+  Kokkos::View<LossSums, Device> sums_{"calibration"};
+  StepContext context_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,47 @@
+// The Kokkos allocations that are made and freed while an object lives.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace mylos::testing_support {
+
+/// Bytes of the allocations made and not freed in its life, by label.
+class AllocationsByLabel {
+ public:
+  AllocationsByLabel() {
+    held.clear();
+    most = 0;
+    Kokkos::Tools::Experimental::set_allocate_data_callback(
+        [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
+          held[label] += bytes;
+          most = std::max(most, total());
+        });
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(
+        [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
+          held[label] -= bytes;
+        });
+  }
+  ~AllocationsByLabel() {
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+  }
+  AllocationsByLabel(const AllocationsByLabel&) = delete;
+  AllocationsByLabel& operator=(const AllocationsByLabel&) = delete;
+
+  [[nodiscard]] static std::size_t total() {
+    std::size_t sum = 0;
+    for (const auto& [label, bytes] : held) sum += bytes;
+    return sum;
+  }
+  /// The most of total() so far.
+  [[nodiscard]] static std::size_t peak() { return most; }
+
+  // Callbacks of Kokkos Tools are plain functions.
+  inline static std::map<std::string, std::size_t> held;  // NOLINT
+  inline static std::size_t most = 0;                     // NOLINT
+};
+
+}  // namespace mylos::testing_support
