@@ -24,12 +24,19 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
   return fits ? problem.budget - fixed : 0;
 }
 
-MemoryPlan plan_for(const MemoryProblem& problem, MemoryStatement statement) {
-  if (room_for_activations(problem, statement) == 0) refuse(problem, statement);
-  std::optional<Plan> plan =
-      make_plan(statement.cost, room_for_activations(problem, statement), problem.options.memory);
-  if (!plan) refuse(problem, statement);
-  return {std::move(statement), *std::move(plan), problem.budget};
+MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
+  MemoryPlan result{statement, {}, problem.budget};
+  for (const std::size_t lent : {std::size_t{0}, problem.starts ? start_spread : 0}) {
+    result.statement = statement;
+    result.statement.lend_to_process(lent);
+    const std::size_t room = room_for_activations(problem, result.statement);
+    if (room == 0) continue;
+    if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
+      result.plan = *std::move(plan);
+      return result;
+    }
+  }
+  refuse(problem, statement);
 }
 
 }  // namespace
@@ -85,7 +92,7 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
   }
   MemoryStatement statement = std::move(by_model.statement);
   statement.cost = measured->cost;
-  return {plan_for(problem, std::move(statement)),
+  return {plan_for(problem, statement),
           fmt::format("times of {} kinds of blocks measured in {:.1f} s, within {}", measured->shapes,
                       measured->seconds, format_bytes(static_cast<std::int64_t>(measured->bytes)))};
 }
@@ -95,6 +102,9 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
       state_memory(problem.options, problem.gemm, problem.place, problem.data), {}, problem.budget};
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
+  if (result.rank_bytes() > problem.budget) {
+    result.statement.lend_to_process(result.rank_bytes() - problem.budget);
+  }
   if (result.rank_bytes() > problem.budget) refuse(problem, result, source);
   return result;
 }

@@ -18,7 +18,7 @@ HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction
 MLP = """
 [run]
 name = "mlp"
-steps = 4
+steps = 2
 log_every = 1
 [data]
 train = "samples.h5"
@@ -63,19 +63,19 @@ def gpt(layers, width, context, batch, compute, micro_batch=0):
                       micro_batch=micro_batch)
 
 
-# Name -> deck, ranks.
+# Name -> deck, ranks. All are so large that what is set aside for libraries is less than a tenth.
 SAMPLE = {
-    "mlp-bf16": (mlp(12, 256, 2048, "bf16"), 1),
-    "mlp-fp32-2-ranks": (mlp(8, 192, 1024, "fp32"), 2),
-    "gpt-bf16": (gpt(6, 64, 64, 24, "bf16"), 1),
-    "gpt-fp16-2-ranks": (gpt(4, 64, 64, 16, "fp16", micro_batch=4), 2),
+    "mlp-bf16": (mlp(10, 1024, 512, "bf16"), 1),
+    "mlp-fp32-2-ranks": (mlp(8, 1024, 768, "fp32"), 2),
+    "gpt-bf16": (gpt(6, 384, 64, 12, "bf16"), 1),
+    "gpt-fp16-2-ranks": (gpt(4, 384, 64, 16, "fp16", micro_batch=4), 2),
 }
 FULL = {
     **SAMPLE,
-    "mlp-fp16": (mlp(16, 256, 4096, "fp16"), 1),
-    "mlp-bf16-2-ranks": (mlp(10, 512, 4096, "bf16"), 2),
-    "gpt-fp32": (gpt(4, 128, 128, 8, "fp32"), 1),
-    "gpt-bf16-2-ranks": (gpt(6, 128, 128, 16, "bf16"), 2),
+    "mlp-fp16": (mlp(16, 1024, 2048, "fp16"), 1),
+    "mlp-bf16-2-ranks": (mlp(10, 1024, 4096, "bf16"), 2),
+    "gpt-fp32": (gpt(4, 384, 128, 8, "fp32"), 1),
+    "gpt-bf16-2-ranks": (gpt(6, 384, 128, 16, "bf16"), 2),
     # With an arena of at least 1 GiB:
     "large-mlp-bf16": (mlp(40, 1024, 8192, "bf16"), 1),
     "large-mlp-fp32-2-ranks": (mlp(24, 512, 16384, "fp32"), 2),
@@ -83,6 +83,7 @@ FULL = {
     "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
 }
 SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
+SAMPLE_SHARES = (1.0, 0.5, 0.25)
 
 
 def prepare(command):
@@ -118,7 +119,7 @@ def check_run(command, deck, ranks, plan, folder):
     (command.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     budget = plan["budget_bytes"]
     result = command.must("train", deck, "--plan", "plan.json", f"run.folder={folder}",
-                          f'memory.budget="{budget + 4 * MEBIBYTE} B"', ranks=ranks, timeout=900)
+                          f'memory.budget="{budget} B"', ranks=ranks, timeout=900)
     checkpoint = sorted((command.folder / folder / "checkpoints").glob("*.h5"))[-1]
     with h5py.File(checkpoint) as file:
         arena = int(file["plan/arena_bytes"][()])
@@ -129,7 +130,7 @@ def check_run(command, deck, ranks, plan, folder):
           f"run {predicted / MEBIBYTE:.1f}, peak {reached / MEBIBYTE:.1f}, overhead {plan['overhead']:.3f}")
     assert reached <= plan["rank_bytes"] + HIDDEN_SLACK, "the process passes its prediction"
     assert reached >= 0.9 * plan["rank_bytes"], "the prediction is too large"
-    assert reached <= budget + 4 * MEBIBYTE, "the process passes its budget"
+    assert reached <= budget, "the process passes its budget"
     return losses_of(command.folder / folder)
 
 
@@ -138,16 +139,15 @@ def peak_of(output):
     return float(number) * MEBIBYTE * (1024 if unit == "GiB" else 1)
 
 
-def check_deck(command, name, text, ranks):
+def check_deck(command, name, text, ranks, shares):
     deck = f"{name}.toml"
     (command.folder / deck).write_text(text, encoding="utf-8")
     keeping_all = plan_of(command, deck, ranks)
     fixed, activations = keeping_all["fixed_bytes"], keeping_all["activation_bytes"]
     expected = None
     ran = 0
-    for share in SHARES:
-        # Room for how much the process of one plan may be larger than that of the next.
-        budget = fixed + MEBIBYTE + int(share * activations)
+    for share in shares:
+        budget = fixed + int(share * activations)
         plan = plan_of(command, deck, ranks, budget)
         if plan is None:
             print(f"    {name}: {share:.0%} of its activations is refused")
@@ -233,6 +233,7 @@ with tempfile.TemporaryDirectory() as directory:
     print("check_restart passed", flush=True)
     check_times(mylos)
     print("check_times passed", flush=True)
-    for key, (content, count) in (FULL if "--full" in sys.argv else SAMPLE).items():
-        check_deck(mylos, key, content, count)
+    decks, budgets = (FULL, SHARES) if "--full" in sys.argv else (SAMPLE, SAMPLE_SHARES)
+    for key, (content, count) in decks.items():
+        check_deck(mylos, key, content, count, budgets)
         print(key, "passed", flush=True)

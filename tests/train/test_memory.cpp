@@ -142,6 +142,37 @@ TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
   EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
 }
 
+TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
+  const World world(gpt_options(DType::bf16));
+  MemoryProblem problem = world.problem(plenty);
+  problem.place.process_bytes = std::size_t{40} << 20;
+  const MemoryPlan plan = plan_memory(problem);
+  const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "it");
+  problem.budget = plan.rank_bytes();
+  if constexpr (!memory_is_host) return;  // the process does not count against a device's budget
+
+  problem.place.process_bytes += start_spread;
+  problem.place.process_bytes += start_spread;
+  EXPECT_EQ(plan_again(problem, stored, "it").rank_bytes(), problem.budget);
+  EXPECT_EQ(plan_again(problem, stored, "it").plan.schedule, plan.plan.schedule);
+  problem.place.process_bytes += 1;
+  EXPECT_THROW(static_cast<void>(plan_again(problem, stored, "it")), Error);
+}
+
+TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
+  if constexpr (!memory_is_host) return;
+  const World world(gpt_options(DType::bf16));
+  MemoryProblem problem = world.problem(plenty);
+  problem.place.process_bytes = std::size_t{40} << 20;
+  const MemoryPlan plan = plan_memory(problem);
+  problem.budget = plan.statement.fixed_bytes() + smallest_plan(plan.statement.cost).placement.bytes;
+  EXPECT_NO_THROW(static_cast<void>(plan_memory(problem)));
+  problem.place.process_bytes += start_spread;
+  EXPECT_THROW(static_cast<void>(plan_memory(problem)), Error);
+  problem.starts = true;
+  EXPECT_LE(plan_memory(problem).rank_bytes(), problem.budget);
+}
+
 TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   const World world(small_options(DType::bf16));
   const MemoryPlan plan = plan_memory(world.problem(plenty));

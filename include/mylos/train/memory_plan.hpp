@@ -16,6 +16,7 @@ struct MemoryProblem {
   RunPlace place;
   const RunData* data = nullptr;  // as for state_memory()
   std::size_t budget = 0;         // bytes of a rank
+  bool starts = false;            // the run starts now: a budget that `mylos plan` was content with must do
 };
 
 struct MemoryPlan {

@@ -31,6 +31,10 @@ struct RunPlace {
   std::size_t process_bytes = 0;  // of one rank's process after start-up
 };
 
+/// By how much the process of one start may be larger than that of another: pages of libraries that happen to
+/// be in memory, code that another way to this point has touched. Seen: 1.5 MiB.
+inline constexpr std::size_t start_spread = std::size_t{3} << 20;
+
 struct MemoryStatement {
   RunPlace place;
   std::vector<MemoryEntry> entries;  // all but the activations
@@ -45,6 +49,9 @@ struct MemoryStatement {
   [[nodiscard]] std::size_t fixed_bytes() const;
   /// Of those that lie with the network.
   [[nodiscard]] std::size_t network_bytes() const;
+  /// Takes `bytes`, at most twice start_spread, from what is set aside for libraries: for a process that is
+  /// larger after start-up than that of an earlier start or of `mylos plan`.
+  void lend_to_process(std::size_t bytes);
 };
 
 /// `options.model` is complete. `data` may be null where there is no data file: what training data take
