@@ -10,7 +10,7 @@ namespace mylos {
 namespace {
 
 constexpr std::size_t most_bars = 40;
-constexpr std::size_t bar_width = 50;
+constexpr std::size_t picture_width = 50;
 
 std::string bytes(std::size_t count) {
   return format_bytes(static_cast<std::int64_t>(count));
@@ -100,7 +100,7 @@ std::string plan_picture(const std::vector<std::string>& stages, const MemoryPla
     const auto from = live.begin() + static_cast<std::ptrdiff_t>(first);
     const auto most = std::max_element(from, live.begin() + static_cast<std::ptrdiff_t>(end));
     const auto operation = static_cast<std::size_t>(most - live.begin());
-    const std::size_t width = (*most * bar_width + peak - 1) / peak;
+    const std::size_t width = (*most * picture_width + peak - 1) / peak;
     text += fmt::format("  {:<26}{:>11} {}\n", name_of(schedule[operation], stages), bytes(*most),
                         std::string(width, '#'));
   }
