@@ -2,6 +2,8 @@
 // Where the processor has no such instruction, bfloat16 is multiplied as float.
 #pragma once
 
+#include <type_traits>
+
 #include "float_words.hpp"
 
 namespace mylos {
@@ -33,6 +35,17 @@ struct Bfloat16Words {
 #else
 using Bfloat16Words = FloatWords;
 #endif
+
+#if defined(__AMX_BF16__)
+inline constexpr bool processor_has_matrix_unit = true;
+#else
+inline constexpr bool processor_has_matrix_unit = false;
+#endif
+
+/// What the operands of type T are multiplied as.
+template <class T>
+using WordsOf =
+    std::conditional_t<std::is_same_v<std::remove_const_t<T>, bfloat16>, Bfloat16Words, FloatWords>;
 
 /// Words of sixteen columns of two rows: their low and high halves.
 inline void interleave(const bfloat16* low, const bfloat16* high, std::uint32_t* target) {

@@ -101,6 +101,9 @@ std::vector<std::string> gemm_engine_names() {
 }
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
+  if (options.gemm == GemmChoice::automatic) {
+    if (const MakeGemm make = faster_host_gemm()) return make();
+  }
   for (const auto& [choice, find] : engines) {
     if (options.gemm != GemmChoice::automatic && options.gemm != choice) continue;
     if (const MakeGemm make = find()) return make();

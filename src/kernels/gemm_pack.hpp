@@ -1,61 +1,102 @@
-// Copies parts of a matrix into panels of floats, as the product kernel reads them.
+// Copies parts of a matrix into panels of words, as the tile product reads them.
 #pragma once
 
 #include <algorithm>
 
+#include "bfloat16_words.hpp"
 #include "lanes_transpose.hpp"
 
 namespace mylos {
 
-/// Copies `width` x `depth` elements into panels of `panel` neighbours: target[width / panel][depth][panel],
-/// panels `panel_stride` floats apart. `along_depth`: neighbours in the source's memory differ in depth, else
-/// in width.
-template <int panel, class T>
-void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
-          float* target, std::int64_t panel_stride) {
-  const auto put = [&](const lanes::Floats& value, std::int64_t w, std::int64_t p) {
-    if constexpr (panel >= lanes::count) {
-      lanes::store(value, target + w / panel * panel_stride + p * panel + w % panel);
+/// Words of `columns` columns: of one row, or where a word is two elements of the row and the one below it,
+/// if there is one. Padded with zeros to a whole vector.
+template <class Words, class T>
+void pack_columns_of_row(const T* row, const T* below, std::int64_t columns, typename Words::Word* target) {
+  for (std::int64_t c = 0; c < columns; c += lanes::count) {
+    const std::int64_t valid = std::min<std::int64_t>(lanes::count, columns - c);
+    if constexpr (Words::per_word == 1) {
+      lanes::Floats words;
+      Words::load(row + c, valid, words);
+      std::memcpy(target + c, &words, sizeof words);
     } else {
-      for (int part = 0; part < lanes::count; part += panel) {
-        std::memcpy(target + (w + part) / panel * panel_stride + p * panel,
-                    reinterpret_cast<const float*>(&value) + part, panel * sizeof(float));
-      }
+      T padded[2][lanes::count] = {};
+      const std::size_t bytes = static_cast<std::size_t>(valid) * sizeof(T);
+      std::memcpy(padded[0], row + c, bytes);
+      if (below != nullptr) std::memcpy(padded[1], below + c, bytes);
+      interleave(padded[0], padded[1], target + c);
     }
-  };
+  }
+}
+
+/// The same for as many columns as the caller's code says, and a row below.
+template <class Words, int columns, class T>
+void pack_columns_of_row(const T* row, const T* below, typename Words::Word* target) {
+#pragma GCC unroll 4
+  for (int c = 0; c < columns; c += lanes::count) {
+    if constexpr (Words::per_word == 1) {
+      lanes::Floats words;
+      lanes::load(row + c, words);
+      std::memcpy(target + c, &words, sizeof words);
+    } else {
+      interleave(row + c, below + c, target + c);
+    }
+  }
+}
+
+/// Copies `width` x `depth` elements into panels of `panel` neighbours: target[width / panel][words of
+/// depth][panel], panels `panel_stride` words apart. `along_depth`: neighbours in the source's memory differ
+/// in depth, else in width. The last vector and the last word are padded with zeros.
+template <class Words, int panel, class T>
+void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
+          typename Words::Word* target, std::int64_t panel_stride) {
+  static_assert(panel % lanes::count == 0);
+  constexpr std::int64_t per_word = Words::per_word;
   if (!along_depth) {
-    for (std::int64_t p = 0; p < depth; ++p) {
+    for (std::int64_t p = 0; p < depth; p += per_word) {
       const T* row = source + p * stride;
+      const T* below = p + 1 < depth ? row + stride : nullptr;
+      auto* words = target + p / per_word * panel;
       std::int64_t w = 0;
-      lanes::Floats value;
-      for (; w + lanes::count <= width; w += lanes::count) {
-        lanes::load(row + w, value);
-        put(value, w, p);
+      if (per_word == 1 || below != nullptr) {
+        for (; w + panel <= width; w += panel, words += panel_stride)
+          pack_columns_of_row<Words, panel>(row + w, below + w, words);
       }
-      if (w < width) {
-        lanes::load_some(row + w, width - w, value);
-        put(value, w, p);
+      for (; w < width; w += panel, words += panel_stride) {
+        pack_columns_of_row<Words>(row + w, below == nullptr ? below : below + w,
+                                   std::min<std::int64_t>(panel, width - w), words);
       }
     }
     return;
   }
+  const std::int64_t words_deep = (depth + per_word - 1) / per_word;
   for (std::int64_t w = 0; w < width; w += lanes::count) {
     const std::int64_t rows = std::min<std::int64_t>(lanes::count, width - w);
-    for (std::int64_t p = 0; p < depth; p += lanes::count) {
-      const std::int64_t columns = std::min<std::int64_t>(lanes::count, depth - p);
+    for (std::int64_t first = 0; first < words_deep; first += lanes::count) {
       lanes::Floats block[lanes::count] = {};
       for (std::int64_t row = 0; row < rows; ++row) {
-        const T* start = source + (w + row) * stride + p;
-        if (columns == lanes::count) {
-          lanes::load(start, block[row]);
-        } else {
-          lanes::load_some(start, columns, block[row]);
-        }
+        Words::load(source + (w + row) * stride + first * per_word, depth - first * per_word, block[row]);
       }
       lanes::transpose(block);
-      for (std::int64_t column = 0; column < columns; ++column) {
-        put(block[column], w, p + column);
+      auto* column = target + w / panel * panel_stride + first * panel + w % panel;
+      const std::int64_t count = std::min<std::int64_t>(lanes::count, words_deep - first);
+      for (std::int64_t word = 0; word < count; ++word) {
+        std::memcpy(column + word * panel, &block[word], sizeof block[word]);
       }
+    }
+  }
+}
+
+/// Copies `rows` x `depth` elements row by row, rows `target_stride` words apart: a multiple of lanes::count,
+/// to which rows are padded with zeros. `padded` >= `rows`: rows of zeros below.
+template <class Words, class T>
+void copy_rows(const T* source, std::int64_t stride, std::int64_t rows, std::int64_t padded,
+               std::int64_t depth, typename Words::Word* target, std::int64_t target_stride) {
+  for (std::int64_t row = 0; row < padded; ++row) {
+    for (std::int64_t word = 0; word * Words::per_word < depth; word += lanes::count) {
+      lanes::Floats words = {};
+      const std::int64_t p = word * Words::per_word;
+      if (row < rows) Words::load(source + row * stride + p, depth - p, words);
+      std::memcpy(target + row * target_stride + word, &words, sizeof words);
     }
   }
 }

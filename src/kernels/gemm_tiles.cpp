@@ -1,19 +1,24 @@
 // Products on hosts by tiles that stay in the cores' own caches, in any of the three element types.
 //
-// C is cut into tiles, one task each. A task walks along k in chunks: it copies its parts of A and B into
-// panels of floats (converting 16-bit types and transposing on the way, which the copy hides), multiplies the
-// panels with a kernel that keeps a block of C in registers, and at the end rounds its tile of C once. After
-// Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34(3), 2008.
+// C is cut into tasks of some rows and some columns. A task packs its columns of B, transposing and
+// converting on the way, and keeps them in the second-level cache; it walks along its rows of A in strips,
+// which stay in the first: as they lie in memory where they are words of k already, else copied. A kernel
+// multiplies a few rows with a panel of columns and keeps that block of C in registers. The order of the
+// loops is Goto's and van de Geijn's ("Anatomy of high-performance matrix multiplication", ACM TOMS 34(3),
+// 2008) with the operands' parts exchanged.
 //
-// Every element of C is summed in an order that depends on k alone: any number of threads gives the same
-// bits.
+// bfloat16 is multiplied as such where the processor has AVX512-BF16, whose instructions take subnormal
+// numbers for zero; elsewhere, and half everywhere, as float.
+//
+// Every element of C is summed in an order that depends on k and the type alone: any number of threads gives
+// the same bits.
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "gemm_block.hpp"
 #include "gemm_engines.hpp"
 #include "gemm_pack.hpp"
-#include "mylos/base/arena.hpp"
+#include "gemm_tiling.hpp"
 #include "mylos/base/dispatch.hpp"
 
 namespace mylos {
@@ -21,244 +26,175 @@ namespace {
 
 using lanes::Floats;
 
-// The block of C that one kernel call keeps in registers: 8 rows of 3 vectors in AVX-512's 32 registers; 4
-// rows of one vector where a vector takes two or four registers. Rows divide lanes::count, the width of A's
-// panels.
-#if defined(__AVX512F__)
-constexpr int block_rows = 8;
-constexpr int block_vectors = 3;
-#else
-constexpr int block_rows = 4;
-constexpr int block_vectors = 1;
-#endif
-constexpr int block_columns = block_vectors * lanes::count;
-
-// A tile's panels and its float sums take about 0.4 MiB together: a part of the second-level cache, which two
-// hardware threads may share. Chunks of depth are fixed: they order the sums.
-constexpr std::int64_t most_rows = 192;
-constexpr std::int64_t most_columns = 288;
-constexpr std::int64_t most_depth = 128;
-// Parts of C whose operands are in panels at one time; bounds the workspace of large products.
-constexpr std::int64_t most_packed_rows = 16 * most_rows;
-constexpr std::int64_t most_packed_columns = 8 * most_columns;
-
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return divide_up(value, to) * to;
-}
-
-/// How a problem is cut. Everything but the tiles' sizes follows from the shapes alone.
-struct Tiling {
-  std::int64_t part_rows;     // of C, computed by one pair of launches
-  std::int64_t part_columns;  // of C, computed by one pair of launches
-  std::int64_t rows;          // of a tile of C, a multiple of lanes::count
-  std::int64_t columns;       // of a tile of C, a multiple of block_columns
-  std::int64_t depth;         // of a chunk of k, a multiple of lanes::count
-  // Floats from one panel to the next: an odd number of cache lines, so that neighbouring panels do not fall
-  // into the same sets of the caches.
-  std::int64_t a_stride;
-  std::int64_t b_stride;
-
-  std::size_t a_bytes() const {
-    return aligned_bytes(4 *
-                         static_cast<std::size_t>(round_up(part_rows, lanes::count) / block_rows * a_stride));
+/// A by rows as it lies in memory.
+template <class Words, class T>
+struct RowsInPlace {
+  const T* first;
+  std::int64_t stride;
+  typename Words::Word at(std::int64_t row, std::int64_t step) const {
+    typename Words::Word word;
+    std::memcpy(&word, first + row * stride + step * Words::per_word, sizeof word);
+    return word;
   }
-  std::size_t b_bytes() const {
-    return aligned_bytes(4 * static_cast<std::size_t>(divide_up(part_columns, block_columns) * b_stride));
-  }
-  std::size_t sums_bytes() const { return aligned_bytes(4 * static_cast<std::size_t>(rows * columns)); }
+  RowsInPlace from_row(std::int64_t row) const { return {first + row * stride, stride}; }
 };
 
-constexpr std::int64_t panel_stride(std::int64_t width, std::int64_t k) {
-  return (divide_up(width * k, lanes::count) | 1) * lanes::count;
-}
-
-Tiling tile(const GemmProblem& problem, std::int64_t threads) {
-  Tiling tiling{};
-  tiling.part_rows = std::min(problem.m, most_packed_rows);
-  tiling.part_columns = std::min(problem.n, most_packed_columns);
-  std::int64_t row_tiles = divide_up(tiling.part_rows, most_rows);
-  std::int64_t column_tiles = divide_up(tiling.part_columns, most_columns);
-  // Every thread should get the same number of tiles: where they do not come out even, cut the columns finer.
-  const std::int64_t finest = divide_up(tiling.part_columns, block_columns);
-  while (row_tiles * column_tiles % threads != 0 && row_tiles * column_tiles < 8 * threads &&
-         column_tiles < finest) {
-    ++column_tiles;
-  }
-  tiling.rows = round_up(divide_up(tiling.part_rows, row_tiles), lanes::count);
-  tiling.columns = round_up(divide_up(tiling.part_columns, column_tiles), block_columns);
-  tiling.depth = round_up(divide_up(problem.k, divide_up(problem.k, most_depth)), lanes::count);
-  tiling.a_stride = panel_stride(block_rows, problem.k);
-  tiling.b_stride = panel_stride(block_columns, problem.k);
-  return tiling;
-}
-
-/// C[rows, vectors * 16] (+)= A[rows, depth] · B[depth, vectors * 16] on panels.
-template <int rows, int vectors>
-void multiply_block(std::int64_t depth, const float* a, const float* b, float* c, std::int64_t c_stride,
-                    bool add) {
-  Floats sum[rows][vectors] = {};
-  for (std::int64_t p = 0; p < depth; ++p) {
-    Floats columns[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) lanes::load(b + v * lanes::count, columns[v]);
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sum[r][v] += a[r] * columns[v];
-    }
-    a += block_rows;
-    b += block_columns;
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      float* target = c + r * c_stride + v * lanes::count;
-      Floats before = {};
-      if (add) lanes::load(target, before);
-      lanes::store(before + sum[r][v], target);
-    }
-  }
-}
-
-using BlockKernel = void (*)(std::int64_t, const float*, const float*, float*, std::int64_t, bool);
-
-template <std::size_t... index>
-constexpr std::array<BlockKernel, sizeof...(index)> block_kernels(std::index_sequence<index...>) {
-  return {multiply_block<index / block_vectors + 1, index % block_vectors + 1>...};
-}
-
-/// The kernel for 1 to block_rows rows and 1 to block_vectors vectors.
-BlockKernel block_kernel(std::int64_t rows, std::int64_t vectors) {
-  static constexpr auto kernels = block_kernels(std::make_index_sequence<block_rows * block_vectors>());
-  return kernels[static_cast<std::size_t>((rows - 1) * block_vectors + vectors - 1)];
-}
-
-/// C[rows, columns] (+)= A · B for one chunk of k; the pointers are to the chunk's start in the first panels.
-void multiply_panels(const Tiling& tiling, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                     const float* a, const float* b, float* c, bool add) {
-  for (std::int64_t j = 0; j < columns; j += block_columns) {
-    const std::int64_t vectors = std::min<std::int64_t>(block_vectors, divide_up(columns - j, lanes::count));
-    const float* next = b + (j / block_columns + 1) * tiling.b_stride;
-    const std::int64_t share = divide_up(depth * block_columns, divide_up(rows, block_rows));
-    for (std::int64_t i = 0; i < rows; i += block_rows) {
-      // Each call fetches its share of the columns that come next, which lie in the shared cache or in
-      // memory.
-      for (std::int64_t f = 0; f < share; f += lanes::count) __builtin_prefetch(next + f, 0, 2);
-      next += share;
-      block_kernel(std::min<std::int64_t>(block_rows, rows - i), vectors)(
-          depth, a + i / block_rows * tiling.a_stride, b + j / block_columns * tiling.b_stride,
-          c + i * tiling.columns + j, tiling.columns, add);
-    }
-  }
-}
-
-/// One row of C from its float sums, sixteen columns at a time.
-template <class Output, class Bias>
-void finish_row(const GemmProblem& problem, const float* sums, const Bias* bias, std::int64_t columns,
-                Output* c) {
-  const auto finish = [&](Floats value, std::int64_t column, auto load, auto store) {
-    Floats other;
-    if (problem.bias) {
-      load(bias + column, other);
-      value += other;
-    }
-    if (problem.accumulate) {
-      load(c + column, other);
-      value += other;
-    }
-    if (problem.relu) value = value < 0.0f ? Floats{} : value;  // keeps NaN
-    store(value, c + column);
-  };
-  std::int64_t column = 0;
-  Floats value;
-  for (; column + lanes::count <= columns; column += lanes::count) {
-    lanes::load(sums + column, value);
-    finish(
-        value, column, [](const auto* from, Floats& to) { lanes::load(from, to); },
-        [](const Floats& from, auto* to) { lanes::store(from, to); });
-  }
-  if (column < columns) {
-    const std::int64_t rest = columns - column;
-    lanes::load(sums + column, value);  // tiles of sums are padded to whole vectors
-    finish(
-        value, column, [rest](const auto* from, Floats& to) { lanes::load_some(from, rest, to); },
-        [rest](const Floats& from, auto* to) { lanes::store_some(from, rest, to); });
-  }
-}
-
-/// A part of C (`rows` x `columns` from row `row` and column `column`) with the memory it is computed in.
+/// A product, and how it is cut.
 template <class Input, class Output, class Bias>
-struct Part {
-  GemmProblem problem;
-  Tiling tiling;
-  const Input* a;
-  const Input* b;
-  Output* c;
-  const Bias* bias;
-  float* a_panels;
-  float* b_panels;
-  float* sums;  // one tile for each thread
-  std::int64_t row;
-  std::int64_t column;
-  std::int64_t rows;
-  std::int64_t columns;
+class Tasks {
+ public:
+  using Words = WordsOf<Input>;
+  using Word = typename Words::Word;
+  static constexpr bool in_place = std::is_same_v<Input, typename Words::Element>;
+  static constexpr auto line = static_cast<std::int64_t>(line_bytes);
+  static constexpr auto strip_rows = static_cast<std::int64_t>(line_bytes / sizeof(Input));
 
-  std::int64_t row_tiles() const { return divide_up(rows, tiling.rows); }
-  std::int64_t column_tiles() const { return divide_up(columns, tiling.columns); }
-  std::int64_t chunks() const { return divide_up(problem.k, tiling.depth); }
+  Tasks(const GemmProblem& problem, const Tiling& tiling, const void* a, const void* b, void* c,
+        const void* bias)
+      : problem_(problem),
+        tiling_(tiling),
+        a_(static_cast<const Input*>(a)),
+        b_(static_cast<const Input*>(b)),
+        c_(static_cast<Output*>(c)),
+        bias_(static_cast<const Bias*>(bias)) {}
 
-  /// Packs one chunk of one tile's rows of A, or of one tile's columns of B: pack_tasks() tasks.
-  void pack_chunk(std::int64_t index) const {
-    const std::int64_t p = index % chunks() * tiling.depth;
-    const std::int64_t depth = std::min(tiling.depth, problem.k - p);
-    const std::int64_t tile = index / chunks();
-    if (tile < column_tiles()) {
-      const std::int64_t j = tile * tiling.columns;
-      const std::int64_t width = std::min(tiling.columns, columns - j);
-      float* target = b_panels + j / block_columns * tiling.b_stride + p * block_columns;
-      if (problem.transpose_b) {
-        pack<block_columns>(b + (column + j) * problem.k + p, problem.k, true, width, depth, target,
-                            tiling.b_stride);
-      } else {
-        pack<block_columns>(b + p * problem.n + column + j, problem.n, false, width, depth, target,
-                            tiling.b_stride);
+  void compute(std::int64_t task, std::byte* memory) const {
+    Part part{};
+    part.panels = reinterpret_cast<Word*>(memory);
+    part.strip = reinterpret_cast<Word*>(memory + tiling_.panel_bytes());
+    part.sums = reinterpret_cast<float*>(memory + tiling_.panel_bytes() + tiling_.strip_bytes());
+    part.column = task % tiling_.column_tasks * tiling_.panels * panel_columns;
+    part.columns = std::min(tiling_.panels * panel_columns, problem_.n - part.column);
+    const std::int64_t first_row = task / tiling_.column_tasks * tiling_.rows;
+    const std::int64_t end = std::min(first_row + tiling_.rows, problem_.m);
+    for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
+      part.k = part.chunk * tiling_.chunk_words * Words::per_word;
+      part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
+      pack_columns(part);
+      part.row_sums = part.sums;
+      for (part.row = first_row; part.row < end; part.row += strip_rows) {
+        part.rows = std::min(strip_rows, end - part.row);
+        part.next_rows = std::min(strip_rows, end - part.row - part.rows);
+        multiply_strip(part);
+        part.row_sums += strip_rows * tiling_.panels * panel_columns;
       }
+    }
+  }
+
+ private:
+  /// Where a task is.
+  struct Part {
+    Word* panels;
+    Word* strip;
+    float* sums;
+    float* row_sums;
+    std::int64_t column, columns;
+    std::int64_t row, rows, next_rows;
+    std::int64_t chunk, k, depth;
+  };
+
+  void pack_columns(const Part& part) const {
+    const Input* first = problem_.transpose_b ? b_ + part.column * problem_.k + part.k
+                                              : b_ + part.k * problem_.n + part.column;
+    pack<Words, panel_columns>(first, problem_.transpose_b ? problem_.k : problem_.n, problem_.transpose_b,
+                               part.columns, part.depth, part.panels, tiling_.panel_stride());
+  }
+
+  void multiply_strip(const Part& part) const {
+    if (problem_.transpose_a) {
+      const Input* first = a_ + part.k * problem_.m + part.row;
+      pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip, 0);
+      const auto* next = reinterpret_cast<const std::byte*>(first + strip_rows);
+      multiply_rows(
+          part, BySteps<Word>{part.strip, strip_rows},
+          {next, problem_.m * static_cast<std::int64_t>(sizeof(Input)), part.next_rows > 0 ? part.depth : 0});
+      return;
+    }
+    const Input* first = a_ + part.row * problem_.k + part.k;
+    if constexpr (in_place) {
+      // The last word of a row must not reach into the next row, nor the last block beyond the last row.
+      if (problem_.k % Words::per_word == 0 && part.rows % product_rows == 0) {
+        // The next strip follows at once where a chunk is the whole row.
+        const std::int64_t next_bytes =
+            part.next_rows * problem_.k * static_cast<std::int64_t>(sizeof(Input));
+        multiply_rows(part, RowsInPlace<Words, Input>{first, problem_.k},
+                      {reinterpret_cast<const std::byte*>(first + strip_rows * problem_.k), line,
+                       tiling_.chunks == 1 ? next_bytes / line : 0});
+        return;
+      }
+    }
+    copy_rows<Words>(first, problem_.k, part.rows, round_up(part.rows, product_rows), part.depth, part.strip,
+                     tiling_.row_stride());
+    multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, {});
+  }
+
+  /// The strip's rows, as `a` gives them, times all panels. Fetches `next` meanwhile.
+  template <class A>
+  void multiply_rows(const Part& part, const A& a, NextLines next) const {
+    const std::int64_t panels = divide_up(part.columns, panel_columns);
+    const std::int64_t blocks = divide_up(part.rows, product_rows);
+    const std::int64_t share = divide_up(next.count, panels * blocks);
+    std::int64_t left = next.count;
+    alignas(64) float bias[panel_columns];
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      const std::int64_t column = panel * panel_columns;
+      Finish<Words, Output> finish{
+          .c = c_ + part.row * problem_.n + part.column + column,
+          .c_stride = problem_.n,
+          .rows = part.rows,
+          .columns = std::min(panel_columns, part.columns - column),
+          .bias = problem_.bias ? bias : nullptr,
+          .accumulate = problem_.accumulate,
+          .relu = problem_.relu,
+          .sums = {part.row_sums + column * strip_rows, panel_columns, part.chunk > 0},
+          .last = part.chunk + 1 == tiling_.chunks};
+      if (problem_.bias) load_bias(part.column + column, finish.columns, bias);
+      for (std::int64_t row = 0; row < part.rows; row += product_rows) {
+        next.count = std::min(share, left);
+        multiply_panel(part, a.from_row(row), part.panels + panel * tiling_.panel_stride(), finish, next);
+        next.first += share * next.stride;
+        left -= share;
+        finish.rows -= product_rows;
+        finish.c += product_rows * problem_.n;
+        finish.sums.values += product_rows * panel_columns;
+      }
+    }
+  }
+
+  void load_bias(std::int64_t column, std::int64_t columns, float* bias) const {
+    for (std::int64_t j = 0; j < panel_columns; j += lanes::count) {
+      Floats values = {};
+      if (columns >= j + lanes::count) {
+        lanes::load(bias_ + column + j, values);
+      } else if (columns > j) {
+        lanes::load_some(bias_ + column + j, columns - j, values);
+      }
+      lanes::store(values, bias + j);
+    }
+  }
+
+  template <class A>
+  static void multiply_panel(const Part& part, const A& a, const Word* panel,
+                             const Finish<Words, Output>& finish, const NextLines& next) {
+    const std::int64_t steps = divide_up(part.depth, Words::per_word);
+    const auto multiply_vectors = [&]<int vectors>(std::integral_constant<int, vectors>) {
+      multiply_block<Words, vectors>(steps, a, panel, panel_columns, finish, next);
+    };
+    if (finish.columns > 2 * lanes::count) {
+      multiply_vectors(std::integral_constant<int, product_vectors>{});
+    } else if (finish.columns > lanes::count) {
+      multiply_vectors(std::integral_constant<int, std::min(2, product_vectors)>{});
     } else {
-      const std::int64_t i = (tile - column_tiles()) * tiling.rows;
-      const std::int64_t width = std::min(tiling.rows, rows - i);
-      float* target = a_panels + i / block_rows * tiling.a_stride + p * block_rows;
-      if (problem.transpose_a) {
-        pack<block_rows>(a + p * problem.m + row + i, problem.m, false, width, depth, target,
-                         tiling.a_stride);
-      } else {
-        pack<block_rows>(a + (row + i) * problem.k + p, problem.k, true, width, depth, target,
-                         tiling.a_stride);
-      }
+      multiply_vectors(std::integral_constant<int, 1>{});
     }
   }
-  std::int64_t pack_tasks() const { return (row_tiles() + column_tiles()) * chunks(); }
 
-  /// Computes one tile of C: row_tiles() * column_tiles() tasks.
-  void compute_tile(std::int64_t index, std::int64_t thread) const {
-    const std::int64_t i = index % row_tiles() * tiling.rows;
-    const std::int64_t j = index / row_tiles() * tiling.columns;
-    const std::int64_t tile_rows = std::min(tiling.rows, rows - i);
-    const std::int64_t tile_columns = std::min(tiling.columns, columns - j);
-    float* tile_sums = sums + static_cast<std::size_t>(thread) * tiling.sums_bytes() / 4;
-    for (std::int64_t p = 0; p < problem.k; p += tiling.depth) {
-      multiply_panels(tiling, tile_rows, tile_columns, std::min(tiling.depth, problem.k - p),
-                      a_panels + i / block_rows * tiling.a_stride + p * block_rows,
-                      b_panels + j / block_columns * tiling.b_stride + p * block_columns, tile_sums, p > 0);
-    }
-    for (std::int64_t r = 0; r < tile_rows; ++r) {
-      finish_row(problem, tile_sums + r * tiling.columns, problem.bias ? bias + column + j : nullptr,
-                 tile_columns, c + (row + i + r) * problem.n + column + j);
-    }
-  }
+  GemmProblem problem_;
+  Tiling tiling_;
+  const Input* a_;
+  const Input* b_;
+  Output* c_;
+  const Bias* bias_;
 };
 
 class TiledGemm final : public GemmEngine {
@@ -266,23 +202,18 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    const Tiling tiling = tile(problem, threads_);
-    return tiling.a_bytes() + tiling.b_bytes() + tiling.sums_bytes() * static_cast<std::size_t>(threads_);
+    return tiling(problem).thread_bytes() * static_cast<std::size_t>(threads_);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
            const void* bias, void* workspace) override {
     check_gemm_problem(problem);
+    const Tiling cut = tiling(problem);
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-          Part<Input, Output, Bias> part{};
-          part.problem = problem;
-          part.a = static_cast<const Input*>(a);
-          part.b = static_cast<const Input*>(b);
-          part.c = static_cast<Output*>(c);
-          part.bias = static_cast<const Bias*>(bias);
-          run_parts(execution, part, static_cast<std::byte*>(workspace));
+          run_tasks(execution, Tasks<Input, Output, Bias>(problem, cut, a, b, c, bias), cut,
+                    static_cast<std::byte*>(workspace));
         });
       });
     });
@@ -294,27 +225,20 @@ class TiledGemm final : public GemmEngine {
   using Policy =
       Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>;
 
-  template <class Part>
-  void run_parts(const Execution& execution, Part part, std::byte* workspace) const {
-    part.tiling = tile(part.problem, threads_);
-    part.a_panels = reinterpret_cast<float*>(workspace);
-    part.b_panels = reinterpret_cast<float*>(workspace + part.tiling.a_bytes());
-    part.sums = reinterpret_cast<float*>(workspace + part.tiling.a_bytes() + part.tiling.b_bytes());
-    for (part.column = 0; part.column < part.problem.n; part.column += part.tiling.part_columns) {
-      part.columns = std::min(part.tiling.part_columns, part.problem.n - part.column);
-      for (part.row = 0; part.row < part.problem.m; part.row += part.tiling.part_rows) {
-        part.rows = std::min(part.tiling.part_rows, part.problem.m - part.row);
-        Kokkos::parallel_for("gemm_pack", Policy(execution, 0, part.pack_tasks(), Kokkos::ChunkSize(1)),
-                             [part](std::int64_t index) { part.pack_chunk(index); });
-        Kokkos::parallel_for(
-            "gemm_multiply",
-            Policy(execution, 0, part.row_tiles() * part.column_tiles(), Kokkos::ChunkSize(1)),
-            [part, tokens = tokens_](std::int64_t index) {
-              const Kokkos::Experimental::AcquireUniqueToken<Execution, scope> token(tokens);
-              part.compute_tile(index, token.value());
-            });
-      }
-    }
+  [[nodiscard]] Tiling tiling(const GemmProblem& problem) const {
+    return dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
+      return tile(problem, sizeof(Input), WordsOf<Input>::per_word, threads_);
+    });
+  }
+
+  template <class Tasks>
+  void run_tasks(const Execution& execution, const Tasks& tasks, const Tiling& cut,
+                 std::byte* workspace) const {
+    Kokkos::parallel_for("gemm_tiles", Policy(execution, 0, cut.tasks(), Kokkos::ChunkSize(1)),
+                         [tasks, workspace, bytes = cut.thread_bytes(), tokens = tokens_](std::int64_t task) {
+                           const Kokkos::Experimental::AcquireUniqueToken<Execution, scope> token(tokens);
+                           tasks.compute(task, workspace + static_cast<std::size_t>(token.value()) * bytes);
+                         });
   }
 
   Tokens tokens_;

@@ -28,11 +28,6 @@ constexpr std::int64_t words_for(std::int64_t elements) {
   return launch::ceiling_quotient(elements, Words::per_word);
 }
 
-/// What the operands of type T are multiplied as.
-template <class T>
-using WordsOf =
-    std::conditional_t<std::is_same_v<std::remove_const_t<T>, bfloat16>, Bfloat16Words, FloatWords>;
-
 /// Some rows of one head in a matrix of tokens.
 template <class T>
 struct HeadRows {

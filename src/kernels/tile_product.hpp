@@ -8,7 +8,8 @@
 
 namespace mylos {
 
-// The block of C that stays in registers, as in gemm_tiles.cpp.
+// The block of C that stays in registers: 8 rows of 3 vectors in AVX-512's 32 registers; 4 rows of one vector
+// where a vector takes two or four registers.
 #if defined(__AVX512F__)
 inline constexpr int product_rows = 8;
 inline constexpr int product_vectors = 3;  // or fewer, at the end of a row
@@ -35,42 +36,83 @@ struct BySteps {
   BySteps from_row(std::int64_t row) const { return {words + row, stride}; }
 };
 
+/// Fetches a line into the second-level cache, or for writing into the first. Always inlined: GCC takes a
+/// function that only fetches for one without effect.
+[[gnu::always_inline]] inline void fetch(const void* line) {
+  __builtin_prefetch(line, 0, 2);
+}
+[[gnu::always_inline]] inline void fetch_to_write(const void* line) {
+  __builtin_prefetch(line, 1, 3);
+}
+
+/// Memory that is read after a product, so that it can be fetched meanwhile: a line in each row of a matrix.
+struct NextLines {
+  const std::byte* first = nullptr;
+  std::int64_t stride = 0;  // bytes
+  std::int64_t count = 0;
+};
+
+/// Where no lines are wanted.
+struct NoLines {
+  static constexpr const std::byte* first = nullptr;
+  static constexpr std::int64_t stride = 0;
+  static constexpr std::int64_t count = 0;
+};
+
+/// A block of C in registers.
+template <int vectors>
+using Block = lanes::Floats[product_rows][vectors];
+
+template <int vectors, class Each>
+inline void for_each_vector(Block<vectors>& block, const Each& each) {
+#pragma GCC unroll 8
+  for (int r = 0; r < product_rows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) each(block[r][v], r, v * lanes::count);
+  }
+}
+
 /// A float matrix that results go to.
 struct Sums {
   float* values;
   std::int64_t stride;
   bool add;  // to what is there
+
+  void fetch_target() const {}  // sums of small products are in the cache already
+  template <int vectors>
+  void take(Block<vectors>& block) const {
+    if (add) {
+      for_each_vector<vectors>(block, [this](lanes::Floats& sum, int row, int column) {
+        lanes::Floats before;
+        lanes::load(values + row * stride + column, before);
+        sum += before;
+      });
+    }
+    for_each_vector<vectors>(block, [this](lanes::Floats& sum, int row, int column) {
+      lanes::store(sum, values + row * stride + column);
+    });
+  }
 };
 
-template <class Words, int vectors, class A>
+/// Hands the block A B[steps, vectors * 16] to c.take().
+template <class Words, int vectors, class A, class Result, class Lines = NoLines>
 void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b, std::int64_t b_stride,
-                    const Sums& c) {
-  using lanes::Floats;
-  Floats sum[product_rows][vectors] = {};
+                    const Result& c, const Lines& next = {}) {
+  Block<vectors> sum = {};
+  c.fetch_target();
   for (std::int64_t step = 0; step < steps; ++step) {
-    Floats columns[vectors];
+    if (step < next.count) fetch(next.first + step * next.stride);
+    lanes::Floats columns[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
-      std::memcpy(&columns[v], b + step * b_stride + v * lanes::count, sizeof(Floats));
+      std::memcpy(&columns[v], b + step * b_stride + v * lanes::count, sizeof columns[v]);
 #pragma GCC unroll 8
     for (int r = 0; r < product_rows; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) Words::multiply_add(sum[r][v], a.at(r, step), columns[v]);
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < product_rows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      float* target = c.values + r * c.stride + v * lanes::count;
-      if (c.add) {
-        Floats before;
-        lanes::load(target, before);
-        sum[r][v] += before;
-      }
-      lanes::store(sum[r][v], target);
-    }
-  }
+  c.template take<vectors>(sum);
 }
 
 /// C[rows, columns] (+)= A[rows, steps] B[steps, columns], rows a multiple of product_rows, columns of
@@ -82,7 +124,7 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const
   const auto columns_of = [&]<int vectors>(std::integral_constant<int, vectors>) {
     for (std::int64_t row = 0; row < rows; row += product_rows) {
       multiply_block<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
-                                     {c.values + row * c.stride + column, c.stride, c.add});
+                                     Sums{c.values + row * c.stride + column, c.stride, c.add});
     }
     column += vectors * lanes::count;
   };

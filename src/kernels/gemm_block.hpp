@@ -1,0 +1,92 @@
+// What becomes of a block of C's float sums: bias, the old C, ReLU and the one rounding, in registers.
+#pragma once
+
+#include <algorithm>
+
+#include "bfloat16_words.hpp"
+#include "gemm_tiling.hpp"
+
+namespace mylos {
+
+/// By the processor's own conversion where the words have one.
+template <class Words, class Output>
+void store_rounded(const lanes::Floats& value, Output* target) {
+  if constexpr (std::is_same_v<Output, typename Words::Element>) {
+    Words::store(value, target);
+  } else {
+    lanes::store(value, target);
+  }
+}
+
+template <class Words, class Output>
+struct Finish {
+  Output* c;
+  std::int64_t c_stride;
+  std::int64_t rows;     // that exist
+  std::int64_t columns;  // that exist
+  const float* bias;     // null where there is none
+  bool accumulate;
+  bool relu;
+  Sums sums;  // of the chunks of k before this one
+  bool last;  // chunk
+
+  [[gnu::always_inline]] void fetch_target() const {
+    if (!last || rows < product_rows) return;
+#pragma GCC unroll 8
+    for (int row = 0; row < product_rows; ++row) {
+      fetch_to_write(c + row * c_stride);
+      fetch_to_write(c + row * c_stride + panel_columns - 1);
+    }
+  }
+  template <int vectors>
+  void take(Block<vectors>& block) const {
+    if (!last) return sums.take<vectors>(block);
+    if (sums.add) add<vectors>(block, sums.values, sums.stride);
+    if (bias != nullptr) add<vectors>(block, bias, 0);
+    if (rows >= product_rows && columns >= vectors * lanes::count) {
+      if (accumulate) add<vectors>(block, c, c_stride);
+      if (relu) apply_relu_to<vectors>(block);
+      for_each_vector<vectors>(block, [this](lanes::Floats& value, int row, int column) {
+        store_rounded<Words>(value, c + row * c_stride + column);
+      });
+    } else {
+      at_the_edge<vectors>(block);
+    }
+  }
+
+ private:
+  template <int vectors, class T>
+  static void add(Block<vectors>& block, const T* values, std::int64_t stride) {
+    for_each_vector<vectors>(block, [=](lanes::Floats& value, int row, int column) {
+      lanes::Floats other;
+      lanes::load(values + row * stride + column, other);
+      value += other;
+    });
+  }
+  template <int vectors>
+  static void apply_relu_to(Block<vectors>& block) {
+    for_each_vector<vectors>(block, [](lanes::Floats& value, int, int) {
+      value = value < 0.0f ? lanes::Floats{} : value;
+    });  // keeps NaN
+  }
+  template <int vectors>
+  void at_the_edge(Block<vectors>& block) const {
+    Output padded[product_rows * vectors * lanes::count] = {};
+    constexpr std::int64_t stride = vectors * lanes::count;
+    const auto bytes = static_cast<std::size_t>(std::min(columns, stride)) * sizeof(Output);
+    const std::int64_t existing = std::min<std::int64_t>(rows, product_rows);
+    if (accumulate) {
+      for (std::int64_t row = 0; row < existing; ++row)
+        std::memcpy(padded + row * stride, c + row * c_stride, bytes);
+      add<vectors>(block, padded, stride);
+    }
+    if (relu) apply_relu_to<vectors>(block);
+    for_each_vector<vectors>(block, [&](lanes::Floats& value, int row, int column) {
+      store_rounded<Words>(value, padded + row * stride + column);
+    });
+    for (std::int64_t row = 0; row < existing; ++row)
+      std::memcpy(c + row * c_stride, padded + row * stride, bytes);
+  }
+};
+
+}  // namespace mylos

@@ -1,0 +1,36 @@
+// Products on hosts that have oneDNN: each problem by oneDNN or by the tiles, whichever is faster.
+#include "gemm_engines.hpp"
+
+namespace mylos {
+namespace {
+
+class FasterHostGemm final : public GemmEngine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "onednn and tiles"; }
+
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return engine_for(problem).workspace_bytes(problem);
+  }
+
+  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
+           const void* bias, void* workspace) override {
+    engine_for(problem).run(execution, problem, a, b, c, bias, workspace);
+  }
+
+ private:
+  [[nodiscard]] GemmEngine& engine_for(const GemmProblem& problem) const {
+    return tiles_are_faster(problem) ? *tiles_ : *onednn_;
+  }
+
+  std::unique_ptr<GemmEngine> onednn_ = onednn_gemm()();
+  std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
+};
+
+}  // namespace
+
+MakeGemm faster_host_gemm() {
+  if (onednn_gemm() == nullptr || tiled_gemm() == nullptr) return nullptr;
+  return [] { return std::unique_ptr<GemmEngine>(std::make_unique<FasterHostGemm>()); };
+}
+
+}  // namespace mylos

@@ -1,0 +1,60 @@
+// How a product on hosts is cut into tasks whose operands stay in their core's own caches.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/kernels/gemm.hpp"
+#include "tile_product.hpp"
+
+namespace mylos {
+
+inline constexpr std::int64_t panel_columns = product_vectors * lanes::count;
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
+  return divide_up(value, to) * to;
+}
+
+/// A task computes `rows` x `panels` panels of C, chunk after chunk of k: it packs its panels of B, and walks
+/// along the rows of A in strips.
+struct Tiling {
+  std::int64_t chunk_words;  // of k; orders the sums, and follows from k and the type alone
+  std::int64_t chunks;
+  std::int64_t rows;  // of a task, a multiple of a strip's
+  std::int64_t row_tasks;
+  std::int64_t panels;  // of a task
+  std::int64_t column_tasks;
+  std::int64_t strip_rows;
+
+  [[nodiscard]] std::int64_t tasks() const { return row_tasks * column_tasks; }
+  /// Words from a panel to the next, and from a row to the next in a copied strip: an odd number of cache
+  /// lines, so that neighbours do not fall into the same sets of the caches.
+  [[nodiscard]] std::int64_t panel_stride() const { return odd_lines(chunk_words * panel_columns); }
+  [[nodiscard]] std::int64_t row_stride() const { return odd_lines(chunk_words); }
+
+  // The parts of a thread's memory, in bytes.
+  [[nodiscard]] std::size_t panel_bytes() const { return bytes_of(panels * panel_stride()); }
+  [[nodiscard]] std::size_t strip_bytes() const { return bytes_of(strip_rows * row_stride()); }
+  [[nodiscard]] std::size_t sums_bytes() const {
+    return chunks == 1 ? 0 : bytes_of(rows * panels * panel_columns);
+  }
+  [[nodiscard]] std::size_t thread_bytes() const { return panel_bytes() + strip_bytes() + sums_bytes(); }
+
+ private:
+  static constexpr std::int64_t odd_lines(std::int64_t words) {
+    return (divide_up(words, lanes::count) | 1) * lanes::count;
+  }
+  static std::size_t bytes_of(std::int64_t words) {
+    return aligned_bytes(4 * static_cast<std::size_t>(words));
+  }
+};
+
+/// The cut for operands of `element_bytes`, `per_word` of which are multiplied at once.
+[[nodiscard]] Tiling tile(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word,
+                          std::int64_t threads);
+
+}  // namespace mylos
