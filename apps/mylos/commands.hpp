@@ -23,6 +23,7 @@ struct PlanArguments {
   std::string deck;
   std::vector<std::string> overrides;  // key=value
   int ranks = 1;
+  int ranks_per_node = 0;  // 0 = all ranks on one node
   bool json = false;
 };
 ExitCode plan_command(const PlanArguments& arguments);

@@ -51,9 +51,12 @@ void add_plan(CLI::App& app, CommandLine& line) {
   plan->add_option("deck", line.plan.deck, "The deck (TOML)")->required();
   plan->add_option("overrides", line.plan.overrides,
                    "section.key=value: takes the place of what the deck says");
-  plan->add_option("--ranks", line.plan.ranks, "Ranks of the run, all on this node")
+  plan->add_option("--ranks", line.plan.ranks, "Ranks of the run")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  plan->add_option("--ranks-per-node", line.plan.ranks_per_node,
+                   "Ranks that share a node's memory (default: all)")
+      ->check(CLI::PositiveNumber);
   plan->add_flag("--json", line.plan.json, "Print JSON, as in a run's plan.json");
   plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }

@@ -1,7 +1,9 @@
-// mylos plan DECK [key=value ...] [--ranks N] [--json]: what a run will take, without taking it.
+// mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--json]: what a run will take, without
+// taking it.
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "commands.hpp"
@@ -50,7 +52,9 @@ ExitCode plan_command(const PlanArguments& arguments) {
   const std::vector<std::string> stages = stage_names(options);
 
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
-  problem.place = {arguments.ranks, arguments.ranks, static_cast<std::size_t>(resident_memory())};
+  const int on_node =
+      arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
+  problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
   problem.budget = memory_budget(options.memory, problem.place, 1);
   MemoryPlan plan = plan_memory(problem);
   std::string note;

@@ -189,6 +189,14 @@ def check_restart(command):
     assert losses_of(command.folder / "restarted") == losses_of(command.folder / "undisturbed")
 
 
+def check_place(command):
+    (command.folder / "place.toml").write_text(SAMPLE["gpt-bf16"][0], encoding="utf-8")
+    for arguments, on_node in ([], 4), (["--ranks-per-node", 2], 2), (["--ranks-per-node", 8], 4):
+        plan = json.loads(command.must("plan", "place.toml", "--json", "--ranks", 4, *arguments).stdout)
+        assert plan["ranks"] == 4 and plan["ranks_on_node"] == on_node, plan["ranks_on_node"]
+        assert plan["node_bytes"] == on_node * plan["rank_bytes"]
+
+
 def times_of(command, folder):
     cost = json.loads((command.folder / folder / "plan.json").read_text())["cost"]
     return cost["times"], [block["forward_time_ms"] for block in cost["blocks"]]
@@ -231,6 +239,8 @@ with tempfile.TemporaryDirectory() as directory:
     print("check_refusals passed", flush=True)
     check_restart(mylos)
     print("check_restart passed", flush=True)
+    check_place(mylos)
+    print("check_place passed", flush=True)
     check_times(mylos)
     print("check_times passed", flush=True)
     decks, budgets = (FULL, SHARES) if "--full" in sys.argv else (SAMPLE, SAMPLE_SHARES)
