@@ -71,8 +71,9 @@ class TokenLoader::Maker final : public BatchMaker {
   BatchRing ring_;  // last: its thread uses the rest
 };
 
-bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node) {
-  return split.count * size_of(dataset.type()) <= available_host_memory() / ranks_on_node / 2;
+bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node, std::int64_t budget) {
+  const std::int64_t bytes = split.count * size_of(dataset.type());
+  return bytes <= available_host_memory() / ranks_on_node / 2 && (budget == 0 || bytes <= budget / 8);
 }
 
 TokenLoader::TokenLoader(const TokenDataset& dataset, Split split, const TokenSampler& sampler,

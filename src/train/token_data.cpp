@@ -9,6 +9,7 @@ class TokenData final : public RunData {
  public:
   explicit TokenData(const Options& options)
       : context_(options.model.context),
+        budget_(options.memory.budget_bytes),
         train_(options.data.train),
         splits_(split_tokens(train_, options.data.validation, context_)),
         sampler_({.tokens = splits_.train.count,
@@ -78,10 +79,11 @@ class TokenData final : public RunData {
             .rank = reader.rank,
             .ranks = reader.ranks,
             .first_position = reader.first_position,
-            .in_memory = fit_in_memory(train_, splits_.train, reader.ranks_on_node)};
+            .in_memory = fit_in_memory(train_, splits_.train, reader.ranks_on_node, budget_)};
   }
 
   std::int64_t context_;
+  std::int64_t budget_;  // of a rank; 0 = auto
   TokenDataset train_;
   std::optional<TokenDataset> test_;
   Splits splits_;

@@ -23,8 +23,9 @@ struct TokenLoaderOptions {
 };
 
 /// Whether the tokens of `split` take no more than half of the memory that is available to each of
-/// `ranks_on_node` ranks.
-[[nodiscard]] bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node);
+/// `ranks_on_node` ranks and, where a rank has a budget (bytes; 0: none), an eighth of that.
+[[nodiscard]] bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node,
+                                 std::int64_t budget);
 
 class TokenLoader final : public BatchReader {
  public:
