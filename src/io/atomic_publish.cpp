@@ -85,6 +85,13 @@ void publish(const std::string& path) {
   sync_folder(folder_of(path));
 }
 
+PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
+  const std::filesystem::path folder = folder_of(path_);
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) fail_run("{}: its folder cannot be made: {}", path_, failure.message());
+}
+
 PendingFile::~PendingFile() {
   if (!published_) std::remove(temporary_.c_str());
 }

@@ -24,6 +24,9 @@ def check_text(command, repository):
     assert said == "characters.h5: 1115394 tokens (uint8), a vocabulary of 65 characters\n", said
     said = command.must("prepare", "text", text, "--level", "bytes", "--out", "bytes.h5").stdout
     assert said == "bytes.h5: 1115394 tokens (uint8), a vocabulary of 256 bytes\n", said
+    command.must("prepare", "text", text, "--out", "new/folders/characters.h5")
+    made = command.folder / "new/folders/characters.h5"
+    assert made.read_bytes() == (command.folder / "characters.h5").read_bytes()
     with open(text, "rb") as file, h5py.File(command.folder / "bytes.h5") as tokens:
         assert tokens["tokens"][:].tobytes() == file.read()
 

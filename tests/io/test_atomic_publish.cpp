@@ -21,6 +21,22 @@ TEST(AtomicPublish, AFileAppearsWholeAndReplacesTheOlderOne) {
   EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
 }
 
+TEST(AtomicPublish, ItsFolderIsMadeOrTheErrorSaysWhyNot) {
+  const TemporaryFolder folder;
+  PendingFile pending(folder / "new/folder/state");
+  write_file(pending.temporary(), "x");
+  pending.publish();
+  EXPECT_EQ(read_file(folder / "new/folder/state"), "x");
+
+  write_file(folder / "file", "x");
+  try {
+    PendingFile impossible(folder / "file/state");
+    ADD_FAILURE() << "a file was taken for a folder";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("its folder cannot be made"), std::string::npos) << error.what();
+  }
+}
+
 TEST(AtomicPublish, WhatFailsLeavesTheOlderFileAndNothingElse) {
   const TemporaryFolder folder;
   write_file(folder / "state", "old");

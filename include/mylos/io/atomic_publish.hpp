@@ -22,11 +22,12 @@ void sync_folder(const std::string& folder);
 /// once.
 void publish(const std::string& path);
 
-/// Removes temporary_path(path) at the end of its life, unless publish() was called: what fails leaves
-/// nothing behind.
+/// Makes the folder that the file is to lie in, and removes temporary_path(path) at the end of its life,
+/// unless publish() was called: what fails leaves nothing behind.
 class PendingFile {
  public:
-  explicit PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {}
+  /// Throws Error (failed) where there is no such folder and it cannot be made.
+  explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
