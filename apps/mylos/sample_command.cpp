@@ -30,6 +30,11 @@ std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t 
   return tokens;
 }
 
+std::vector<std::int32_t> tokens_of(const std::string& prompt, const Vocabulary& vocabulary) {
+  const bool has_text = vocabulary.kind() != TokenKind::tokens;
+  return has_text ? vocabulary.encode(prompt, "--prompt") : token_numbers(prompt, vocabulary.size());
+}
+
 /// At once: a reader watches the text grow.
 void show(const std::string& text) {
   fmt::print("{}", text);
@@ -42,14 +47,17 @@ ExitCode sample_command(const SampleArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input("mylos sample runs on one rank; start it without mpirun");
-  const auto trained = open_trained_model(arguments.checkpoint, [](DataOptions& data) {
+  const auto no_data = [](DataOptions& data) {
     data.train.clear();
     data.test.clear();
-  });
+  };
+  std::vector<std::int32_t> prompt;
+  const auto read_prompt = [&](const TrainedModel& model) {
+    prompt = tokens_of(arguments.prompt, model.vocabulary.value());
+  };
+  const auto trained = open_trained_model(arguments.checkpoint, no_data, read_prompt);
   const Vocabulary& vocabulary = trained->vocabulary.value();
   const bool has_text = vocabulary.kind() != TokenKind::tokens;
-  const std::vector<std::int32_t> prompt = has_text ? vocabulary.encode(arguments.prompt, "--prompt")
-                                                    : token_numbers(arguments.prompt, vocabulary.size());
   const ModelOptions& model = trained->deck.options.model;
   TextGenerator generator(trained->context(), model, vocabulary.size(), prompt, arguments.draw);
   show(has_text ? arguments.prompt : fmt::format("{}", fmt::join(prompt, " ")));

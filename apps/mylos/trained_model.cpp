@@ -43,7 +43,8 @@ void choose_whole_file(DataOptions& data, const std::string& file) {
 }
 
 std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
-                                                 const std::function<void(DataOptions&)>& choose_data) {
+                                                 const std::function<void(DataOptions&)>& choose_data,
+                                                 const std::function<void(const TrainedModel&)>& check) {
   auto trained = std::make_unique<TrainedModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
@@ -63,9 +64,11 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   run_on_all(ranks, [&] {
-    if (options.data.train.empty()) return;
-    trained->data = open_run_data(options);
-    trained->data->complete(options.model);
+    if (!options.data.train.empty()) {
+      trained->data = open_run_data(options);
+      trained->data->complete(options.model);
+    }
+    check(*trained);
   });
 
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);

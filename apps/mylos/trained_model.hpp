@@ -35,9 +35,11 @@ struct TrainedModel {
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
 
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`
-/// leaves in the deck's options, if any. Throws Error on all ranks.
+/// leaves in the deck's options, if any. `check` sees all but the network, before its memory is taken. Throws
+/// Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
-    const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data);
+    const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data,
+    const std::function<void(const TrainedModel&)>& check = [](const TrainedModel&) {});
 
 /// All of `file`, whatever the deck says of parts and orders.
 void choose_whole_file(DataOptions& data, const std::string& file);
