@@ -202,7 +202,10 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return tiling(problem).thread_bytes() * static_cast<std::size_t>(threads_);
+    const std::size_t thread_bytes = dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
+      return most_thread_bytes(problem, sizeof(Input), WordsOf<Input>::per_word);
+    });
+    return thread_bytes * static_cast<std::size_t>(threads_);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,

@@ -53,6 +53,24 @@ Tiling tile(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t
   return best;
 }
 
+std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word) {
+  const auto bytes = [](std::int64_t words) { return aligned_bytes(4 * static_cast<std::size_t>(words)); };
+  const std::int64_t words = divide_up(problem.k, per_word);
+  const std::int64_t panels = divide_up(problem.n, panel_columns);
+  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / element_bytes;
+  const std::int64_t widest = round_up(std::min(words, most_chunk_words), lanes::count);
+  const std::int64_t panel = odd_lines(widest * panel_columns);
+  const std::size_t packed = bytes(std::min(panels * panel, std::max(most_panel_bytes / 4, panel))) +
+                             bytes(strip * odd_lines(widest));
+  if (words <= most_chunk_words) return packed;
+  // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
+  const std::int64_t narrowest = round_up(most_chunk_words / 2 + 1, lanes::count);
+  const std::int64_t most_panels =
+      std::max<std::int64_t>(1, most_panel_bytes / (4 * odd_lines(narrowest * panel_columns)));
+  const std::int64_t rows = std::min(round_up(problem.m, strip), most_summed_rows + strip);
+  return packed + bytes(rows * std::min(panels, most_panels) * panel_columns);
+}
+
 bool tiles_are_faster(const GemmProblem& problem) {
   // Measured beside oneDNN 2.6 on a processor with AVX512-BF16: oneDNN spends a tenth of such a product on
   // turning its operands. With few rows the copy of B is not worth its time. A matrix unit (AMX) leaves both

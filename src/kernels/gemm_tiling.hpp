@@ -18,6 +18,10 @@ constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return divide_up(value, to) * to;
 }
+/// At least `words`, as an odd number of cache lines.
+constexpr std::int64_t odd_lines(std::int64_t words) {
+  return (divide_up(words, lanes::count) | 1) * lanes::count;
+}
 
 /// A task computes `rows` x `panels` panels of C, chunk after chunk of k: it packs its panels of B, and walks
 /// along the rows of A in strips.
@@ -45,9 +49,6 @@ struct Tiling {
   [[nodiscard]] std::size_t thread_bytes() const { return panel_bytes() + strip_bytes() + sums_bytes(); }
 
  private:
-  static constexpr std::int64_t odd_lines(std::int64_t words) {
-    return (divide_up(words, lanes::count) | 1) * lanes::count;
-  }
   static std::size_t bytes_of(std::int64_t words) {
     return aligned_bytes(4 * static_cast<std::size_t>(words));
   }
@@ -56,5 +57,10 @@ struct Tiling {
 /// The cut for operands of `element_bytes`, `per_word` of which are multiplied at once.
 [[nodiscard]] Tiling tile(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word,
                           std::int64_t threads);
+
+/// At least Tiling::thread_bytes() of this problem and of all that are smaller in m, n or k: the cut of a
+/// smaller problem may need more than that of a larger one.
+[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_bytes,
+                                            std::int64_t per_word);
 
 }  // namespace mylos

@@ -1,21 +1,11 @@
 #include "mylos/kernels/layernorm.hpp"
 
-#include <algorithm>
-
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/store.hpp"
+#include "row_blocks.hpp"
 
 namespace mylos {
 namespace {
-
-/// Rows whose sums for dgamma and dbeta one team makes: at most 256 partial sums per column, of 16 rows or
-/// more.
-std::int64_t rows_per_block(std::int64_t rows) {
-  return std::max<std::int64_t>(16, launch::ceiling_quotient(rows, 256));
-}
-std::int64_t row_blocks(std::int64_t rows) {
-  return launch::ceiling_quotient(rows, rows_per_block(rows));
-}
 
 template <class T, class W>
 void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_tensor,
@@ -132,7 +122,7 @@ void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gam
 }
 
 std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(row_blocks(rows) * 2 * columns) * sizeof(float);
+  return static_cast<std::size_t>(room_for_row_blocks(rows) * 2 * columns) * sizeof(float);
 }
 
 void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,

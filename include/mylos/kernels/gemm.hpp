@@ -67,7 +67,8 @@ class GemmEngine {
   /// The name users type in decks.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// Bytes of workspace that `run` needs for this problem, aligned as an Arena aligns.
+  /// Bytes of workspace that are enough for `run` of this problem and of every one that is smaller in m, n or
+  /// k, aligned as an Arena aligns: what is planned for a whole micro-batch serves a ragged one.
   [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
 
   /// Computes the product in the order of `execution`. Matrices do not overlap; `bias` is read only where the

@@ -1,0 +1,28 @@
+// Blocks of rows, each of which one team sums column by column: the first half of the sum for a norm's
+// parameters.
+#pragma once
+
+#include <algorithm>
+
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+inline constexpr std::int64_t most_row_blocks = 256;
+inline constexpr std::int64_t least_rows_per_block = 16;
+
+inline std::int64_t rows_per_block(std::int64_t rows) {
+  return std::max(least_rows_per_block, launch::ceiling_quotient(rows, most_row_blocks));
+}
+
+inline std::int64_t row_blocks(std::int64_t rows) {
+  return launch::ceiling_quotient(rows, rows_per_block(rows));
+}
+
+/// At least row_blocks() of `rows` and of any smaller number: of 4097 rows there are 241 blocks, of 4096
+/// there are 256.
+inline std::int64_t room_for_row_blocks(std::int64_t rows) {
+  return std::min(launch::ceiling_quotient(rows, least_rows_per_block), most_row_blocks);
+}
+
+}  // namespace mylos
