@@ -32,9 +32,12 @@ struct Finish {
 
   [[gnu::always_inline]] void fetch_target() const {
     if (!last || rows < product_rows) return;
+    constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(Output));
 #pragma GCC unroll 8
     for (int row = 0; row < product_rows; ++row) {
-      fetch_to_write(c + row * c_stride);
+#pragma GCC unroll 4
+      for (std::int64_t column = 0; column < panel_columns; column += in_a_line)
+        fetch_to_write(c + row * c_stride + column);
       fetch_to_write(c + row * c_stride + panel_columns - 1);
     }
   }

@@ -10,8 +10,8 @@
 // bfloat16 is multiplied as such where the processor has AVX512-BF16, whose instructions take subnormal
 // numbers for zero; elsewhere, and half everywhere, as float.
 //
-// Every element of C is summed in an order that depends on k and the type alone: any number of threads gives
-// the same bits.
+// Every element of C is summed in an order that depends on k, the form of the product and its type alone: any
+// number of threads gives the same bits.
 #include <algorithm>
 #include <utility>
 
@@ -46,8 +46,8 @@ class Tasks {
   using Words = WordsOf<Input>;
   using Word = typename Words::Word;
   static constexpr bool in_place = std::is_same_v<Input, typename Words::Element>;
-  static constexpr auto line = static_cast<std::int64_t>(line_bytes);
-  static constexpr auto strip_rows = static_cast<std::int64_t>(line_bytes / sizeof(Input));
+  static constexpr auto elements_in_line = static_cast<std::int64_t>(line_bytes / sizeof(Input));
+  static constexpr std::int64_t strip_rows = elements_in_line;
 
   Tasks(const GemmProblem& problem, const Tiling& tiling, const void* a, const void* b, void* c,
         const void* bias)
@@ -93,6 +93,22 @@ class Tasks {
     std::int64_t chunk, k, depth;
   };
 
+  /// Parts of rows that will be read after this strip.
+  struct Coming {
+    const Input* first;
+    std::int64_t stride;
+    std::int64_t lines_in_row;
+    std::int64_t rows;
+
+    NextLines share(std::int64_t product, std::int64_t products) const {
+      const std::int64_t lines = divide_up(rows * lines_in_row, products);
+      const std::int64_t row = product * lines / lines_in_row;
+      return {reinterpret_cast<const std::byte*>(first + row * stride),
+              stride * static_cast<std::int64_t>(sizeof(Input)), lines_in_row,
+              std::clamp<std::int64_t>((rows - row) * lines_in_row, 0, lines)};
+    }
+  };
+
   void pack_columns(const Part& part) const {
     const Input* first = problem_.transpose_b ? b_ + part.column * problem_.k + part.k
                                               : b_ + part.k * problem_.n + part.column;
@@ -104,39 +120,35 @@ class Tasks {
     if (problem_.transpose_a) {
       const Input* first = a_ + part.k * problem_.m + part.row;
       pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip, 0);
-      const auto* next = reinterpret_cast<const std::byte*>(first + strip_rows);
-      multiply_rows(
-          part, BySteps<Word>{part.strip, strip_rows},
-          {next, problem_.m * static_cast<std::int64_t>(sizeof(Input)), part.next_rows > 0 ? part.depth : 0});
+      multiply_rows(part, BySteps<Word>{part.strip, strip_rows},
+                    Coming{first + strip_rows, problem_.m, 1, part.next_rows > 0 ? part.depth : 0});
       return;
     }
     const Input* first = a_ + part.row * problem_.k + part.k;
     if constexpr (in_place) {
       // The last word of a row must not reach into the next row, nor the last block beyond the last row.
       if (problem_.k % Words::per_word == 0 && part.rows % product_rows == 0) {
-        // The next strip follows at once where a chunk is the whole row.
-        const std::int64_t next_bytes =
-            part.next_rows * problem_.k * static_cast<std::int64_t>(sizeof(Input));
         multiply_rows(part, RowsInPlace<Words, Input>{first, problem_.k},
-                      {reinterpret_cast<const std::byte*>(first + strip_rows * problem_.k), line,
-                       tiling_.chunks == 1 ? next_bytes / line : 0});
+                      Coming{first + strip_rows * problem_.k, problem_.k,
+                             divide_up(part.depth, elements_in_line), part.next_rows});
         return;
       }
     }
     copy_rows<Words>(first, problem_.k, part.rows, round_up(part.rows, product_rows), part.depth, part.strip,
                      tiling_.row_stride());
-    multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, {});
+    multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, Coming{nullptr, 0, 1, 0});
   }
 
-  /// The strip's rows, as `a` gives them, times all panels. Fetches `next` meanwhile.
+  static std::int64_t panels_of(const Part& part) { return divide_up(part.columns, panel_columns); }
+
+  /// The strip's rows, as `a` gives them, times all panels. Each product fetches its share of what comes
+  /// next.
   template <class A>
-  void multiply_rows(const Part& part, const A& a, NextLines next) const {
-    const std::int64_t panels = divide_up(part.columns, panel_columns);
-    const std::int64_t blocks = divide_up(part.rows, product_rows);
-    const std::int64_t share = divide_up(next.count, panels * blocks);
-    std::int64_t left = next.count;
+  void multiply_rows(const Part& part, const A& a, const Coming& coming) const {
+    const std::int64_t products = divide_up(part.rows, product_rows) * panels_of(part);
+    std::int64_t product = 0;
     alignas(64) float bias[panel_columns];
-    for (std::int64_t panel = 0; panel < panels; ++panel) {
+    for (std::int64_t panel = 0; panel < panels_of(part); ++panel) {
       const std::int64_t column = panel * panel_columns;
       Finish<Words, Output> finish{
           .c = c_ + part.row * problem_.n + part.column + column,
@@ -149,11 +161,9 @@ class Tasks {
           .sums = {part.row_sums + column * strip_rows, panel_columns, part.chunk > 0},
           .last = part.chunk + 1 == tiling_.chunks};
       if (problem_.bias) load_bias(part.column + column, finish.columns, bias);
-      for (std::int64_t row = 0; row < part.rows; row += product_rows) {
-        next.count = std::min(share, left);
-        multiply_panel(part, a.from_row(row), part.panels + panel * tiling_.panel_stride(), finish, next);
-        next.first += share * next.stride;
-        left -= share;
+      for (std::int64_t row = 0; row < part.rows; row += product_rows, ++product) {
+        multiply_panel(part, a.from_row(row), part.panels + panel * tiling_.panel_stride(), finish,
+                       coming.share(product, products));
         finish.rows -= product_rows;
         finish.c += product_rows * problem_.n;
         finish.sums.values += product_rows * panel_columns;
@@ -230,7 +240,9 @@ class TiledGemm final : public GemmEngine {
 
   [[nodiscard]] Tiling tiling(const GemmProblem& problem) const {
     return dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
-      return tile(problem, sizeof(Input), WordsOf<Input>::per_word, threads_);
+      using Words = WordsOf<Input>;
+      return tile(problem, {sizeof(Input), Words::per_word, std::is_same_v<Input, typename Words::Element>},
+                  threads_);
     });
   }
 

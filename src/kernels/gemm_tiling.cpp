@@ -6,7 +6,9 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t most_chunk_words = 512;
+// Chunks are shorter where strips of A are copied: more panels fit the cache then, and share the copy.
+constexpr std::int64_t most_words_in_place = 1024;
+constexpr std::int64_t most_words_copied = 512;
 // A task's panels take less than half of a second-level cache of 1 MiB; strips of A and blocks of C pass by.
 constexpr std::int64_t most_panel_bytes = 400 << 10;
 // Bounds the sums of a task that walks along several chunks.
@@ -23,13 +25,14 @@ double estimate(const Tiling& tiling, std::int64_t threads) {
 
 }  // namespace
 
-Tiling tile(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word,
-            std::int64_t threads) {
+Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads) {
   Tiling tiling{};
-  const std::int64_t words = divide_up(problem.k, per_word);
+  const std::int64_t words = divide_up(problem.k, elements.per_word);
+  const bool in_place = elements.are_words && !problem.transpose_a;
+  const std::int64_t most_chunk_words = in_place ? most_words_in_place : most_words_copied;
   tiling.chunk_words = round_up(divide_up(words, divide_up(words, most_chunk_words)), lanes::count);
   tiling.chunks = divide_up(words, tiling.chunk_words);
-  tiling.strip_rows = static_cast<std::int64_t>(line_bytes) / element_bytes;
+  tiling.strip_rows = static_cast<std::int64_t>(line_bytes) / elements.bytes;
   const std::int64_t panels = divide_up(problem.n, panel_columns);
   const std::int64_t most_panels = std::max<std::int64_t>(1, most_panel_bytes / (4 * tiling.panel_stride()));
   const std::int64_t strips = divide_up(problem.m, tiling.strip_rows);
@@ -72,12 +75,14 @@ std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_b
 }
 
 bool tiles_are_faster(const GemmProblem& problem) {
-  // Measured beside oneDNN 2.6 on a processor with AVX512-BF16: oneDNN spends a tenth of such a product on
-  // turning its operands. With few rows the copy of B is not worth its time. A matrix unit (AMX) leaves both
-  // behind.
+  // Measured beside oneDNN 2.6 on a processor with AVX512-BF16: operands that are not in the cache cost
+  // oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the two are equally
+  // fast. With few rows the copy of B is not worth its time, nor that of A where words straddle its rows. A
+  // matrix unit (AMX) leaves both behind.
   constexpr std::int64_t rows_worth_a_copy = 128;
-  return problem.a == DType::bf16 && WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit &&
-         problem.transpose_a && problem.m >= rows_worth_a_copy;
+  constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
+  return by_words && problem.a == DType::bf16 && problem.m >= rows_worth_a_copy &&
+         (problem.transpose_a || problem.k % 2 == 0);
 }
 
 }  // namespace mylos

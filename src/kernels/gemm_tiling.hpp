@@ -26,7 +26,7 @@ constexpr std::int64_t odd_lines(std::int64_t words) {
 /// A task computes `rows` x `panels` panels of C, chunk after chunk of k: it packs its panels of B, and walks
 /// along the rows of A in strips.
 struct Tiling {
-  std::int64_t chunk_words;  // of k; orders the sums, and follows from k and the type alone
+  std::int64_t chunk_words;  // of k; orders the sums, and follows from k, the form and the type alone
   std::int64_t chunks;
   std::int64_t rows;  // of a task, a multiple of a strip's
   std::int64_t row_tasks;
@@ -54,9 +54,14 @@ struct Tiling {
   }
 };
 
-/// The cut for operands of `element_bytes`, `per_word` of which are multiplied at once.
-[[nodiscard]] Tiling tile(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word,
-                          std::int64_t threads);
+/// Of the operands.
+struct Elements {
+  std::int64_t bytes;
+  std::int64_t per_word;  // multiplied at once
+  bool are_words;         // or parts of words: what lies in memory need not be converted
+};
+
+[[nodiscard]] Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads);
 
 /// At least Tiling::thread_bytes() of this problem and of all that are smaller in m, n or k: the cut of a
 /// smaller problem may need more than that of a larger one.

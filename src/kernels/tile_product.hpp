@@ -45,17 +45,20 @@ struct BySteps {
   __builtin_prefetch(line, 1, 3);
 }
 
-/// Memory that is read after a product, so that it can be fetched meanwhile: a line in each row of a matrix.
+/// Parts of a matrix's rows that are read after a product, so that they can be fetched meanwhile, line by
+/// line.
 struct NextLines {
   const std::byte* first = nullptr;
-  std::int64_t stride = 0;  // bytes
-  std::int64_t count = 0;
+  std::int64_t row_stride = 0;    // bytes
+  std::int64_t lines_in_row = 1;  // that are wanted
+  std::int64_t count = 0;         // of lines, from the first row's first on
 };
 
 /// Where no lines are wanted.
 struct NoLines {
   static constexpr const std::byte* first = nullptr;
-  static constexpr std::int64_t stride = 0;
+  static constexpr std::int64_t row_stride = 0;
+  static constexpr std::int64_t lines_in_row = 1;
   static constexpr std::int64_t count = 0;
 };
 
@@ -100,8 +103,17 @@ void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* 
                     const Result& c, const Lines& next = {}) {
   Block<vectors> sum = {};
   c.fetch_target();
+  const std::byte* line = next.first;
+  std::int64_t left_in_row = next.lines_in_row;
   for (std::int64_t step = 0; step < steps; ++step) {
-    if (step < next.count) fetch(next.first + step * next.stride);
+    if (step < next.count) {
+      fetch(line);
+      line += line_bytes;
+      if (--left_in_row == 0) {
+        left_in_row = next.lines_in_row;
+        line += next.row_stride - next.lines_in_row * static_cast<std::int64_t>(line_bytes);
+      }
+    }
     lanes::Floats columns[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
