@@ -10,8 +10,8 @@
 //
 // NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows, then what is
 // recomputed: "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than
-// keeping all takes. A command comes as arguments, or one after the other on standard input; every answer
-// ends with an empty line.
+// keeping all takes. Plans go by measured times, where the name ends in "-model" by modelled ones. A command
+// comes as arguments, or one after the other on standard input; every answer ends with an empty line.
 #pragma once
 
 #include <memory>

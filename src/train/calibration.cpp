@@ -12,9 +12,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whatever else runs on the machine only adds to a time: the least is that of the work itself.
-double least(const std::vector<double>& times) {
-  return *std::min_element(times.begin(), times.end());
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Of the differences of times that were taken in the same round: a machine that is slower for a while
+/// is so for both.
+double median_difference(const std::vector<double>& times, const std::vector<double>& without) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < times.size(); ++i) differences.push_back(times[i] - without[i]);
+  return median(std::move(differences));
 }
 
 /// Milliseconds.
@@ -42,7 +51,8 @@ void run_round(Rehearsal& rehearsal, const std::vector<std::size_t>& shape_of, c
     }
     times.loss.push_back(rehearsal.loss());
     for (std::size_t i = 0; i < blocks; ++i) {
-      times.shapes[shape_of[i]].backward[variant(i)].push_back(rehearsal.backward(i, variant(i)));
+      const double time = rehearsal.backward(i, variant(i));
+      if (variant(i) == v) times.shapes[shape_of[i]].backward[v].push_back(time);
     }
     times.update.push_back(rehearsal.check_and_update());
   }
@@ -60,6 +70,7 @@ struct Selection {
   std::vector<std::size_t> blocks;
   std::size_t copies = 0;
   std::size_t bytes = 0;
+  std::size_t between_uses = 0;
 };
 
 }  // namespace
@@ -83,9 +94,11 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
   const std::vector<std::size_t> shapes = first_of_shape(whole, gemm, rows);
 
   Selection chosen;
-  while (chosen.bytes < limits.cold_bytes && chosen.blocks.size() < shapes.size()) {
-    Selection more{first_copies(whole, shapes, chosen.copies + 1), chosen.copies + 1};
-    more.bytes = Rehearsal::memory_bytes(options.optimizer, part_of(chain(), more.blocks), gemm, rows);
+  while (chosen.between_uses < limits.cold_bytes && chosen.blocks.size() < shapes.size()) {
+    Selection more{.blocks = first_copies(whole, shapes, chosen.copies + 1), .copies = chosen.copies + 1};
+    const Chain part = part_of(chain(), more.blocks);
+    more.bytes = Rehearsal::memory_bytes(options.optimizer, part, gemm, rows);
+    more.between_uses = Rehearsal::bytes_between_uses(part, gemm, rows);
     if (more.bytes > room) break;
     chosen = std::move(more);
   }
@@ -108,15 +121,16 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
     StageCost& block = result.cost.blocks[i];
     const ShapeTimes& shape = times.shapes[shapes[i]];
     result.shapes += shapes[i] == i ? 1 : 0;
-    block.forward_time = least(shape.forward);
-    block.backward_time = least(shape.backward[0]);
+    block.forward_time = median(shape.forward);
+    block.backward_time = median(shape.backward[0]);
     for (std::size_t v = 0; v < block.variants.size(); ++v) {
-      block.variants[v].recompute_time = std::max(0.0, least(shape.backward[v]) - block.backward_time);
+      block.variants[v].recompute_time =
+          std::max(0.0, median_difference(shape.backward[v], shape.backward[0]));
     }
   }
-  result.cost.loss_time = least(times.loss);
+  result.cost.loss_time = median(times.loss);
   const auto share = static_cast<double>(statement.parameters) / static_cast<double>(rehearsal.parameters());
-  result.cost.update_time = share * least(times.update);
+  result.cost.update_time = share * median(times.update);
   result.cost.measured = true;
   result.seconds = seconds();
   return result;

@@ -110,6 +110,11 @@ std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Cha
          Optimizer::memory_bytes(optimizer, layout) + layout_of(chain, gemm, rows).bytes;
 }
 
+std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
+  const ParameterLayout layout = parameters_of(chain);
+  return layout.compute_bytes + layout.gradient_bytes + layout_of(chain, gemm, rows).bytes;
+}
+
 Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows,
                      bool accumulates)
     : gemm_(gemm),

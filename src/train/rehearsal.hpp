@@ -39,6 +39,10 @@ class Rehearsal {
   Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates);
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                                 const GemmEngine& gemm, std::int64_t rows);
+  /// What goes through the caches between a block's forward and its backward: activations, weights and
+  /// gradients of all.
+  [[nodiscard]] static std::size_t bytes_between_uses(const Chain& chain, const GemmEngine& gemm,
+                                                      std::int64_t rows);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] std::size_t variants() const { return layout_.variants; }

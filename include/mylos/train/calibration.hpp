@@ -19,7 +19,8 @@ namespace mylos {
 struct CalibrationLimits {
   double seconds = 1.0;     // rounds end then; but one warms up, and one is measured, however long they take
   std::size_t rounds = 15;  // that are measured, at most
-  std::size_t cold_bytes = std::size_t{96} << 20;  // beyond what caches hold: more copies are of no use
+  // Between two uses of a block: more than caches hold, so that more copies are of no use.
+  std::size_t cold_bytes = std::size_t{64} << 20;
 };
 
 struct Calibration {
