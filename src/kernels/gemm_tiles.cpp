@@ -212,16 +212,14 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    const std::size_t thread_bytes = dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
-      return most_thread_bytes(problem, sizeof(Input), WordsOf<Input>::per_word);
-    });
+    const std::size_t thread_bytes = most_thread_bytes(problem, elements_of(problem.a));
     return thread_bytes * static_cast<std::size_t>(threads_);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
            const void* bias, void* workspace) override {
     check_gemm_problem(problem);
-    const Tiling cut = tiling(problem);
+    const Tiling cut = tile(problem, elements_of(problem.a), threads_);
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
@@ -238,11 +236,10 @@ class TiledGemm final : public GemmEngine {
   using Policy =
       Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>;
 
-  [[nodiscard]] Tiling tiling(const GemmProblem& problem) const {
-    return dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
+  static Elements elements_of(DType type) {
+    return dispatch(type, []<class Input>(TypeTag<Input>) {
       using Words = WordsOf<Input>;
-      return tile(problem, {sizeof(Input), Words::per_word, std::is_same_v<Input, typename Words::Element>},
-                  threads_);
+      return Elements{sizeof(Input), Words::per_word, std::is_same_v<Input, typename Words::Element>};
     });
   }
 

@@ -14,6 +14,11 @@ constexpr std::int64_t most_panel_bytes = 400 << 10;
 // Bounds the sums of a task that walks along several chunks.
 constexpr std::int64_t most_summed_rows = 1024;
 
+/// Follows from the form and the type alone.
+std::int64_t most_chunk_words(const GemmProblem& problem, const Elements& elements) {
+  return elements.are_words && !problem.transpose_a ? most_words_in_place : most_words_copied;
+}
+
 /// Time of the longest thread, in cycles for each word of k: two multiplications a cycle, and what copying
 /// costs (measured on a processor with AVX512-BF16).
 double estimate(const Tiling& tiling, std::int64_t threads) {
@@ -28,9 +33,8 @@ double estimate(const Tiling& tiling, std::int64_t threads) {
 Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads) {
   Tiling tiling{};
   const std::int64_t words = divide_up(problem.k, elements.per_word);
-  const bool in_place = elements.are_words && !problem.transpose_a;
-  const std::int64_t most_chunk_words = in_place ? most_words_in_place : most_words_copied;
-  tiling.chunk_words = round_up(divide_up(words, divide_up(words, most_chunk_words)), lanes::count);
+  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
+  tiling.chunk_words = round_up(divide_up(words, chunks), lanes::count);
   tiling.chunks = divide_up(words, tiling.chunk_words);
   tiling.strip_rows = static_cast<std::int64_t>(line_bytes) / elements.bytes;
   const std::int64_t panels = divide_up(problem.n, panel_columns);
@@ -56,18 +60,19 @@ Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t t
   return best;
 }
 
-std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_bytes, std::int64_t per_word) {
+std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elements) {
   const auto bytes = [](std::int64_t words) { return aligned_bytes(4 * static_cast<std::size_t>(words)); };
-  const std::int64_t words = divide_up(problem.k, per_word);
+  const std::int64_t words = divide_up(problem.k, elements.per_word);
+  const std::int64_t most_words = most_chunk_words(problem, elements);
   const std::int64_t panels = divide_up(problem.n, panel_columns);
-  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / element_bytes;
-  const std::int64_t widest = round_up(std::min(words, most_chunk_words), lanes::count);
+  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
+  const std::int64_t widest = round_up(std::min(words, most_words), lanes::count);
   const std::int64_t panel = odd_lines(widest * panel_columns);
   const std::size_t packed = bytes(std::min(panels * panel, std::max(most_panel_bytes / 4, panel))) +
                              bytes(strip * odd_lines(widest));
-  if (words <= most_chunk_words) return packed;
+  if (words <= most_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
-  const std::int64_t narrowest = round_up(most_chunk_words / 2 + 1, lanes::count);
+  const std::int64_t narrowest = round_up(most_words / 2 + 1, lanes::count);
   const std::int64_t most_panels =
       std::max<std::int64_t>(1, most_panel_bytes / (4 * odd_lines(narrowest * panel_columns)));
   const std::int64_t rows = std::min(round_up(problem.m, strip), most_summed_rows + strip);
@@ -77,12 +82,12 @@ std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_b
 bool tiles_are_faster(const GemmProblem& problem) {
   // Measured beside oneDNN 2.6 on a processor with AVX512-BF16: operands that are not in the cache cost
   // oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the two are equally
-  // fast. With few rows the copy of B is not worth its time, nor that of A where words straddle its rows. A
-  // matrix unit (AMX) leaves both behind.
+  // fast. With few rows the copy of B is not worth its time. A matrix unit (AMX) leaves both behind. Fewer
+  // rows, columns or words of k never turn this from false to true: workspace for a product serves smaller
+  // ones.
   constexpr std::int64_t rows_worth_a_copy = 128;
   constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
-  return by_words && problem.a == DType::bf16 && problem.m >= rows_worth_a_copy &&
-         (problem.transpose_a || problem.k % 2 == 0);
+  return by_words && problem.a == DType::bf16 && problem.m >= rows_worth_a_copy;
 }
 
 }  // namespace mylos

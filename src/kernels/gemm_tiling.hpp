@@ -65,7 +65,6 @@ struct Elements {
 
 /// At least Tiling::thread_bytes() of this problem and of all that are smaller in m, n or k: the cut of a
 /// smaller problem may need more than that of a larger one.
-[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, std::int64_t element_bytes,
-                                            std::int64_t per_word);
+[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elements);
 
 }  // namespace mylos

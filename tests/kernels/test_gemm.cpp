@@ -256,6 +256,32 @@ TEST_P(EveryEngine, CarriesNanAndOverflowThroughRelu) {
   }
 }
 
+TEST(Gemm, TilesSumAnElementInTheSameOrderHoweverTheProductIsCut) {
+  // So that the number of threads, which decides on the cut, changes no bit: part of a product is the same
+  // as the product of parts, over several chunks of k and with rows that are copied in one of the two.
+  const auto names = gemm_engine_names();
+  if (std::find(names.begin(), names.end(), "tiles") == names.end()) GTEST_SKIP() << "no tiles in this build";
+  const auto tiles = engine_named("tiles");
+  for (const DType type : {DType::fp32, DType::fp16, DType::bf16}) {
+    const GemmProblem whole = linear_output(1040, 2200, 100, type);
+    const GemmProblem part = linear_output(37, 2200, 20, type);
+    const Operands all(whole, tiles->workspace_bytes(whole));
+    Operands some(part, tiles->workspace_bytes(part));
+    some.a = all.a;  // its first rows
+    some.b = all.b;  // its first rows, C's first columns
+    all.run(*tiles, whole);
+    some.run(*tiles, part);
+    const auto expected = to_host(all.c, type);
+    const auto values = to_host(some.c, type);
+    for (std::size_t row = 0; row < 37; ++row) {
+      for (std::size_t column = 0; column < 20; ++column) {
+        ASSERT_EQ(values[row * 20 + column], expected[row * 100 + column])
+            << name_of(type) << ", row " << row;
+      }
+    }
+  }
+}
+
 TEST(Gemm, SumsHalfInFloat) {
   // 4096 ones summed in half would stop at 2048; products of 300 by 300 would overflow before they cancel.
   for (const auto& name : gemm_engine_names()) {
