@@ -7,6 +7,7 @@
 #include "mylos/checkpoint/describe.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
+#include "mylos/io/atomic_publish.hpp"
 #include "runtime.hpp"
 #include "trained_model.hpp"
 
@@ -71,6 +72,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   if (ranks.size() > 1) fail_input("mylos convert runs on one rank; start it without mpirun");
   const std::string input = checkpoint_file(ranks, arguments.input);
+  require_other_file(input, arguments.output);
   return looks_like_checkpoint(input) ? to_huggingface(ranks, input, arguments)
                                       : to_checkpoint(ranks, arguments);
 }

@@ -55,6 +55,7 @@ ExitCode predict_command(const PredictArguments& arguments) {
     fail_input("{} is a network of tokens; `mylos sample` lets it write, `mylos eval` judges it",
                trained->path);
   }
+  for (const auto& input : {arguments.input, trained->path}) require_other_file(input, arguments.output);
   PendingFile file(arguments.output);
   write_outputs(*trained, file.temporary());
   file.publish();

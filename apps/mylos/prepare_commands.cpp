@@ -8,6 +8,7 @@
 #include "mylos/data/prepare_text.hpp"
 #include "mylos/data/prepare_tokens.hpp"
 #include "mylos/data/token_dataset.hpp"
+#include "mylos/io/atomic_publish.hpp"
 #include "runtime.hpp"
 
 namespace mylos::app {
@@ -39,6 +40,7 @@ ExitCode tell_tokens(const std::string& path) {
 
 ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
   require_one_rank();
+  for (const auto& input : {arguments.images, arguments.labels}) require_other_file(input, arguments.output);
   prepare(PrepareIdx{.images = arguments.images, .labels = arguments.labels, .out = arguments.output});
   return tell(arguments.output);
 }
@@ -50,6 +52,7 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
         "mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label "
         "c");
   }
+  require_other_file(arguments.input, arguments.output);
   prepare(PrepareCsv{.file = arguments.input,
                      .targets = arguments.targets,
                      .label = arguments.label,
@@ -59,6 +62,7 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
   require_one_rank();
+  require_other_file(arguments.input, arguments.output);
   prepare(PrepareText{.file = arguments.input,
                       .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
                       .out = arguments.output});
@@ -67,6 +71,7 @@ ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
 
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
   require_one_rank();
+  for (const auto& input : arguments.inputs) require_other_file(input, arguments.output);
   PrepareTokens job{.files = arguments.inputs,
                     .type = std::nullopt,
                     .vocabulary = arguments.vocabulary,

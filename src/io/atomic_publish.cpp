@@ -86,10 +86,22 @@ void publish(const std::string& path) {
 }
 
 PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
-  const std::filesystem::path folder = folder_of(path_);
+  if (path_.empty()) fail_input("the file to write has no name");
   std::error_code failure;
+  const auto there = std::filesystem::status(path_, failure);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    fail_input("{}: is there and is not a file; name another", path_);
+  }
+  const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
   if (failure) fail_run("{}: its folder cannot be made: {}", path_, failure.message());
+}
+
+void require_other_file(const std::string& input, const std::string& output) {
+  std::error_code failure;  // set, and the answer no, where one of them is not there
+  if (std::filesystem::equivalent(input, output, failure)) {
+    fail_input("{}: is what is read; name another file to write", output);
+  }
 }
 
 PendingFile::~PendingFile() {

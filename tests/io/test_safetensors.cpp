@@ -249,8 +249,8 @@ TEST_F(Safetensors, AWriterHoldsToItsHeader) {
             path + ": tensor 'a' has 2 elements, 1 are written");
   writer.write(std::vector<float>{1, 2});
   EXPECT_EQ(error_of([&] { writer.close(); }, ExitCode::failed), path + ": 1 of 2 tensors were written");
-  EXPECT_TRUE(error_of([] { Writer("/nowhere/model.safetensors", DType::fp32, {}, {}); }, ExitCode::failed)
-                  .starts_with("/nowhere/model.safetensors: "));
+  EXPECT_TRUE(error_of([] { Writer("/dev/null/model.safetensors", DType::fp32, {}, {}); }, ExitCode::failed)
+                  .starts_with("/dev/null/model.safetensors: "));
 }
 
 }  // namespace mylos::safetensors_test

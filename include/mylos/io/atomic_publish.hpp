@@ -22,11 +22,15 @@ void sync_folder(const std::string& folder);
 /// once.
 void publish(const std::string& path);
 
+/// Throws Error (bad_input) where both names are of one file: what is read must not be replaced.
+void require_other_file(const std::string& input, const std::string& output);
+
 /// Makes the folder that the file is to lie in, and removes temporary_path(path) at the end of its life,
 /// unless publish() was called: what fails leaves nothing behind.
 class PendingFile {
  public:
-  /// Throws Error (failed) where there is no such folder and it cannot be made.
+  /// Throws Error (failed) where there is no such folder and it cannot be made, Error (bad_input) where
+  /// something else than a file has that name.
   explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
