@@ -27,6 +27,8 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
         fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
       choose_whole_file(data, std::string(data.test));
     } else {
+      if (data.train.empty())
+        fail_input("{}: its deck names no data.train; give --data FILE", arguments.checkpoint);
       data.test.clear();
     }
   });

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/io/system_memory.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/model/parameter_layout.hpp"
 #include "mylos/train/run_state.hpp"
 
 namespace mylos::app {
@@ -21,10 +24,44 @@ std::int64_t samples_of_batch(const Chain& chain, const RunData* data) {
   return data == nullptr ? 1 : std::min(samples, data->samples(DataPart::train));
 }
 
+/// A network of numbered tokens (a converted one, too) does not know what they stand for; numbers are counted
+/// up to the largest, of which a part of the same text may have fewer.
+bool may_judge(const Vocabulary& known, const Vocabulary& given) {
+  return given == known || (known.kind() == TokenKind::tokens && given.size() <= known.size());
+}
+
+/// What the checkpoint says of its tokens must be true of its network and of the data.
+void check_vocabulary(const TrainedModel& trained) {
+  if (!trained.vocabulary) return;
+  const Vocabulary& known = *trained.vocabulary;
+  const std::int64_t classes = trained.deck.options.model.vocabulary;
+  if (known.size() > classes) {
+    fail_input("{}: its vocabulary has {} tokens, its network {}", trained.path, known.size(), classes);
+  }
+  const std::optional<Vocabulary> given = trained.data ? trained.data->vocabulary() : std::nullopt;
+  if (given && !may_judge(known, *given)) {
+    fail_input("{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(), given->size(),
+               name_of(given->kind()), trained.path, known.size(), name_of(known.kind()),
+               given->size() == known.size() ? " that are others" : "");
+  }
+}
+
+void require_memory(const std::string& path, const ParameterLayout& layout) {
+  const std::size_t bytes = layout.gradient_bytes + layout.master_bytes() + layout.compute_bytes;
+  const auto on_host = static_cast<std::size_t>(available_host_memory());
+  const std::size_t available = free_device_memory().value_or(on_host);
+  if (bytes > available) {
+    throw Error(ExitCode::does_not_fit, fmt::format("{}: its network takes {} of memory, {} are available",
+                                                    path, format_bytes(static_cast<std::int64_t>(bytes)),
+                                                    format_bytes(static_cast<std::int64_t>(available))));
+  }
+}
+
 }  // namespace
 
 std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return path;
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path, failure)) return path;
   return find_checkpoint(ranks, path, "latest").path.value();
 }
 
@@ -66,8 +103,10 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {
       trained->data = open_run_data(options);
+      if (options.model.vocabulary > 0) check_vocabulary(*trained);  // says more than complete() can
       trained->data->complete(options.model);
     }
+    check_vocabulary(*trained);
     check(*trained);
   });
 
@@ -76,6 +115,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
   trained->gemm = make_gemm_engine(options.kernels);
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  require_memory(trained->path, make_parameter_layout(chain, options.communication.bucket_bytes, 1));
   const std::int64_t samples = samples_of_batch(chain, trained->data.get());
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,
                                            options.communication.bucket_bytes, 1, Schedule{});

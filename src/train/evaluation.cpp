@@ -30,7 +30,7 @@ void pass_over(const InferenceContext& context, EvaluationPass& pass,
 
 Judged judged_by(const Chain& chain) {
   if (chain.loss() == LossType::mse) return Judged::targets;
-  return chain.rows_per_sample > 1 ? Judged::tokens : Judged::classes;
+  return chain.input_type() == DType::int32 ? Judged::tokens : Judged::classes;
 }
 
 double Evaluation::perplexity() const {

@@ -180,9 +180,11 @@ std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
   add_vocabulary(state, run);
   reader.read(state);
   const std::string& kind = state.texts.front().text;
+  if (run.vocabulary_size < 1) {
+    fail_input("{}: /vocabulary/size is {}, expected at least 1", reader.path(), run.vocabulary_size);
+  }
   if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();
   if (kind == name_of(TokenKind::characters)) return Vocabulary::characters(state.texts.back().text);
-  if (run.vocabulary_size < 1) fail_input("a vocabulary of {} tokens", run.vocabulary_size);
   return Vocabulary::tokens(run.vocabulary_size);
 }
 
