@@ -38,6 +38,16 @@ Task task_of(const hdf5::File& file) {
   return file.exists("/labels") ? Task::classification : Task::regression;
 }
 
+/// Statistics of what is not finite would only spoil all rows, and a later message name the wrong one.
+void require_finite(const std::string& path, const char* dataset, const float* values, std::int64_t first_row,
+                    std::int64_t rows, std::int64_t columns) {
+  const float* end = values + rows * columns;
+  const float* bad = std::find_if(values, end, [](float value) { return !std::isfinite(value); });
+  if (bad == end) return;
+  fail_input("{}: {} row {}, column {} (counted from 0) is {}, expected a finite number", path, dataset,
+             first_row + (bad - values) / columns, (bad - values) % columns, *bad);
+}
+
 }  // namespace
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
@@ -127,7 +137,9 @@ ColumnStatistics Dataset::input_statistics() const {
     if (shape_.input_type == InputType::uint8) {
       accumulator.add(reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
     } else {
-      accumulator.add(reinterpret_cast<const float*>(buffer.data()), count);
+      const auto* values = reinterpret_cast<const float*>(buffer.data());
+      require_finite(path_, "/inputs", values, first, count, features());
+      accumulator.add(values, count);
     }
   }
   return accumulator.result();
@@ -142,6 +154,7 @@ ColumnStatistics Dataset::target_statistics() const {
   for (std::int64_t first = 0; first < samples(); first += rows) {
     const std::int64_t count = std::min(rows, samples() - first);
     read_targets(first, count, buffer.data());
+    require_finite(path_, "/targets", buffer.data(), first, count, outputs());
     accumulator.add(buffer.data(), count);
   }
   return accumulator.result();

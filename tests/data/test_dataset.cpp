@@ -36,6 +36,18 @@ TEST(Dataset, AFileFromPythonWithoutOurExtrasIsADataset) {
   EXPECT_EQ(dataset.input_statistics().mean, (std::vector<double>{5, 6}));
 }
 
+TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
+  const TemporaryFolder folder;
+  const std::string path = python_file(folder,
+                                       "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n"
+                                       "y = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\nf['targets'] = y\n");
+  const Dataset dataset(path);
+  EXPECT_EQ(error_of([&] { (void)dataset.input_statistics(); }),
+            path + ": /inputs row 7, column 2 (counted from 0) is nan, expected a finite number");
+  EXPECT_EQ(error_of([&] { (void)dataset.target_statistics(); }),
+            path + ": /targets row 4, column 1 (counted from 0) is inf, expected a finite number");
+}
+
 TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_EQ(refusal(folder / "none.h5"), "cannot be opened: No such file or directory");
