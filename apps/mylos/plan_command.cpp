@@ -46,14 +46,14 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (size > 1) fail_input("mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
   const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options options = deck.options;
-  const KokkosRuntime kokkos(options.run.threads);
+  const int on_node =
+      arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
+  const KokkosRuntime kokkos(options.run.threads, on_node);
   const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
   const std::unique_ptr<RunData> data = data_of(options);
   const std::vector<std::string> stages = stage_names(options);
 
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
-  const int on_node =
-      arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
   problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
   problem.budget = memory_budget(options.memory, problem.place, 1);
   MemoryPlan plan = plan_memory(problem);

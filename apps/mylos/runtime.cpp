@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <new>
 #include <thread>
@@ -74,11 +76,11 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   return static_cast<int>(code);
 }
 
-KokkosRuntime::KokkosRuntime(int threads) {
+KokkosRuntime::KokkosRuntime(int threads, int ranks) {
   const CoreShare share = core_share();
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
-  if (threads <= 0) threads = std::max(1, share.cores / share.ranks);
+  if (threads <= 0) threads = std::max(1, share.cores / std::max(share.ranks, ranks));
   if (threads > share.cores) {
     warning_ = fmt::format(
         "warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it", threads,
@@ -96,7 +98,7 @@ Output standard_output(int rank) {
   output.is_terminal = writes_to_terminal();
   output.line = [](const std::string& text) {
     fmt::print("{}\n", text);
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) fail_run("standard output cannot be written: {}", std::strerror(errno));
   };
   output.live = [](const std::string& text) {
     fmt::print("\r\033[K{}", text);

@@ -16,10 +16,10 @@ namespace mylos::app {
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command);
 
 /// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this
-/// rank may use divided by the ranks that share them.
+/// rank may use divided by the ranks that share them, or by `ranks` where those are more.
 class KokkosRuntime {
  public:
-  explicit KokkosRuntime(int threads);
+  explicit KokkosRuntime(int threads, int ranks = 1);
   /// Not empty if this rank has more threads than cores: a warning for the user.
   [[nodiscard]] const std::string& warning() const { return warning_; }
 

@@ -16,6 +16,7 @@ namespace {
 // Slots that the budget is cut into: more where the chain is short and the table small.
 constexpr std::size_t least_slots = 500;
 constexpr std::size_t most_slots = 2000;
+constexpr std::size_t fewest_slots = 100;  // where memory for the table is short
 constexpr std::size_t table_entries = std::size_t{1} << 23;
 // Above (256 MiB, chains of some 380 blocks) only lists of equal groups and the smallest list compete.
 constexpr std::size_t most_table_entries = std::size_t{1} << 26;
@@ -83,8 +84,13 @@ class Contest {
 std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
   const std::size_t stages = cost.blocks.size() + 1;
   const std::size_t segments = stages * (stages + 1) / 2;
-  const std::size_t slots = std::clamp(table_entries / segments, least_slots, most_slots);
-  if (segments * (slots + stages) > most_table_entries) return std::nullopt;
+  // The table is gone before the activations come, so it may take their place, or a little where they are
+  // few.
+  const std::size_t most_entries =
+      std::min(most_table_entries, std::max(table_entries / 4, budget / sizeof(float)));
+  std::size_t slots = std::clamp(table_entries / segments, least_slots, most_slots);
+  slots = std::min(slots, most_entries / segments - std::min(most_entries / segments, stages));
+  if (slots < fewest_slots) return std::nullopt;
   const std::size_t room = budget - std::min(budget, cost.input_bytes);
   const std::size_t slot_bytes =
       best_slot_bytes(cost, std::max(arena_alignment, aligned_bytes((room + slots - 1) / slots)));

@@ -8,8 +8,10 @@ namespace {
 
 void compare(const std::string& source, const std::string& what, std::size_t stored, std::size_t now) {
   if (stored == now) return;
-  fail_input("{} was planned for another model or micro-batch: {} is {} there and {} here", source, what,
-             stored, now);
+  fail_input(
+      "{} was planned for another model, micro-batch, engine of products or number of threads: {} is {} "
+      "there and {} here",
+      source, what, stored, now);
 }
 
 /// Bytes decide; times differ between machines.

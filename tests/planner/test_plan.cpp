@@ -110,5 +110,4 @@ TEST(Plan, OfVeryLongChainsFallsBackToEqualGroups) {
   EXPECT_LT(plan->overhead(), 1.0 / 3);
 }
 
-/// Printed, not judged: the machine may be busy.
 }  // namespace mylos::plan_test

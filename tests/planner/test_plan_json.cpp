@@ -102,7 +102,7 @@ TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
 
 TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 256"),
-                 "planned for another model or micro-batch: saved_bytes of variant all of block 0 is 256 "
+                 "number of threads: saved_bytes of variant all of block 0 is 256 "
                  "there and 128 here");
   const std::size_t arena = place(cost_, recompute_every(2, 1)).bytes;
   expect_refused(with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": 64"),
