@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -29,32 +30,52 @@ std::optional<std::int64_t> entry_in(const std::string& path, const std::string&
   return std::nullopt;
 }
 
-struct ControlGroup {
+/// The names of one version of the kernel's control groups.
+struct ControlGroups {
+  std::string root;
+  std::string line;  // what comes before the group's path in /proc/self/cgroup
   std::string limit;
   std::string usage;
-  std::string statistics;
   std::string reclaimable;
 };
 
 /// What the group may still take: pages of files that nobody uses at present are given back on demand.
-std::int64_t left_in(const ControlGroup& group) {
-  const auto limit = number_in(group.limit);
-  const auto usage = number_in(group.usage);
+std::int64_t left_in(const ControlGroups& version, const std::string& group) {
+  const auto limit = number_in(group + "/" + version.limit);
+  const auto usage = number_in(group + "/" + version.usage);
   if (!limit || !usage) return unlimited;
-  const auto reclaimable = entry_in(group.statistics, group.reclaimable, 1).value_or(0);
+  const auto reclaimable = entry_in(group + "/memory.stat", version.reclaimable, 1).value_or(0);
   return std::max<std::int64_t>(0, *limit - *usage + reclaimable);
+}
+
+/// This process's group below the root; in a container often the root itself.
+std::filesystem::path own_group(const ControlGroups& version) {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto at = line.find(version.line);
+    if (at != std::string::npos) return line.substr(at + version.line.size());
+  }
+  return "/";
+}
+
+/// A job's limit may be set on any group above its own (Slurm: on the job, with a group per step below).
+std::int64_t left_in(const ControlGroups& version) {
+  std::int64_t bytes = unlimited;
+  for (auto path = own_group(version); true; path = path.parent_path()) {
+    bytes = std::min(bytes, left_in(version, version.root + path.string()));
+    if (!path.has_relative_path()) return bytes;
+  }
 }
 
 }  // namespace
 
 std::int64_t available_host_memory() {
-  const std::array<ControlGroup, 2> groups{
-      {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
-        "inactive_file"},
-       {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"}}};
+  const std::array<ControlGroups, 2> versions{
+      {{"/sys/fs/cgroup", "0::", "memory.max", "memory.current", "inactive_file"},
+       {"/sys/fs/cgroup/memory", ":memory:", "memory.limit_in_bytes", "memory.usage_in_bytes",
+        "total_inactive_file"}}};
   std::int64_t bytes = entry_in("/proc/meminfo", "MemAvailable:", 1024).value_or(unlimited);
-  for (const auto& group : groups) bytes = std::min(bytes, left_in(group));
+  for (const auto& version : versions) bytes = std::min(bytes, left_in(version));
   return bytes;
 }
 
