@@ -104,7 +104,13 @@ std::string TokenDataset::identity() const {
 
 bool holds_tokens(const std::string& path) {
   const auto file = hdf5::File::open(path);
-  if (file.has_attribute("/", "format")) return file.text_attribute("/", "format") == token_format;
+  if (file.has_attribute("/", "format")) {
+    const std::string format = file.text_attribute("/", "format");
+    if (format != token_format && format != dataset_format) {
+      fail_input("{}: is a {} file, expected a token file or a dataset of `mylos prepare`", path, format);
+    }
+    return format == token_format;
+  }
   return file.exists("/tokens") && !file.exists("/inputs");
 }
 

@@ -17,6 +17,9 @@
 namespace mylos {
 namespace {
 
+// Of a micro-batch: libraries of products count them in 32 bits.
+constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
+
 // Buffers of a reader that works ahead of the step.
 constexpr std::int64_t batches_ahead = 4;
 
@@ -71,6 +74,12 @@ MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, con
                              const RunData* data) {
   const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, place.ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+  if (step.micro_batch > most_rows / chain.rows_per_sample) {
+    fail_input(
+        "a micro-batch of {} samples of {} rows each is more than {} rows; set data.micro_batch to at most "
+        "{}",
+        step.micro_batch, chain.rows_per_sample, most_rows, most_rows / chain.rows_per_sample);
+  }
   const ParameterLayout layout =
       make_parameter_layout(chain, options.communication.bucket_bytes, place.ranks);
   const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, place.ranks);

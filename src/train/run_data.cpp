@@ -6,6 +6,9 @@
 namespace mylos {
 
 std::unique_ptr<RunData> open_run_data(const Options& options) {
+  if (options.data.train.empty()) {
+    fail_input("the deck names no data.train; `mylos plan` can do without, nothing else can");
+  }
   const bool wants_tokens = options.model.type == ModelType::gpt;
   if (holds_tokens(options.data.train) != wants_tokens) {
     fail_input("{} holds {}, which model.type = \"{}\" cannot learn; `mylos prepare {}` makes what it can",

@@ -120,6 +120,10 @@ void Run::build_trainer() {
 
 void Run::restore(const CheckpointReader& reader) {
   const std::string& path = reader.path();
+  if (!reader.exists("/schedule")) {
+    fail_input("{}: holds weights alone (converted); it is for eval, sample and convert, not for --restart",
+               path);
+  }
   reader.require_match(parameter_state(trainer_->model().parameters()));
   const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
   for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {

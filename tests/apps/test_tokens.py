@@ -2,6 +2,7 @@
 
 usage: test_tokens.py MYLOS REPOSITORY
 """
+import os
 import re
 import sys
 import tempfile
@@ -10,6 +11,21 @@ import h5py
 import numpy
 
 from small_problem import DECK, Command
+
+GPT = """
+[run]
+name = "gpt"
+steps = 2
+[data]
+train = "ours.h5"
+batch = 2
+[model]
+type = "gpt"
+layers = 1
+heads = 1
+width = 8
+context = 4
+"""
 
 
 def llmc_header(magic, version, tokens):
@@ -62,7 +78,34 @@ def check_bad_input(command):
            r"plain\.bin: token 20 \(counted from 0, at byte 40\) is 1000, expected 0 to 999")
     refuse(command, ["prepare", "tokens", "cut.bin", *out], r"cut\.bin: its header states 9 tokens .* 1042 bytes")
     (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
-    refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"], r"t\.h5 holds tokens, which model.type = \"mlp\" cannot learn")
+    refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"],
+           r't\.h5 holds tokens, which model.type = "mlp" cannot learn')
+    with h5py.File(command.folder / "other.h5", "w") as file:
+        file.attrs["format"] = "mylos-checkpoint"
+    refuse(command, ["train", "deck.toml", "data.train=other.h5"], r"other\.h5: is a mylos-checkpoint file, expected a token")
+
+
+def check_outputs_that_are_no_new_file(command):
+    (command.folder / "same.txt").write_text("to be or not to be", encoding="utf-8")
+    refuse(command, ["prepare", "text", "same.txt", "--out", "same.txt"], r"same\.txt: is what is read")
+    assert (command.folder / "same.txt").read_text() == "to be or not to be"
+    os.mkfifo(command.folder / "pipe")
+    refuse(command, ["prepare", "text", "same.txt", "--out", "pipe"], r"pipe: is there and is not a file")
+    refuse(command, ["prepare", "text", "same.txt", "--out", ""], r"the file to write has no name")
+
+
+def check_judging_by_other_data(command):
+    """A checkpoint knows its characters: no other text's numbers are taken for them."""
+    for name, text in {"ours": "abcdefgh", "others": "stuvwxyz", "fewer": "abc"}.items():
+        (command.folder / f"{name}.txt").write_text(text * 40, encoding="utf-8")
+        command.must("prepare", "text", f"{name}.txt", "--out", f"{name}.h5")
+    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+    command.must("train", "gpt.toml")
+    assert "perplexity" in command.must("eval", "runs/gpt", "--data", "ours.h5").stdout
+    refuse(command, ["eval", "runs/gpt", "--data", "others.h5"], r"others\.h5: has 8 characters, .* that are others")
+    refuse(command, ["eval", "runs/gpt", "--data", "fewer.h5"], r"fewer\.h5: has 3 characters, but .* on 8 characters")
+    refuse(command, ["plan", "gpt.toml", "data.train=none.h5", "model.vocabulary=8", "data.batch=2147483647"],
+           r"more than 2147483647 rows")
 
 
 with tempfile.TemporaryDirectory() as directory:
@@ -70,4 +113,6 @@ with tempfile.TemporaryDirectory() as directory:
     check_text(mylos, sys.argv[2])
     check_streams(mylos)
     check_bad_input(mylos)
+    check_outputs_that_are_no_new_file(mylos)
+    check_judging_by_other_data(mylos)
     print("passed")
