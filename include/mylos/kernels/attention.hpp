@@ -5,7 +5,9 @@
 //   e^s_ij,   o_i = sum over j of dropout(p_ij) v_j
 //
 // A matrix's rows are tokens: row = sample * length + position. A row of qkv holds q, k and v, each of heads
-// * head_width columns. Products, softmax and sums are in float; every result is rounded once.
+// * head_width columns. Products, softmax and sums are in float, and every result is rounded
+// once; where the processor multiplies bfloat16 itself, probabilities and gradients of scores are rounded to
+// that type before their products.
 #pragma once
 
 #include <cstddef>
