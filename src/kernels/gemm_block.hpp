@@ -30,16 +30,14 @@ struct Finish {
   Sums sums;  // of the chunks of k before this one
   bool last;  // chunk
 
-  [[gnu::always_inline]] void fetch_target() const {
-    if (!last || rows < product_rows) return;
+  /// Asks for a row of the block in C.
+  [[gnu::always_inline]] void fetch_target(std::int64_t row) const {
+    if (!last || row >= rows) return;
     constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(Output));
-#pragma GCC unroll 8
-    for (int row = 0; row < product_rows; ++row) {
 #pragma GCC unroll 4
-      for (std::int64_t column = 0; column < panel_columns; column += in_a_line)
-        fetch_to_write(c + row * c_stride + column);
-      fetch_to_write(c + row * c_stride + panel_columns - 1);
-    }
+    for (std::int64_t column = 0; column < panel_columns; column += in_a_line)
+      fetch_to_write(c + row * c_stride + column);
+    fetch_to_write(c + row * c_stride + panel_columns - 1);
   }
   template <int vectors>
   void take(Block<vectors>& block) const {

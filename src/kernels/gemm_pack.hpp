@@ -5,6 +5,7 @@
 
 #include "bfloat16_words.hpp"
 #include "lanes_transpose.hpp"
+#include "tile_product.hpp"
 
 namespace mylos {
 
@@ -43,6 +44,13 @@ void pack_columns_of_row(const T* row, const T* below, typename Words::Word* tar
   }
 }
 
+/// Asks for elements of a row that will be copied soon.
+template <class T>
+[[gnu::always_inline]] inline void fetch_row(const T* row, std::int64_t count) {
+  constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(T));
+  for (std::int64_t i = 0; i < count; i += in_a_line) fetch(row + i);
+}
+
 /// Copies `width` x `depth` elements into panels of `panel` neighbours: target[width / panel][words of
 /// depth][panel], panels `panel_stride` words apart. `along_depth`: neighbours in the source's memory differ
 /// in depth, else in width. The last vector and the last word are padded with zeros.
@@ -50,12 +58,16 @@ template <class Words, int panel, class T>
 void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
           typename Words::Word* target, std::int64_t panel_stride) {
   static_assert(panel % lanes::count == 0);
+  constexpr std::int64_t rows_ahead = 8;
   constexpr std::int64_t per_word = Words::per_word;
   if (!along_depth) {
     for (std::int64_t p = 0; p < depth; p += per_word) {
       const T* row = source + p * stride;
       const T* below = p + 1 < depth ? row + stride : nullptr;
       auto* words = target + p / per_word * panel;
+      for (std::int64_t ahead = rows_ahead; ahead < rows_ahead + per_word; ++ahead) {
+        if (p + ahead < depth) fetch_row(row + ahead * stride, width);
+      }
       std::int64_t w = 0;
       if (per_word == 1 || below != nullptr) {
         for (; w + panel <= width; w += panel, words += panel_stride)
@@ -74,6 +86,8 @@ void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t w
     for (std::int64_t first = 0; first < words_deep; first += lanes::count) {
       lanes::Floats block[lanes::count] = {};
       for (std::int64_t row = 0; row < rows; ++row) {
+        if (w + lanes::count + row < width)
+          fetch(source + (w + lanes::count + row) * stride + first * per_word);
         Words::load(source + (w + row) * stride + first * per_word, depth - first * per_word, block[row]);
       }
       lanes::transpose(block);

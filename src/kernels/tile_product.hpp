@@ -81,7 +81,7 @@ struct Sums {
   std::int64_t stride;
   bool add;  // to what is there
 
-  void fetch_target() const {}  // sums of small products are in the cache already
+  void fetch_target(std::int64_t) const {}  // sums of small products are in the cache already
   template <int vectors>
   void take(Block<vectors>& block) const {
     if (add) {
@@ -102,10 +102,11 @@ template <class Words, int vectors, class A, class Result, class Lines = NoLines
 void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b, std::int64_t b_stride,
                     const Result& c, const Lines& next = {}) {
   Block<vectors> sum = {};
-  c.fetch_target();
   const std::byte* line = next.first;
   std::int64_t left_in_row = next.lines_in_row;
   for (std::int64_t step = 0; step < steps; ++step) {
+    // A row with every other step: all at once, they would keep what the sums need from coming.
+    if (step % 2 == 0 && step < 2 * product_rows) c.fetch_target(step / 2);
     if (step < next.count) {
       fetch(line);
       line += line_bytes;
