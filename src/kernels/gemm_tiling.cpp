@@ -80,14 +80,17 @@ std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elemen
 }
 
 bool tiles_are_faster(const GemmProblem& problem) {
-  // Measured beside oneDNN 2.6 on a processor with AVX512-BF16: operands that are not in the cache cost
-  // oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the two are equally
-  // fast. With few rows the copy of B is not worth its time. A matrix unit (AMX) leaves both behind. Fewer
-  // rows, columns or words of k never turn this from false to true: workspace for a product serves smaller
-  // ones.
+  // Measured beside oneDNN 2.6 on a processor with AVX512-BF16. In bfloat16, operands that are not in the
+  // cache cost oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the tiles
+  // win a twentieth with long sums, and lose as much where A is turned. Short sums and few rows are not worth
+  // the copy of B. A matrix unit (AMX) leaves both behind. Fewer rows, columns or words of k never turn this
+  // from false to true: workspace for a product serves smaller ones.
   constexpr std::int64_t rows_worth_a_copy = 128;
+  constexpr std::int64_t sums_worth_a_copy = 128;
   constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
-  return by_words && problem.a == DType::bf16 && problem.m >= rows_worth_a_copy;
+  if (!by_words || problem.m < rows_worth_a_copy || problem.k < sums_worth_a_copy) return false;
+  return problem.a == DType::bf16 ||
+         (problem.a == DType::fp32 && !problem.transpose_a && problem.n >= panel_columns);
 }
 
 }  // namespace mylos
