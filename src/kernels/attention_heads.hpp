@@ -22,17 +22,17 @@ inline std::int64_t most_workers() {
   return Execution().concurrency();
 }
 
-/// body(task, workspace) for every task: each worker takes neighbouring tasks, in its own part of the
-/// workspace.
+/// body(task, workspace) for every task, dealt to workers one by one; each has its own part of the workspace.
 template <class Body>
 void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* workspace,
                    std::size_t part_bytes, const Body& body) {
-  const std::int64_t workers =
-      std::min<std::int64_t>({tasks, std::int64_t{exec.concurrency()}, most_workers()});
-  for_each_block(exec, name, workers, 1, [=](std::int64_t worker, std::int64_t) {
-    const std::int64_t end = (worker + 1) * tasks / workers;
-    for (std::int64_t task = worker * tasks / workers; task < end; ++task)
-      body(task, workspace + static_cast<std::size_t>(worker) * part_bytes);
+  using Policy =
+      Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>;
+  constexpr auto scope = Kokkos::Experimental::UniqueTokenScope::Instance;
+  const Kokkos::Experimental::UniqueToken<Execution, scope> workers(exec);
+  Kokkos::parallel_for(name.string(), Policy(exec, 0, tasks, Kokkos::ChunkSize(1)), [=](std::int64_t task) {
+    const Kokkos::Experimental::AcquireUniqueToken<Execution, scope> worker(workers);
+    body(task, workspace + static_cast<std::size_t>(worker.value()) * part_bytes);
   });
 }
 
