@@ -3,15 +3,10 @@
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/math.hpp"
 #include "mylos/kernels/store.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
-
-/// The float nearest to value among those that T holds.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION float rounded_to(float value) {
-  return to_float(from_float<T>(value));
-}
 
 // What each activation does to one element. derivative() takes what forward kept: see keeps_output().
 struct None {
@@ -96,18 +91,17 @@ void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_t
   for_each_tile(
       exec, "activation", in_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
-        const T* x = in + row * columns + first;
-        T* y = out + row * columns + first;
+        float buffer[tile_width];
+        const auto x = tile_values(in + row * columns + first, count, buffer);
+        float value[tile_width] = {};
         if (mask.active()) {
           float factor[tile_width];
           mask.factors(row, first, count, factor);
-          for_each_in_tile(count, [&](std::int64_t i) {
-            y[i] = from_float<T>(Function::value(to_float(x[i])) * factor[i]);
-          });
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::value(x[i]) * factor[i]; });
         } else {
-          for_each_in_tile(count,
-                           [&](std::int64_t i) { y[i] = from_float<T>(Function::value(to_float(x[i]))); });
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::value(x[i]); });
         }
+        write_tile(value, count, out + row * columns + first);
       });
 }
 
@@ -123,32 +117,30 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
   // ReLU's output already says which elements were dropped.
   const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
   const float scale = mask.scale();
+  constexpr std::int64_t rows_ahead = 6;
   // The tile's d_in, rounded, both into memory and into value[].
   const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
-    const T* k = kept + row * columns + first;
-    const T* dy = d_out + row * columns + first;
-    T* dx = d_in + row * columns + first;
+    fetch_tile(kept + (row + rows_ahead) * columns + first, count);
+    fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
+    float kept_buffer[tile_width];
+    float gradient_buffer[tile_width];
+    const auto k = tile_values(kept + row * columns + first, count, kept_buffer);
+    const auto dy = tile_values(d_out + row * columns + first, count, gradient_buffer);
     if (draws) {
       float factor[tile_width];
       mask.factors(row, first, count, factor);
-      for_each_in_tile(count, [&](std::int64_t i) {
-        const float d = Function::backward(to_float(k[i]), to_float(dy[i]) * factor[i]);
-        dx[i] = from_float<T>(d);
-        value[i] = rounded_to<T>(d);
-      });
+      for_each_in_tile(count,
+                       [&](std::int64_t i) { value[i] = Function::backward(k[i], dy[i] * factor[i]); });
     } else {
-      for_each_in_tile(count, [&](std::int64_t i) {
-        const float d = Function::backward(to_float(k[i]), to_float(dy[i]) * scale);
-        dx[i] = from_float<T>(d);
-        value[i] = rounded_to<T>(d);
-      });
+      for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::backward(k[i], dy[i] * scale); });
     }
+    write_rounded_tile(value, count, d_in + row * columns + first);
   };
   if (bias_gradient.empty()) {
     for_each_tile(
         exec, "d_activation", d_out_tensor.rows(), columns,
         KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
-          float value[tile_width];
+          float value[tile_width] = {};
           tile(row, first, count, value);
         });
     return;

@@ -31,12 +31,23 @@ inline void store(const Floats& value, float* target) {
   std::memcpy(target, &value, sizeof value);
 }
 
+#if defined(__AVX512F__)
+inline constexpr __mmask16 all =
+    0xffff;  // the forms without a mask draw false warnings from GCC 12's headers
+inline void load(const bfloat16* source, Floats& value) {
+  const __m512i wide =
+      _mm512_maskz_cvtepu16_epi32(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source)));
+  const Words bits = Words(wide) << 16;
+  std::memcpy(&value, &bits, sizeof value);
+}
+#else
 inline void load(const bfloat16* source, Floats& value) {
   Shorts bits;
   std::memcpy(&bits, source, sizeof bits);
   const Words wide = __builtin_convertvector(bits, Words) << 16;
   std::memcpy(&value, &wide, sizeof value);
 }
+#endif
 
 // Rounds to nearest even; the same steps as float16::bfloat16_bits.
 inline void store(const Floats& value, bfloat16* target) {
@@ -50,8 +61,6 @@ inline void store(const Floats& value, bfloat16* target) {
 }
 
 #if defined(__AVX512F__)
-inline constexpr __mmask16 all =
-    0xffff;  // the forms without a mask draw false warnings from GCC 12's headers
 inline void load(const half* source, Floats& value) {
   const __m512 wide =
       _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source)));

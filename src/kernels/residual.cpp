@@ -1,6 +1,7 @@
 #include "mylos/kernels/residual.hpp"
 
 #include "mylos/kernels/activation.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
@@ -16,20 +17,19 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& branch
   for_each_tile(
       exec, "residual", x_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
-        const T* past = x + row * columns + first;
-        const T* through = branch + row * columns + first;
-        T* out = y + row * columns + first;
+        float past_buffer[tile_width];
+        float branch_buffer[tile_width];
+        float sum[tile_width] = {};
+        const auto past = tile_values(x + row * columns + first, count, past_buffer);
+        const auto through = tile_values(branch + row * columns + first, count, branch_buffer);
         if (mask.active()) {
           float factor[tile_width];
           mask.factors(row, first, count, factor);
-          for_each_in_tile(count, [&](std::int64_t i) {
-            out[i] = from_float<T>(to_float(past[i]) + to_float(through[i]) * factor[i]);
-          });
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] = past[i] + through[i] * factor[i]; });
         } else {
-          for_each_in_tile(count, [&](std::int64_t i) {
-            out[i] = from_float<T>(to_float(past[i]) + to_float(through[i]));
-          });
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] = past[i] + through[i]; });
         }
+        write_tile(sum, count, y + row * columns + first);
       });
 }
 

@@ -18,6 +18,17 @@ KOKKOS_FORCEINLINE_FUNCTION float with_sign_of(float magnitude, float x) {
                                  (Kokkos::bit_cast<std::uint32_t>(x) & 0x80000000u));
 }
 
+/// e^r - 1 for |r| <= ln(2)/2, by its series.
+KOKKOS_FORCEINLINE_FUNCTION float exp_minus_one(float r) {
+  float series = 1.0f / 5040.0f;
+  series = series * r + 1.0f / 720.0f;
+  series = series * r + 1.0f / 120.0f;
+  series = series * r + 1.0f / 24.0f;
+  series = series * r + 1.0f / 6.0f;
+  series = series * r + 0.5f;
+  return series * (r * r) + r;
+}
+
 /// e^x. x = n ln 2 + r with ln 2 in two parts (Cody and Waite 1980), then e^r's series on |r| <= ln(2)/2.
 KOKKOS_FORCEINLINE_FUNCTION float exp(float x) {
   constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the sum's low bits are the rounded integer
@@ -26,20 +37,13 @@ KOKKOS_FORCEINLINE_FUNCTION float exp(float x) {
   const float shifted = clamped * 1.44269504f + round_to_integer;
   const float n = shifted - round_to_integer;
   const float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
-  float series = 1.0f / 5040.0f;
-  series = series * r + 1.0f / 720.0f;
-  series = series * r + 1.0f / 120.0f;
-  series = series * r + 1.0f / 24.0f;
-  series = series * r + 1.0f / 6.0f;
-  series = series * r + 0.5f;
-  series = series * (r * r) + r;
   // 2^n in two factors: n reaches 128 before the result overflows, and -150 before it vanishes.
   const std::uint32_t power =
       Kokkos::bit_cast<std::uint32_t>(shifted) - Kokkos::bit_cast<std::uint32_t>(round_to_integer);
   const auto half_power = static_cast<std::uint32_t>(static_cast<std::int32_t>(power) >> 1);
   const auto first = Kokkos::bit_cast<float>((half_power + 127u) << 23);
   const auto second = Kokkos::bit_cast<float>((power - half_power + 127u) << 23);
-  return (series + 1.0f) * first * second;
+  return (exp_minus_one(r) + 1.0f) * first * second;
 }
 
 /// tanh(x): an odd polynomial near 0 (coefficients of Cephes' tanhf, Moshier 1992), else from e^(2|x|).
@@ -56,9 +60,17 @@ KOKKOS_FORCEINLINE_FUNCTION float tanh(float x) {
   return with_sign_of(a < 0.625f ? near_zero : elsewhere, x);
 }
 
-/// 1 / (1 + e^-x)
+/// 1 / (1 + e^-x), with exp's reduction and series; 0 where the result would be below 2^-127.
 KOKKOS_FORCEINLINE_FUNCTION float sigmoid(float x) {
-  return 1.0f / (1.0f + exp(-x));
+  // As in exp, and 127 makes the sum's low bits the exponent bits of 2^n. At n = 128 they are infinity's.
+  constexpr float round_to_exponent = 12582912.0f + 127.0f;
+  float clamped = x < -88.6f ? -88.6f : x;
+  clamped = clamped > 87.0f ? 87.0f : clamped;
+  const float shifted = clamped * -1.44269504f + round_to_exponent;
+  const float n = shifted - round_to_exponent;
+  const float r = (-clamped - n * 0.693359375f) - n * -2.12194440e-4f;
+  const auto power = Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(shifted) << 23);
+  return 1.0f / (1.0f + (exp_minus_one(r) + 1.0f) * power);
 }
 
 /// The cosine and sine of an angle.

@@ -1,0 +1,61 @@
+#include "mylos/kernels/tile_values.hpp"
+
+#include "bfloat16_words.hpp"
+
+namespace mylos::host_tile {
+namespace {
+
+void store(const lanes::Floats& values, half* to) {
+  lanes::store(values, to);
+}
+void store(const lanes::Floats& values, bfloat16* to) {
+  if constexpr (Bfloat16Words::per_word == 2) {
+    Bfloat16Words::store(values, to);
+  } else {
+    lanes::store(values, to);
+  }
+}
+
+template <class T>
+void read_values(const T* from, std::int64_t count, float* values) {
+  std::int64_t i = 0;
+  for (; i + lanes::count <= count; i += lanes::count) {
+    lanes::Floats vector;
+    lanes::load(from + i, vector);
+    lanes::store(vector, values + i);
+  }
+  if (i == count) return;
+  lanes::Floats vector;
+  lanes::load_some(from + i, count - i, vector);
+  lanes::store_some(vector, count - i, values + i);
+}
+
+template <class T>
+void write_values(const float* values, std::int64_t count, T* to) {
+  std::int64_t i = 0;
+  for (; i + lanes::count <= count; i += lanes::count) {
+    lanes::Floats vector;
+    lanes::load(values + i, vector);
+    store(vector, to + i);
+  }
+  if (i == count) return;
+  lanes::Floats vector;
+  lanes::load_some(values + i, count - i, vector);
+  T padded[lanes::count];
+  store(vector, padded);
+  std::memcpy(to + i, padded, static_cast<std::size_t>(count - i) * sizeof(T));
+}
+
+}  // namespace
+
+void read(const half* from, std::int64_t count, float* values) {
+  read_values(from, count, values);
+}
+void write(const float* values, std::int64_t count, half* to) {
+  write_values(values, count, to);
+}
+void write(const float* values, std::int64_t count, bfloat16* to) {
+  write_values(values, count, to);
+}
+
+}  // namespace mylos::host_tile

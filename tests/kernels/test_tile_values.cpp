@@ -1,0 +1,90 @@
+// Tiles of any type and length: what is read and written, element by element as the types convert.
+#include "mylos/kernels/tile_values.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos::tile_values_test {
+
+template <class T>
+using Elements = Kokkos::View<T*, Device>;
+
+/// Multiplies by 0.3, tile by tile; `rounded` receives what write_rounded_tile left.
+template <class T>
+void rewrite(const Elements<T>& from, const Elements<T>& to, const Elements<float>& rounded,
+             std::int64_t count) {
+  const T* in = from.data();
+  T* out = to.data();
+  float* left = rounded.data();
+  for_each_tile(
+      Execution{}, "rewrite", 1, count,
+      KOKKOS_LAMBDA(std::int64_t, std::int64_t first, std::int64_t in_tile) {
+        float buffer[tile_width];
+        float value[tile_width] = {};
+        const auto x = tile_values(in + first, in_tile, buffer);
+        for_each_in_tile(in_tile, [&](std::int64_t i) { value[i] = 0.3f * x[i]; });
+        write_rounded_tile(value, in_tile, out + first);
+        for_each_in_tile(in_tile, [&](std::int64_t i) { left[first + i] = value[i]; });
+      });
+  Execution{}.fence();
+}
+
+template <class T>
+T element(std::int64_t i) {
+  return from_float<T>(static_cast<float>(i % 37 - 18) * (i % 5 == 0 ? 1e-3f : 1.7f));
+}
+
+template <class T>
+class TileValues : public ::testing::Test {};
+using Types = ::testing::Types<float, half, bfloat16>;
+TYPED_TEST_SUITE(TileValues, Types);
+
+TYPED_TEST(TileValues, ConvertAsSingleElementsDoForAnyLength) {
+  using T = TypeParam;
+  const std::int64_t room = 3 * tile_width;
+  const Elements<T> from("from", room), to("to", room);
+  const Elements<float> rounded("rounded", room);
+  const auto host_from = Kokkos::create_mirror_view(from);
+  for (std::int64_t i = 0; i < room; ++i) host_from(i) = element<T>(i);
+  Kokkos::deep_copy(from, host_from);
+  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{15}, std::int64_t{16}, std::int64_t{33},
+                                   tile_width, tile_width + 1, 2 * tile_width + 47}) {
+    Kokkos::deep_copy(to, from);
+    rewrite<T>(from, to, rounded, count);
+    const auto result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), to);
+    const auto left = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), rounded);
+    for (std::int64_t i = 0; i < room; ++i) {
+      const T expected = i < count ? from_float<T>(0.3f * to_float(element<T>(i))) : element<T>(i);
+      ASSERT_EQ(to_float(result(i)), to_float(expected)) << "element " << i << " of " << count;
+      if (i < count) {
+        ASSERT_EQ(left(i), to_float(expected)) << "element " << i << " of " << count;
+      }
+    }
+  }
+}
+
+TYPED_TEST(TileValues, KeepNotANumberAndInfinity) {
+  using T = TypeParam;
+  constexpr std::int64_t count = 19;
+  const Elements<T> from("from", count), to("to", count);
+  const Elements<float> rounded("rounded", count);
+  const auto host_from = Kokkos::create_mirror_view(from);
+  for (std::int64_t i = 0; i < count; ++i) {
+    host_from(i) = from_float<T>(i % 2 == 0 ? std::numeric_limits<float>::quiet_NaN()
+                                            : std::numeric_limits<float>::infinity());
+  }
+  Kokkos::deep_copy(from, host_from);
+  rewrite<T>(from, to, rounded, count);
+  const auto result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), to);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = to_float(result(i));
+    EXPECT_TRUE(i % 2 == 0 ? std::isnan(value) : std::isinf(value)) << i;
+  }
+}
+
+}  // namespace mylos::tile_values_test
