@@ -70,12 +70,13 @@ class Tasks {
     for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
       part.k = part.chunk * tiling_.chunk_words * Words::per_word;
       part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
-      pack_columns(part);
       part.row_sums = part.sums;
+      part.first_strip = true;
       for (part.row = first_row; part.row < end; part.row += strip_rows) {
         part.rows = std::min(strip_rows, end - part.row);
         part.next_rows = std::min(strip_rows, end - part.row - part.rows);
         multiply_strip(part);
+        part.first_strip = false;
         part.row_sums += strip_rows * tiling_.panels * panel_columns;
       }
     }
@@ -91,9 +92,10 @@ class Tasks {
     std::int64_t column, columns;
     std::int64_t row, rows, next_rows;
     std::int64_t chunk, k, depth;
+    bool first_strip;  // of a chunk: its panels are packed as it comes to them
   };
 
-  /// Parts of rows that will be read after this strip.
+  /// Parts of rows of A or B that will be read later.
   struct Coming {
     const Input* first;
     std::int64_t stride;
@@ -109,11 +111,24 @@ class Tasks {
     }
   };
 
-  void pack_columns(const Part& part) const {
-    const Input* first = problem_.transpose_b ? b_ + part.column * problem_.k + part.k
-                                              : b_ + part.k * problem_.n + part.column;
-    pack<Words, panel_columns>(first, problem_.transpose_b ? problem_.k : problem_.n, problem_.transpose_b,
-                               part.columns, part.depth, part.panels, tiling_.panel_stride());
+  /// Where B's columns of a panel begin, in this part's chunk of k.
+  const Input* columns_of(const Part& part, std::int64_t panel) const {
+    const std::int64_t column = part.column + panel * panel_columns;
+    return problem_.transpose_b ? b_ + column * problem_.k + part.k : b_ + part.k * problem_.n + column;
+  }
+  std::int64_t width_of(const Part& part, std::int64_t panel) const {
+    return std::min(panel_columns, part.columns - panel * panel_columns);
+  }
+  void pack_panel(const Part& part, std::int64_t panel) const {
+    pack<Words, panel_columns>(columns_of(part, panel), problem_.transpose_b ? problem_.k : problem_.n,
+                               problem_.transpose_b, width_of(part, panel), part.depth,
+                               part.panels + panel * tiling_.panel_stride(), 0);
+  }
+  Coming panel_to_come(const Part& part, std::int64_t panel) const {
+    const std::int64_t width = width_of(part, panel);
+    if (problem_.transpose_b)
+      return {columns_of(part, panel), problem_.k, divide_up(part.depth, elements_in_line), width};
+    return {columns_of(part, panel), problem_.n, divide_up(width, elements_in_line), part.depth};
   }
 
   void multiply_strip(const Part& part) const {
@@ -142,14 +157,19 @@ class Tasks {
   static std::int64_t panels_of(const Part& part) { return divide_up(part.columns, panel_columns); }
 
   /// The strip's rows, as `a` gives them, times all panels. Each product fetches its share of what comes
-  /// next.
+  /// next: on the first strip the panel that is packed next.
   template <class A>
-  void multiply_rows(const Part& part, const A& a, const Coming& coming) const {
-    const std::int64_t products = divide_up(part.rows, product_rows) * panels_of(part);
-    std::int64_t product = 0;
+  void multiply_rows(const Part& part, const A& a, const Coming& next_rows) const {
+    const std::int64_t panels = panels_of(part);
+    const std::int64_t products = divide_up(part.rows, product_rows);
     alignas(64) float bias[panel_columns];
-    for (std::int64_t panel = 0; panel < panels_of(part); ++panel) {
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
       const std::int64_t column = panel * panel_columns;
+      if (part.first_strip) pack_panel(part, panel);
+      const bool packs_next = part.first_strip && panel + 1 < panels;
+      const Coming coming = packs_next ? panel_to_come(part, panel + 1) : next_rows;
+      const std::int64_t sharers = part.first_strip ? products : products * panels;
+      std::int64_t product = part.first_strip ? 0 : products * panel;
       Finish<Words, Output> finish{
           .c = c_ + part.row * problem_.n + part.column + column,
           .c_stride = problem_.n,
@@ -163,7 +183,7 @@ class Tasks {
       if (problem_.bias) load_bias(part.column + column, finish.columns, bias);
       for (std::int64_t row = 0; row < part.rows; row += product_rows, ++product) {
         multiply_panel(part, a.from_row(row), part.panels + panel * tiling_.panel_stride(), finish,
-                       coming.share(product, products));
+                       coming.share(product, sharers));
         finish.rows -= product_rows;
         finish.c += product_rows * problem_.n;
         finish.sums.values += product_rows * panel_columns;
