@@ -1,0 +1,118 @@
+"""Whatever is recomputed, 20 steps with dropout end with the same weights, moments and losses, bit for bit.
+
+usage: test_recompute.py MYLOS
+"""
+import json
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from small_problem import Command
+
+GPT = """
+[run]
+name = "gpt"
+steps = 20
+log_every = 1
+[data]
+train = "tokens.h5"
+batch = 6
+micro_batch = {micro_batch}
+[model]
+type = "gpt"
+layers = 4
+heads = 4
+width = 64
+context = 48
+norm = "{norm}"
+dropout = 0.2
+[precision]
+compute = "{compute}"
+[optimizer]
+lr = 3e-3
+clip_norm = 1.0
+"""
+
+MLP = """
+[run]
+name = "mlp"
+steps = 20
+log_every = 1
+[data]
+train = "samples.h5"
+test = "samples.h5"
+batch = 64
+[model]
+hidden = [96, 96, 96, 96, 96, 96]
+activation = "gelu"
+norm = "layernorm"
+dropout = 0.2
+[precision]
+compute = "{compute}"
+"""
+
+# Deck, the lists of groups that it can have, ranks.
+CASES = {
+    "gpt-bf16": (GPT.format(micro_batch=0, norm="layernorm", compute="bf16"), "[[0, 3], [4, 7]]", 1),
+    "gpt-fp16-2-ranks": (GPT.format(micro_batch=1, norm="rmsnorm", compute="fp16"), "[[1, 2], [5, 8]]", 2),
+    "mlp-fp32": (MLP.format(compute="fp32"), "[[0, 1], [2, 5]]", 1),
+    "mlp-bf16-3-ranks": (MLP.format(compute="bf16"), "[[3, 4]]", 3),
+}
+
+
+def prepare(command):
+    source = numpy.random.default_rng(1)
+    with h5py.File(command.folder / "samples.h5", "w") as file:
+        file.attrs["classes"] = 4
+        file["inputs"] = source.standard_normal((512, 32)).astype("f4")
+        file["labels"] = source.integers(0, 4, 512).astype("i4")
+    (command.folder / "text.txt").write_bytes(bytes(source.integers(32, 127, 20000, dtype="u1")))
+    command.must("prepare", "text", "text.txt", "--out", "tokens.h5")
+
+
+def state_of(folder):
+    """Bytes of every dataset that training changes, and the losses."""
+    checkpoint = sorted((folder / "checkpoints").glob("*.h5"))[-1]
+    state = {"losses": [line.split(",")[3] for line in (folder / "history.csv").read_text().splitlines()[1:]]}
+    with h5py.File(checkpoint) as file:
+        for group in ("model", "optimizer"):
+            file[group].visititems(lambda name, item, group=group: state.update(
+                {f"{group}/{name}": item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
+    return state
+
+
+def check_case(command, name, text, groups, ranks):
+    deck = f"{name}.toml"
+    (command.folder / deck).write_text(text, encoding="utf-8")
+    keeping_all = json.loads(command.must("plan", deck, "--json", "--ranks", ranks, "memory.recompute=none").stdout)
+    # A planned mixture of variants: what the least and the most bytes lie around.
+    smallest = json.loads(command.must("plan", deck, "--json", "--ranks", ranks, "memory.recompute=all").stdout)
+    middle = keeping_all["fixed_bytes"] + (keeping_all["activation_bytes"] + smallest["activation_bytes"]) // 2
+    settings = {
+        "none": ["memory.recompute=none"],
+        "all": ["memory.recompute=all"],
+        "every-3": ["memory.recompute=every 3"],
+        "groups": [f"memory.recompute={groups}"],
+        "budget": [f'memory.budget="{middle} B"', "memory.times=model"],
+    }
+    expected = None
+    operations = set()
+    for key, overrides in settings.items():
+        folder = f"{name}-{key}"
+        command.must("train", deck, f"run.folder={folder}", *overrides, ranks=ranks)
+        operations.add(json.dumps(json.loads((command.folder / folder / "plan.json").read_text())["operations"]))
+        state = state_of(command.folder / folder)
+        expected = expected or state
+        different = [part for part in expected if state.get(part) != expected[part]]
+        assert state.keys() == expected.keys() and not different, f"{name}, {key}: {different} differ"
+    assert len(operations) >= 4, f"{name}: only {len(operations)} different lists of operations were run"
+    print(f"{name}: {len(expected)} parts equal under {len(operations)} lists of operations", flush=True)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    for case, (content, lists, count) in CASES.items():
+        check_case(mylos, case, content, lists, count)
