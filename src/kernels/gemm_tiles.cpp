@@ -63,21 +63,22 @@ class Tasks {
     part.panels = reinterpret_cast<Word*>(memory);
     part.strip = reinterpret_cast<Word*>(memory + tiling_.panel_bytes());
     part.sums = reinterpret_cast<float*>(memory + tiling_.panel_bytes() + tiling_.strip_bytes());
-    part.column = task % tiling_.column_tasks * tiling_.panels * panel_columns;
-    part.columns = std::min(tiling_.panels * panel_columns, problem_.n - part.column);
-    const std::int64_t first_row = task / tiling_.column_tasks * tiling_.rows;
-    const std::int64_t end = std::min(first_row + tiling_.rows, problem_.m);
+    const std::int64_t column_task = task % tiling_.column_tasks;
+    const std::int64_t row_task = task / tiling_.column_tasks;
+    part.column = tiling_.first_column(column_task);
+    part.columns = std::min(tiling_.first_column(column_task + 1), problem_.n) - part.column;
+    const std::int64_t end = std::min(tiling_.first_row(row_task + 1), problem_.m);
     for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
       part.k = part.chunk * tiling_.chunk_words * Words::per_word;
       part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
       part.row_sums = part.sums;
       part.first_strip = true;
-      for (part.row = first_row; part.row < end; part.row += strip_rows) {
+      for (part.row = tiling_.first_row(row_task); part.row < end; part.row += strip_rows) {
         part.rows = std::min(strip_rows, end - part.row);
         part.next_rows = std::min(strip_rows, end - part.row - part.rows);
         multiply_strip(part);
         part.first_strip = false;
-        part.row_sums += strip_rows * tiling_.panels * panel_columns;
+        part.row_sums += strip_rows * tiling_.task_panels() * panel_columns;
       }
     }
   }

@@ -23,8 +23,11 @@ std::int64_t most_chunk_words(const GemmProblem& problem, const Elements& elemen
 /// costs (measured on a processor with AVX512-BF16).
 double estimate(const Tiling& tiling, std::int64_t threads) {
   const auto turns = static_cast<double>(divide_up(tiling.tasks(), threads));
-  const auto rows = static_cast<double>(tiling.rows);
-  const auto panels = static_cast<double>(tiling.panels);
+  const auto share = [](std::int64_t all, std::int64_t tasks) {
+    return static_cast<double>(all) / static_cast<double>(tasks);
+  };
+  const double rows = share(tiling.strips * tiling.strip_rows, tiling.row_tasks);
+  const double panels = share(tiling.panels, tiling.column_tasks);
   return turns * (0.5 * product_vectors * rows * panels + 16 * panels + 0.4 * rows);
 }
 
@@ -37,25 +40,23 @@ Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t t
   tiling.chunk_words = round_up(divide_up(words, chunks), lanes::count);
   tiling.chunks = divide_up(words, tiling.chunk_words);
   tiling.strip_rows = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  const std::int64_t panels = divide_up(problem.n, panel_columns);
+  tiling.strips = divide_up(problem.m, tiling.strip_rows);
+  tiling.panels = divide_up(problem.n, panel_columns);
   const std::int64_t most_panels = std::max<std::int64_t>(1, most_panel_bytes / (4 * tiling.panel_stride()));
-  const std::int64_t strips = divide_up(problem.m, tiling.strip_rows);
   const std::int64_t least_row_tasks = tiling.chunks == 1 ? 1 : divide_up(problem.m, most_summed_rows);
 
   Tiling best{};
   const auto consider = [&](std::int64_t row_tasks, std::int64_t column_tasks) {
-    tiling.rows = divide_up(strips, row_tasks) * tiling.strip_rows;
-    tiling.row_tasks = divide_up(problem.m, tiling.rows);
-    tiling.panels = divide_up(panels, column_tasks);
-    tiling.column_tasks = divide_up(panels, tiling.panels);
-    if (best.panels == 0 || estimate(tiling, threads) < estimate(best, threads)) best = tiling;
+    tiling.row_tasks = row_tasks;
+    tiling.column_tasks = column_tasks;
+    if (best.tasks() == 0 || estimate(tiling, threads) < estimate(best, threads)) best = tiling;
   };
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
-    const std::int64_t row_tasks = std::min(least_row_tasks + more, strips);
+    const std::int64_t row_tasks = std::min(least_row_tasks + more, tiling.strips);
     // As few groups of panels as fit the cache, and as few as give every thread the same number of tasks.
-    const std::int64_t fewest = divide_up(panels, most_panels);
+    const std::int64_t fewest = divide_up(tiling.panels, most_panels);
     consider(row_tasks, fewest);
-    consider(row_tasks, std::min(panels, round_up(fewest, threads / std::gcd(threads, row_tasks))));
+    consider(row_tasks, std::min(tiling.panels, round_up(fewest, threads / std::gcd(threads, row_tasks))));
   }
   return best;
 }

@@ -23,28 +23,38 @@ constexpr std::int64_t odd_lines(std::int64_t words) {
   return (divide_up(words, lanes::count) | 1) * lanes::count;
 }
 
-/// A task computes `rows` x `panels` panels of C, chunk after chunk of k: it packs its panels of B, and walks
-/// along the rows of A in strips.
+/// A task computes some strips of rows of some panels of C, chunk after chunk of k: it packs its panels of B,
+/// and walks along the strips of A.
 struct Tiling {
   std::int64_t chunk_words;  // of k; orders the sums, and follows from k, the form and the type alone
   std::int64_t chunks;
-  std::int64_t rows;  // of a task, a multiple of a strip's
-  std::int64_t row_tasks;
-  std::int64_t panels;  // of a task
-  std::int64_t column_tasks;
   std::int64_t strip_rows;
+  std::int64_t strips;  // of C
+  std::int64_t panels;  // of C
+  std::int64_t row_tasks;
+  std::int64_t column_tasks;
 
   [[nodiscard]] std::int64_t tasks() const { return row_tasks * column_tasks; }
+  // Tasks differ by one strip and one panel at most.
+  [[nodiscard]] std::int64_t first_row(std::int64_t row_task) const {
+    return row_task * strips / row_tasks * strip_rows;
+  }
+  [[nodiscard]] std::int64_t first_column(std::int64_t column_task) const {
+    return column_task * panels / column_tasks * panel_columns;
+  }
+  /// Of the largest task.
+  [[nodiscard]] std::int64_t task_rows() const { return divide_up(strips, row_tasks) * strip_rows; }
+  [[nodiscard]] std::int64_t task_panels() const { return divide_up(panels, column_tasks); }
   /// Words from a panel to the next, and from a row to the next in a copied strip: an odd number of cache
   /// lines, so that neighbours do not fall into the same sets of the caches.
   [[nodiscard]] std::int64_t panel_stride() const { return odd_lines(chunk_words * panel_columns); }
   [[nodiscard]] std::int64_t row_stride() const { return odd_lines(chunk_words); }
 
   // The parts of a thread's memory, in bytes.
-  [[nodiscard]] std::size_t panel_bytes() const { return bytes_of(panels * panel_stride()); }
+  [[nodiscard]] std::size_t panel_bytes() const { return bytes_of(task_panels() * panel_stride()); }
   [[nodiscard]] std::size_t strip_bytes() const { return bytes_of(strip_rows * row_stride()); }
   [[nodiscard]] std::size_t sums_bytes() const {
-    return chunks == 1 ? 0 : bytes_of(rows * panels * panel_columns);
+    return chunks == 1 ? 0 : bytes_of(task_rows() * task_panels() * panel_columns);
   }
   [[nodiscard]] std::size_t thread_bytes() const { return panel_bytes() + strip_bytes() + sums_bytes(); }
 
