@@ -117,11 +117,14 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
   // ReLU's output already says which elements were dropped.
   const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
   const float scale = mask.scale();
+  const bool sums = !bias_gradient.empty();  // walks down the rows
   constexpr std::int64_t rows_ahead = 6;
   // The tile's d_in, rounded, both into memory and into value[].
   const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
-    fetch_tile(kept + (row + rows_ahead) * columns + first, count);
-    fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
+    if (sums) {
+      if (Function::needs_kept) fetch_tile(kept + (row + rows_ahead) * columns + first, count);
+      fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
+    }
     float kept_buffer[tile_width];
     float gradient_buffer[tile_width];
     const auto k = tile_values(kept + row * columns + first, count, kept_buffer);

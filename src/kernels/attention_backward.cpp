@@ -245,21 +245,21 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
   const T* d_output = d_output_tensor.as<T>();
   T* d_qkv = d_qkv_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_task(exec, "d_attention", shape.samples * shape.heads, workspace,
-                BackwardMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t head, std::byte* own) {
-                  const BackwardMemory<Words> memory(shape, own);
-                  const std::int64_t width = shape.width();
-                  const auto part = [&](auto* matrix, int number) {
-                    return rows_of_head(shape, matrix, 3 * width, head, number);
-                  };
-                  load_head<T>(shape, {part(qkv, 0), part(qkv, 1), part(qkv, 2)},
-                               rows_of_head(shape, output, width, head),
-                               rows_of_head(shape, d_output, width, head), log_sums + head * shape.length,
-                               memory);
-                  const HeadBackward<T> pass{shape, part(d_qkv, 0),      part(d_qkv, 1), part(d_qkv, 2),
-                                             mask,  head * shape.length, memory};
-                  pass.run();
-                });
+  for_each_dealt_task(
+      exec, "d_attention", shape.samples * shape.heads, workspace,
+      BackwardMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t head, std::byte* own) {
+        const BackwardMemory<Words> memory(shape, own);
+        const std::int64_t width = shape.width();
+        const auto part = [&](auto* matrix, int number) {
+          return rows_of_head(shape, matrix, 3 * width, head, number);
+        };
+        load_head<T>(shape, {part(qkv, 0), part(qkv, 1), part(qkv, 2)},
+                     rows_of_head(shape, output, width, head), rows_of_head(shape, d_output, width, head),
+                     log_sums + head * shape.length, memory);
+        const HeadBackward<T> pass{shape, part(d_qkv, 0),      part(d_qkv, 1), part(d_qkv, 2),
+                                   mask,  head * shape.length, memory};
+        pass.run();
+      });
 }
 
 }  // namespace

@@ -152,25 +152,26 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   T* output = output_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t parts = parts_of_head(shape);
-  for_each_task(exec, "attention", shape.samples * shape.heads * parts, workspace,
-                ForwardMemory<Words>(shape, nullptr).pieces.bytes(), [=](std::int64_t task, std::byte* own) {
-                  const std::int64_t head = task / parts;
-                  const std::int64_t tiles = padded_rows(shape.length) / tile_rows;
-                  const ForwardMemory<Words> memory(shape, own);
-                  const auto part = [&](int number) {
-                    return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
-                  };
-                  pack_transposed<Words>(part(1), memory.keys, memory.key_stride);
-                  memory.values.pack(part(2));
-                  const HeadForward<T> pass{shape,
-                                            part(0),
-                                            rows_of_head(shape, output, shape.width(), head),
-                                            log_sums + head * shape.length,
-                                            mask,
-                                            head * shape.length,
-                                            memory};
-                  for (std::int64_t tile = task % parts; tile < tiles; tile += parts) pass.tile(tile);
-                });
+  for_each_dealt_task(exec, "attention", shape.samples * shape.heads * parts, workspace,
+                      ForwardMemory<Words>(shape, nullptr).pieces.bytes(),
+                      [=](std::int64_t task, std::byte* own) {
+                        const std::int64_t head = task / parts;
+                        const std::int64_t tiles = padded_rows(shape.length) / tile_rows;
+                        const ForwardMemory<Words> memory(shape, own);
+                        const auto part = [&](int number) {
+                          return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
+                        };
+                        pack_transposed<Words>(part(1), memory.keys, memory.key_stride);
+                        memory.values.pack(part(2));
+                        const HeadForward<T> pass{shape,
+                                                  part(0),
+                                                  rows_of_head(shape, output, shape.width(), head),
+                                                  log_sums + head * shape.length,
+                                                  mask,
+                                                  head * shape.length,
+                                                  memory};
+                        for (std::int64_t tile = task % parts; tile < tiles; tile += parts) pass.tile(tile);
+                      });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attention_mask.hpp"
+#include "dealt_tasks.hpp"
 #include "head_panels.hpp"
 #include "tile_product.hpp"
 
@@ -15,25 +16,6 @@ HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t co
   T* first = matrix + head / shape.heads * shape.length * columns + part * shape.width() +
              head % shape.heads * shape.head_width;
   return {first, columns, shape.length, shape.head_width};
-}
-
-/// Threads that may work at one time; each has its own part of the workspace.
-inline std::int64_t most_workers() {
-  return Execution().concurrency();
-}
-
-/// body(task, workspace) for every task, dealt to workers one by one; each has its own part of the workspace.
-template <class Body>
-void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* workspace,
-                   std::size_t part_bytes, const Body& body) {
-  using Policy =
-      Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>;
-  constexpr auto scope = Kokkos::Experimental::UniqueTokenScope::Instance;
-  const Kokkos::Experimental::UniqueToken<Execution, scope> workers(exec);
-  Kokkos::parallel_for(name.string(), Policy(exec, 0, tasks, Kokkos::ChunkSize(1)), [=](std::int64_t task) {
-    const Kokkos::Experimental::AcquireUniqueToken<Execution, scope> worker(workers);
-    body(task, workspace + static_cast<std::size_t>(worker.value()) * part_bytes);
-  });
 }
 
 /// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once.

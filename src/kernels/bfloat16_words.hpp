@@ -47,6 +47,16 @@ template <class T>
 using WordsOf =
     std::conditional_t<std::is_same_v<std::remove_const_t<T>, bfloat16>, Bfloat16Words, FloatWords>;
 
+/// By the processor's own conversion where the words have one.
+template <class Words, class Output>
+void store_rounded(const lanes::Floats& value, Output* target) {
+  if constexpr (std::is_same_v<Output, typename Words::Element>) {
+    Words::store(value, target);
+  } else {
+    lanes::store(value, target);
+  }
+}
+
 /// Words of sixteen columns of two rows: their low and high halves.
 inline void interleave(const bfloat16* low, const bfloat16* high, std::uint32_t* target) {
   lanes::Shorts halves[2];

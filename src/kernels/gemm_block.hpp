@@ -8,16 +8,6 @@
 
 namespace mylos {
 
-/// By the processor's own conversion where the words have one.
-template <class Words, class Output>
-void store_rounded(const lanes::Floats& value, Output* target) {
-  if constexpr (std::is_same_v<Output, typename Words::Element>) {
-    Words::store(value, target);
-  } else {
-    lanes::store(value, target);
-  }
-}
-
 template <class Words, class Output>
 struct Finish {
   Output* c;

@@ -51,31 +51,26 @@ template <class T>
   for (std::int64_t i = 0; i < count; i += in_a_line) fetch(row + i);
 }
 
-/// Copies `width` x `depth` elements into panels of `panel` neighbours: target[width / panel][words of
-/// depth][panel], panels `panel_stride` words apart. `along_depth`: neighbours in the source's memory differ
-/// in depth, else in width. The last vector and the last word are padded with zeros.
+/// Copies `width` <= `panel` x `depth` elements into a panel: target[words of depth][panel]. `along_depth`:
+/// neighbours in the source's memory differ in depth, else in width. The last vector and the last word are
+/// padded with zeros.
 template <class Words, int panel, class T>
 void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
-          typename Words::Word* target, std::int64_t panel_stride) {
+          typename Words::Word* target) {
   static_assert(panel % lanes::count == 0);
   constexpr std::int64_t rows_ahead = 8;
   constexpr std::int64_t per_word = Words::per_word;
   if (!along_depth) {
-    for (std::int64_t p = 0; p < depth; p += per_word) {
+    for (std::int64_t p = 0; p < depth; p += per_word, target += panel) {
       const T* row = source + p * stride;
       const T* below = p + 1 < depth ? row + stride : nullptr;
-      auto* words = target + p / per_word * panel;
       for (std::int64_t ahead = rows_ahead; ahead < rows_ahead + per_word; ++ahead) {
         if (p + ahead < depth) fetch_row(row + ahead * stride, width);
       }
-      std::int64_t w = 0;
-      if (per_word == 1 || below != nullptr) {
-        for (; w + panel <= width; w += panel, words += panel_stride)
-          pack_columns_of_row<Words, panel>(row + w, below + w, words);
-      }
-      for (; w < width; w += panel, words += panel_stride) {
-        pack_columns_of_row<Words>(row + w, below == nullptr ? below : below + w,
-                                   std::min<std::int64_t>(panel, width - w), words);
+      if (width == panel && (per_word == 1 || below != nullptr)) {
+        pack_columns_of_row<Words, panel>(row, below, target);
+      } else {
+        pack_columns_of_row<Words>(row, below, width, target);
       }
     }
     return;
@@ -91,10 +86,9 @@ void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t w
         Words::load(source + (w + row) * stride + first * per_word, depth - first * per_word, block[row]);
       }
       lanes::transpose(block);
-      auto* column = target + w / panel * panel_stride + first * panel + w % panel;
       const std::int64_t count = std::min<std::int64_t>(lanes::count, words_deep - first);
       for (std::int64_t word = 0; word < count; ++word) {
-        std::memcpy(column + word * panel, &block[word], sizeof block[word]);
+        std::memcpy(target + (first + word) * panel + w, &block[word], sizeof block[word]);
       }
     }
   }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dealt_tasks.hpp"
 #include "gemm_block.hpp"
 #include "gemm_engines.hpp"
 #include "gemm_pack.hpp"
@@ -123,7 +124,7 @@ class Tasks {
   void pack_panel(const Part& part, std::int64_t panel) const {
     pack<Words, panel_columns>(columns_of(part, panel), problem_.transpose_b ? problem_.k : problem_.n,
                                problem_.transpose_b, width_of(part, panel), part.depth,
-                               part.panels + panel * tiling_.panel_stride(), 0);
+                               part.panels + panel * tiling_.panel_stride());
   }
   Coming panel_to_come(const Part& part, std::int64_t panel) const {
     const std::int64_t width = width_of(part, panel);
@@ -135,7 +136,7 @@ class Tasks {
   void multiply_strip(const Part& part) const {
     if (problem_.transpose_a) {
       const Input* first = a_ + part.k * problem_.m + part.row;
-      pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip, 0);
+      pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip);
       multiply_rows(part, BySteps<Word>{part.strip, strip_rows},
                     Coming{first + strip_rows, problem_.m, 1, part.next_rows > 0 ? part.depth : 0});
       return;
@@ -244,19 +245,16 @@ class TiledGemm final : public GemmEngine {
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-          run_tasks(execution, Tasks<Input, Output, Bias>(problem, cut, a, b, c, bias), cut,
-                    static_cast<std::byte*>(workspace));
+          const Tasks<Input, Output, Bias> tasks(problem, cut, a, b, c, bias);
+          for_each_dealt_task(execution, "gemm_tiles", cut.tasks(), static_cast<std::byte*>(workspace),
+                              cut.thread_bytes(),
+                              [tasks](std::int64_t task, std::byte* memory) { tasks.compute(task, memory); });
         });
       });
     });
   }
 
  private:
-  static constexpr auto scope = Kokkos::Experimental::UniqueTokenScope::Instance;
-  using Tokens = Kokkos::Experimental::UniqueToken<Execution, scope>;
-  using Policy =
-      Kokkos::RangePolicy<Execution, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>;
-
   static Elements elements_of(DType type) {
     return dispatch(type, []<class Input>(TypeTag<Input>) {
       using Words = WordsOf<Input>;
@@ -264,18 +262,7 @@ class TiledGemm final : public GemmEngine {
     });
   }
 
-  template <class Tasks>
-  void run_tasks(const Execution& execution, const Tasks& tasks, const Tiling& cut,
-                 std::byte* workspace) const {
-    Kokkos::parallel_for("gemm_tiles", Policy(execution, 0, cut.tasks(), Kokkos::ChunkSize(1)),
-                         [tasks, workspace, bytes = cut.thread_bytes(), tokens = tokens_](std::int64_t task) {
-                           const Kokkos::Experimental::AcquireUniqueToken<Execution, scope> token(tokens);
-                           tasks.compute(task, workspace + static_cast<std::size_t>(token.value()) * bytes);
-                         });
-  }
-
-  Tokens tokens_;
-  std::int64_t threads_ = tokens_.size();
+  std::int64_t threads_ = most_workers();
 };
 
 }  // namespace

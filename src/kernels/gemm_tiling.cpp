@@ -23,11 +23,8 @@ std::int64_t most_chunk_words(const GemmProblem& problem, const Elements& elemen
 /// costs (measured on a processor with AVX512-BF16).
 double estimate(const Tiling& tiling, std::int64_t threads) {
   const auto turns = static_cast<double>(divide_up(tiling.tasks(), threads));
-  const auto share = [](std::int64_t all, std::int64_t tasks) {
-    return static_cast<double>(all) / static_cast<double>(tasks);
-  };
-  const double rows = share(tiling.strips * tiling.strip_rows, tiling.row_tasks);
-  const double panels = share(tiling.panels, tiling.column_tasks);
+  const auto rows = static_cast<double>(tiling.task_rows());
+  const auto panels = static_cast<double>(tiling.task_panels());
   return turns * (0.5 * product_vectors * rows * panels + 16 * panels + 0.4 * rows);
 }
 

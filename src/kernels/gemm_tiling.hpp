@@ -35,12 +35,12 @@ struct Tiling {
   std::int64_t column_tasks;
 
   [[nodiscard]] std::int64_t tasks() const { return row_tasks * column_tasks; }
-  // Tasks differ by one strip and one panel at most.
+  // Tasks differ by one strip and one panel at most; the first ones are the larger.
   [[nodiscard]] std::int64_t first_row(std::int64_t row_task) const {
-    return row_task * strips / row_tasks * strip_rows;
+    return divide_up(row_task * strips, row_tasks) * strip_rows;
   }
   [[nodiscard]] std::int64_t first_column(std::int64_t column_task) const {
-    return column_task * panels / column_tasks * panel_columns;
+    return divide_up(column_task * panels, column_tasks) * panel_columns;
   }
   /// Of the largest task.
   [[nodiscard]] std::int64_t task_rows() const { return divide_up(strips, row_tasks) * strip_rows; }

@@ -1,7 +1,8 @@
 // Sixteen floats at a time on the host: loads and stores that convert.
 //
 // GCC's and Clang's vector types are lowered to whatever the processor has, so this is plain code without
-// intrinsics, except for half, whose conversion instructions the compilers do not find by themselves.
+// intrinsics, except for half and for loads of bfloat16, whose instructions the compilers do not find by
+// themselves.
 #pragma once
 
 #if defined(__F16C__) || defined(__AVX512F__)

@@ -5,17 +5,6 @@
 namespace mylos::host_tile {
 namespace {
 
-void store(const lanes::Floats& values, half* to) {
-  lanes::store(values, to);
-}
-void store(const lanes::Floats& values, bfloat16* to) {
-  if constexpr (Bfloat16Words::per_word == 2) {
-    Bfloat16Words::store(values, to);
-  } else {
-    lanes::store(values, to);
-  }
-}
-
 template <class T>
 void read_values(const T* from, std::int64_t count, float* values) {
   std::int64_t i = 0;
@@ -36,13 +25,13 @@ void write_values(const float* values, std::int64_t count, T* to) {
   for (; i + lanes::count <= count; i += lanes::count) {
     lanes::Floats vector;
     lanes::load(values + i, vector);
-    store(vector, to + i);
+    store_rounded<Bfloat16Words>(vector, to + i);
   }
   if (i == count) return;
   lanes::Floats vector;
   lanes::load_some(values + i, count - i, vector);
   T padded[lanes::count];
-  store(vector, padded);
+  store_rounded<Bfloat16Words>(vector, padded);
   std::memcpy(to + i, padded, static_cast<std::size_t>(count - i) * sizeof(T));
 }
 

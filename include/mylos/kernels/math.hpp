@@ -60,7 +60,7 @@ KOKKOS_FORCEINLINE_FUNCTION float tanh(float x) {
   return with_sign_of(a < 0.625f ? near_zero : elsewhere, x);
 }
 
-/// 1 / (1 + e^-x), with exp's reduction and series; 0 where the result would be below 2^-127.
+/// 1 / (1 + e^-x), with exp's reduction and series; 0 below 2^-127.5 (x < -88.37).
 KOKKOS_FORCEINLINE_FUNCTION float sigmoid(float x) {
   // As in exp, and 127 makes the sum's low bits the exponent bits of 2^n. At n = 128 they are infinity's.
   constexpr float round_to_exponent = 12582912.0f + 127.0f;

@@ -62,7 +62,9 @@ KOKKOS_FORCEINLINE_FUNCTION void write_tile(const float* values, std::int64_t co
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_rounded_tile(float* values, std::int64_t count, T* to) {
   write_tile(values, count, to);
-  if constexpr (!std::is_same_v<T, float>) {
+  if constexpr (!runs_on_host) {
+    for_each_in_tile(count, [=](std::int64_t i) { values[i] = to_float(from_float<T>(values[i])); });
+  } else if constexpr (!std::is_same_v<T, float>) {
     float buffer[tile_width];
     const auto written = tile_values(to, count, buffer);
     for_each_in_tile(count, [=](std::int64_t i) { values[i] = written[i]; });
