@@ -6,20 +6,6 @@ namespace mylos::host_tile {
 namespace {
 
 template <class T>
-void read_values(const T* from, std::int64_t count, float* values) {
-  std::int64_t i = 0;
-  for (; i + lanes::count <= count; i += lanes::count) {
-    lanes::Floats vector;
-    lanes::load(from + i, vector);
-    lanes::store(vector, values + i);
-  }
-  if (i == count) return;
-  lanes::Floats vector;
-  lanes::load_some(from + i, count - i, vector);
-  lanes::store_some(vector, count - i, values + i);
-}
-
-template <class T>
 void write_values(const float* values, std::int64_t count, T* to) {
   std::int64_t i = 0;
   for (; i + lanes::count <= count; i += lanes::count) {
@@ -38,7 +24,16 @@ void write_values(const float* values, std::int64_t count, T* to) {
 }  // namespace
 
 void read(const half* from, std::int64_t count, float* values) {
-  read_values(from, count, values);
+  std::int64_t i = 0;
+  for (; i + lanes::count <= count; i += lanes::count) {
+    lanes::Floats vector;
+    lanes::load(from + i, vector);
+    lanes::store(vector, values + i);
+  }
+  if (i == count) return;
+  lanes::Floats vector;
+  lanes::load_some(from + i, count - i, vector);
+  lanes::store_some(vector, count - i, values + i);
 }
 void write(const float* values, std::int64_t count, half* to) {
   write_values(values, count, to);

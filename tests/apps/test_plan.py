@@ -8,8 +8,8 @@ import sys
 import tempfile
 
 import h5py
-import numpy
 
+from random_data import prepare_random
 from small_problem import Command
 
 MEBIBYTE = 1 << 20
@@ -84,16 +84,6 @@ FULL = {
 }
 SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
 SAMPLE_SHARES = (1.0, 0.3)
-
-
-def prepare(command):
-    source = numpy.random.default_rng(1)
-    with h5py.File(command.folder / "samples.h5", "w") as file:
-        file.attrs["classes"] = 4
-        file["inputs"] = source.standard_normal((16384, 32)).astype("f4")
-        file["labels"] = source.integers(0, 4, 16384).astype("i4")
-    (command.folder / "text.txt").write_bytes(bytes(source.integers(32, 127, 200000, dtype="u1")))
-    command.must("prepare", "text", "text.txt", "--out", "tokens.h5")
 
 
 def plan_of(command, deck, ranks, budget=None):
@@ -234,7 +224,7 @@ def check_times(command):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
+    prepare_random(mylos, samples=16384, characters=200000)
     check_refusals(mylos)
     print("check_refusals passed", flush=True)
     check_restart(mylos)

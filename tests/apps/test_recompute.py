@@ -7,8 +7,8 @@ import sys
 import tempfile
 
 import h5py
-import numpy
 
+from random_data import prepare_random
 from small_problem import Command
 
 GPT = """
@@ -62,16 +62,6 @@ CASES = {
 }
 
 
-def prepare(command):
-    source = numpy.random.default_rng(1)
-    with h5py.File(command.folder / "samples.h5", "w") as file:
-        file.attrs["classes"] = 4
-        file["inputs"] = source.standard_normal((512, 32)).astype("f4")
-        file["labels"] = source.integers(0, 4, 512).astype("i4")
-    (command.folder / "text.txt").write_bytes(bytes(source.integers(32, 127, 20000, dtype="u1")))
-    command.must("prepare", "text", "text.txt", "--out", "tokens.h5")
-
-
 def state_of(folder):
     """Bytes of every dataset that training changes, and the losses."""
     checkpoint = sorted((folder / "checkpoints").glob("*.h5"))[-1]
@@ -113,6 +103,6 @@ def check_case(command, name, text, groups, ranks):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
+    prepare_random(mylos, samples=512, characters=20000)
     for case, (content, lists, count) in CASES.items():
         check_case(mylos, case, content, lists, count)
