@@ -1,7 +1,6 @@
 #include "mylos/train/calibration.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "mylos/model/block_shapes.hpp"
 #include "mylos/model/make_chain.hpp"
@@ -9,8 +8,6 @@
 
 namespace mylos {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -87,7 +84,7 @@ std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
 std::optional<Calibration> calibrate(const Options& options, const std::function<Chain()>& chain,
                                      GemmEngine& gemm, const MemoryStatement& statement, std::size_t room,
                                      const CalibrationLimits& limits) {
-  const auto start = Clock::now();
+  const double start = limits.clock();
   const bool accumulates = statement.micro_batches > 1;
   const Chain whole = chain();
   const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
@@ -104,13 +101,13 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
   }
   if (chosen.copies == 0) return std::nullopt;
 
-  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), gemm, rows, accumulates);
+  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), gemm, rows, accumulates, limits.clock);
   std::vector<std::size_t> shape_of;
   for (const std::size_t block : chosen.blocks) shape_of.push_back(shapes[block]);
   Times warm_up = empty_times(statement.cost);
   run_round(rehearsal, shape_of, statement.cost, warm_up);
   Times times = empty_times(statement.cost);
-  const auto seconds = [start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto seconds = [&] { return (limits.clock() - start) / 1000; };
   std::size_t rounds = 0;
   do {
     run_round(rehearsal, shape_of, statement.cost, times);

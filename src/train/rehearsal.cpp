@@ -9,8 +9,6 @@
 namespace mylos {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Gradients are sums over rows: noise of this size stays far from the end of half's range.
 constexpr float noise_bound = 0.01f;
 
@@ -91,16 +89,6 @@ void set(const Kokkos::View<Value, Device>& view, Value value) {
   Kokkos::deep_copy(view, Kokkos::View<Value, Kokkos::HostSpace>(&value));
 }
 
-/// Milliseconds of work on the device.
-template <class Work>
-double time_of(const Execution& exec, const Work& work) {
-  exec.fence("calibration");
-  const auto start = Clock::now();
-  work();
-  exec.fence("calibration");
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
 }  // namespace
 
 std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
@@ -116,11 +104,12 @@ std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& 
 }
 
 Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows,
-                     bool accumulates)
+                     bool accumulates, CalibrationClock clock)
     : gemm_(gemm),
       chain_(std::move(chain)),
       rows_(rows),
       accumulates_(accumulates),
+      clock_(std::move(clock)),
       layout_(layout_of(chain_, gemm, rows)),
       parameters_(parameters_of(chain_)),
       optimizer_(options.optimizer, parameters_.layout()),
@@ -160,10 +149,20 @@ void Rehearsal::copy_noise(const Tensor& target) const {
   convert(exec_, noise, target);
 }
 
+/// Milliseconds of work on the device.
+template <class Work>
+double Rehearsal::time_of(const Work& work) const {
+  exec_.fence("calibration");
+  const double start = clock_();
+  work();
+  exec_.fence("calibration");
+  return clock_() - start;
+}
+
 double Rehearsal::forward(std::size_t block, std::size_t variant) {
   const BlockMemory memory = memory_of(block, variant);
   if (memory.input.type() != DType::int32) copy_noise(memory.input);
-  return time_of(exec_, [&] { chain_.blocks[block]->forward(context_, memory); });
+  return time_of([&] { chain_.blocks[block]->forward(context_, memory); });
 }
 
 double Rehearsal::loss() {
@@ -181,7 +180,7 @@ double Rehearsal::loss() {
                                 .scale = scale_.data(),
                                 .inverse_count = 1.0f / static_cast<float>(rows_)};
   const LossMemory memory{parameters_.weights(stage), input, at(layout_.workspace)};
-  return time_of(exec_, [&] { head.evaluate_and_seed(context_, memory, truth, gradients, sums_.data()); });
+  return time_of([&] { head.evaluate_and_seed(context_, memory, truth, gradients, sums_.data()); });
 }
 
 double Rehearsal::backward(std::size_t block, std::size_t variant) {
@@ -195,11 +194,11 @@ double Rehearsal::backward(std::size_t block, std::size_t variant) {
                                  .output = output_gradient,
                                  .input = input_gradient};
   const BlockMemory memory = memory_of(block, variant);
-  return time_of(exec_, [&] { now.backward(context_, memory, gradients); });
+  return time_of([&] { now.backward(context_, memory, gradients); });
 }
 
 double Rehearsal::check_and_update() {
-  return time_of(exec_, [&] {
+  return time_of([&] {
     check_.run(exec_, scale_.data(), agreement_);
     optimizer_.update(exec_, parameters_, divisors_, control_.data());
   });

@@ -2,7 +2,6 @@
 // one and are timed. What a block writes is not what the next one reads: every input is noise.
 #pragma once
 
-#include <chrono>
 #include <vector>
 
 #include "mylos/comm/agreement.hpp"
@@ -11,6 +10,7 @@
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/precision/gradient_check.hpp"
+#include "mylos/train/calibration.hpp"
 
 namespace mylos {
 
@@ -36,7 +36,8 @@ struct RehearsalLayout {
 class Rehearsal {
  public:
   /// Takes memory_bytes(). `gemm` must outlive it. `accumulates`: as in a step of several micro-batches.
-  Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates);
+  Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates,
+            CalibrationClock clock);
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                                 const GemmEngine& gemm, std::int64_t rows);
   /// What goes through the caches between a block's forward and its backward: activations, weights and
@@ -60,12 +61,15 @@ class Rehearsal {
   [[nodiscard]] Tensor tensor(std::size_t offset, DType type, std::int64_t columns) const;
   [[nodiscard]] BlockMemory memory_of(std::size_t block, std::size_t variant) const;
   void copy_noise(const Tensor& target) const;
+  template <class Work>
+  [[nodiscard]] double time_of(const Work& work) const;
 
   Execution exec_;
   GemmEngine& gemm_;
   Chain chain_;
   std::int64_t rows_;
   bool accumulates_;
+  CalibrationClock clock_;
   RehearsalLayout layout_;
   ParameterStore parameters_;
   Optimizer optimizer_;

@@ -6,6 +6,7 @@
 // timed, the head, and check and update of the weights, which also clear the caches between rounds.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -16,11 +17,20 @@
 
 namespace mylos {
 
+/// Milliseconds since any fixed moment. A test's own makes measured times exact.
+using CalibrationClock = std::function<double()>;
+
+inline double steady_milliseconds() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 struct CalibrationLimits {
   double seconds = 1.0;     // rounds end then; but one warms up, and one is measured, however long they take
   std::size_t rounds = 15;  // that are measured, at most
   // Between two uses of a block: more than caches hold, so that more copies are of no use.
   std::size_t cold_bytes = std::size_t{64} << 20;
+  CalibrationClock clock = steady_milliseconds;
 };
 
 struct Calibration {
