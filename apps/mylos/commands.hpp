@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/train/stop_requests.hpp"
 #include "mylos/train/token_draw.hpp"
 
 namespace mylos::app {
@@ -16,8 +17,9 @@ struct TrainArguments {
   std::string restart;                 // "", "auto", "latest" or a file
   long stop_after = 0;                 // steps of this start; 0 = to the end
   std::string plan;                    // "" or what `mylos plan --json` wrote
+  std::string walltime;                // "" = the deck's
 };
-ExitCode train_command(const TrainArguments& arguments);
+ExitCode train_command(const TrainArguments& arguments, const StopSources& stop);
 
 struct PlanArguments {
   std::string deck;

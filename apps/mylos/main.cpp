@@ -7,10 +7,12 @@
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
 #include "runtime.hpp"
+#include "stop_signals.hpp"
 
 namespace {
 
 using mylos::ExitCode;
+using mylos::StopSources;
 using namespace mylos::app;  // NOLINT: this file is the command
 
 /// Everything that the command line can say.
@@ -26,6 +28,8 @@ struct CommandLine {
   PrepareTokensArguments tokens;
   ConvertArguments convert;
   std::string info;
+  StopSources stop;
+  bool saves_its_work = false;  // where it is asked to stop
   std::function<ExitCode()> command;
 };
 
@@ -43,7 +47,17 @@ void add_train(CLI::App& app, CommandLine& line) {
       ->check(CLI::PositiveNumber);
   train->add_option("--plan", line.train.plan,
                     "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
-  train->callback([&line] { line.command = [&line] { return train_command(line.train); }; });
+  train->add_option(
+      "--walltime", line.train.walltime,
+      "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
+  train->footer(
+      "SIGUSR1, SIGTERM, SIGINT or a file named `stop` in the run's folder: the run finishes its step, "
+      "writes a\n"
+      "checkpoint, leaves the file `requeue` in its folder and ends with exit code 85.");
+  train->callback([&line] {
+    line.saves_its_work = true;
+    line.command = [&line] { return train_command(line.train, line.stop); };
+  });
 }
 
 void add_plan(CLI::App& app, CommandLine& line) {
@@ -191,11 +205,13 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  const StopSignals signals;
   CLI::App app(
       "Mylos trains neural networks on clusters in mixed precision.\n"
       "Under mpirun every rank is one worker: mpirun -n 2 mylos train deck.toml\n",
       "mylos");
   CommandLine line;
+  line.stop.signal = [&signals] { return signals.arrived(); };
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
@@ -214,6 +230,7 @@ int main(int argument_count, char** arguments) {
     } catch (const CLI::ParseError& error) {
       return report_usage(app, error);
     }
+    if (!line.saves_its_work) signals.release();
     return line.command();
   });
 }

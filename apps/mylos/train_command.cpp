@@ -1,4 +1,6 @@
-// mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--stop-after N] [--plan FILE]
+// mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--walltime HH:MM:SS] [--stop-after N]
+// [--plan FILE]
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "commands.hpp"
@@ -9,7 +11,9 @@
 
 namespace mylos::app {
 
-ExitCode train_command(const TrainArguments& arguments) {
+ExitCode train_command(const TrainArguments& arguments, const StopSources& stop) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.walltime.empty()) overrides.push_back(fmt::format("run.walltime={}", arguments.walltime));
   RunRequest request;
   {
     RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
@@ -18,12 +22,13 @@ ExitCode train_command(const TrainArguments& arguments) {
       if (ranks.rank() == 0) text = read_deck_file(arguments.deck);
     });
     text = broadcast_text(ranks, text);
-    run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, arguments.overrides); });
+    run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, overrides); });
     request.output = standard_output(ranks.rank());
   }
   request.restart = arguments.restart;
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;
+  request.stop = stop;
 
   const KokkosRuntime kokkos(request.deck.options.run.threads);
   if (!kokkos.warning().empty()) request.output.line(kokkos.warning());

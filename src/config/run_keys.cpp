@@ -1,9 +1,29 @@
 // [run] and [data].
 #include "keys.hpp"
 #include "limits.hpp"
+#include "mylos/base/units.hpp"
 #include "sections.hpp"
 
 namespace mylos {
+namespace {
+
+void fill_walltime(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* text = std::get_if<std::string>(&value.held);
+    const auto seconds = text == nullptr ? std::nullopt : parse_walltime(*text);
+    if (!seconds || *seconds == 0) return describe(value);
+    options.run.walltime_s = *seconds;
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const std::int64_t seconds = options.run.walltime_s;
+    if (seconds == 0) return std::nullopt;
+    return Value{fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)};
+  };
+  key.default_text = "none";
+}
+
+}  // namespace
 
 void add_run_keys(Schema& schema) {
   Keys keys(
@@ -26,6 +46,11 @@ void add_run_keys(Schema& schema) {
                "How often the validation and test data are evaluated. 0: after each epoch.");
   keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
                "How often a progress line is printed.");
+  Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",
+                           "How long the job may take, from the start of the program. Before it is over the "
+                           "run writes a checkpoint and stops (exit code 85).");
+  walltime.takes_any_text = true;
+  fill_walltime(walltime);
 }
 
 void add_data_keys(Schema& schema) {

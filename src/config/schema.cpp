@@ -12,7 +12,6 @@ namespace {
 
 std::vector<LaterFeature> later_features() {
   return {{"run.reproducible", "", "the same weights on any number of ranks"},
-          {"run.walltime", "", "time limits"},
           {"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},
           {"optimizer.shard", "", "sharded optimizer state"},

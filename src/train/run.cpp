@@ -10,6 +10,7 @@
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/writer.hpp"
+#include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
 
@@ -17,12 +18,27 @@ namespace mylos {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+// What is set aside before a walltime's end: for a checkpoint that was not timed yet, bytes per second; for
+// the launcher and the exit of all ranks, seconds or a share of a short walltime.
+constexpr double slow_disk = 100e6;
+constexpr double longest_ending_s = 30;
+constexpr double share_for_ending = 0.05;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
 bool Run::finished() const {
-  return at_end() || stop_agreed_ || (request_.stop_after > 0 && step_ - first_step_ >= request_.stop_after);
+  return at_end() || stopping_rank_ >= 0 ||
+         (request_.stop_after > 0 && step_ - first_step_ >= request_.stop_after);
 }
 
 double Run::elapsed_s() const {
-  return elapsed_before_s_ + std::chrono::duration<double>(Clock::now() - started_).count();
+  return elapsed_before_s_ + seconds_since(started_);
 }
 
 void Run::look_at_step() {
@@ -32,8 +48,23 @@ void Run::look_at_step() {
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = trainer_->read_state();
   if (state.halted != 0) explain_halt(state);
-  if (state.record.stop != 0) stop_agreed_ = true;
-  if (log_point || stop_agreed_) log(state);
+  if (state.record.stop != 0) stopping_rank_ = state.record.stop - 1;
+  if (log_point || stopping_rank_ >= 0) log(state);
+}
+
+double Run::reserve_s() const {
+  const double step_s = step_ > first_step_ ? training_s_ / static_cast<double>(step_ - first_step_) : 0;
+  const double bytes = static_cast<double>(memory_->statement.checkpoint_bytes);
+  const double writing_s = std::max(writing_s_, bytes / slow_disk);
+  const double ending_s =
+      std::min(longest_ending_s, share_for_ending * static_cast<double>(options_.run.walltime_s));
+  return 2 * (step_s + writing_s) + evaluation_s_ + ending_s;
+}
+
+std::string Run::stop_reason() {
+  RankGroup& ranks = communicator_->ranks();
+  const std::string reason = broadcast_text(ranks, stop_.reason(), stopping_rank_);
+  return ranks.size() == 1 ? reason : fmt::format("{}, on rank {}", reason, stopping_rank_);
 }
 
 void Run::log(const StepState& state) {
@@ -106,12 +137,14 @@ bool Run::wants_evaluation() const {
 }
 
 void Run::evaluate() {
+  const auto start = Clock::now();
   last_evaluation_ =
       mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_, *evaluation_pass_);
   progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
                               static_cast<double>(position()) / static_cast<double>(data_->epochs().length),
                               step_, evaluation_name_, describe(*last_evaluation_)));
   logged_ = Clock::now();
+  evaluation_s_ = std::max(evaluation_s_, seconds_since(start));
 }
 
 bool Run::wants_checkpoint() const {
@@ -119,6 +152,7 @@ bool Run::wants_checkpoint() const {
 }
 
 void Run::write_checkpoint() {
+  const auto start = Clock::now();
   communicator_->synchronize(trainer_->execution());
   state_.step = trainer_->read_state();
   state_.position = position();
@@ -134,9 +168,11 @@ void Run::write_checkpoint() {
   progress_->note(fmt::format("checkpoint {} ({})", path,
                               format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path)))));
   logged_ = Clock::now();
+  writing_s_ = std::max(writing_s_, seconds_since(start));
 }
 
 ExitCode Run::finish() {
+  if (stopping_rank_ >= 0) progress_->note(fmt::format("step {}: asked to stop by {}", step_, stop_reason()));
   if (saved_step_ != step_) write_checkpoint();
   progress_->clear();
   std::vector<std::int64_t> peaks(static_cast<std::size_t>(communicator_->size()));
@@ -166,8 +202,10 @@ ExitCode Run::finish() {
   const bool done = at_end();
   if (communicator_->rank() == 0) {
     const std::string requeue = options_.run.folder + "/requeue";
+    std::error_code failure;
+    std::filesystem::remove(stop_file(), failure);
     if (done) {
-      std::filesystem::remove(requeue);
+      std::filesystem::remove(requeue, failure);
     } else {
       std::ofstream(requeue) << "not at its end: start it again with --restart latest\n";
     }

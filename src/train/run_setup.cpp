@@ -74,6 +74,12 @@ Run::Run(RunRequest request, MPI_Comm ranks)
                                .ranks_on_node = communicator_->ranks().ranks_on_node(),
                                .first_position = position()};
   run_on_all(communicator_->ranks(), [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
+  StopSources stop = request_.stop;
+  if (communicator_->rank() == 0) {  // one look for all
+    stop.file = stop_file();
+    stop.walltime_s = static_cast<double>(options_.run.walltime_s);
+  }
+  stop_ = StopRequests(std::move(stop));
   batches_ = std::make_unique<StagedBatches>(*reader_, Staging(trainer_->model().chain(), plan_.micro_batch));
   started_ = logged_ = std::chrono::steady_clock::now();
 }
@@ -168,6 +174,7 @@ void Run::open_folder() {
     if (failure || !deck || !plan)
       fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
+    std::filesystem::remove(stop_file(), failure);  // one that an earlier start left
   });
   request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products",
                                    options_.run.name, trainer_->model().chain().parameter_count(),

@@ -40,7 +40,7 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"[run]\nfoobar = 1",
        "deck.toml:2: unknown key 'run.foobar'; the keys of [run] are name, folder, seed, epochs, steps, "
        "threads, "
-       "evaluate_every, log_every"},
+       "evaluate_every, log_every, walltime"},
       {"[precision]\nfoobar = 1",
        "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, rules, "
        "scaler"},
@@ -64,7 +64,7 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
   EXPECT_EQ(
       message_of("[[run]]\nsteps = 1"),
       "deck.toml:1: 'run' is a section, not a key; its keys are name, folder, seed, epochs, steps, threads, "
-      "evaluate_every, log_every");
+      "evaluate_every, log_every, walltime");
   EXPECT_EQ(
       message_of("[communication]\n[kernels]\n[precision]\nscaler = 'off'"),
       "deck.toml:4: 'precision.scaler' is a section, not a key; its keys are mode, preset, initial_scale, "
@@ -77,7 +77,7 @@ TEST(KeyOfALaterFeature, IsRefusedAndNotIgnored) {
   EXPECT_EQ(
       message_of("[run]\nreproducible = false"),
       "deck.toml:2: unknown key 'run.reproducible':" + not_yet + "the same weights on any number of ranks)");
-  for (const std::string key : {"run.walltime", "optimizer.shard", "checkpoint.every_minutes",
+  for (const std::string key : {"optimizer.shard", "checkpoint.every_minutes",
                                 "checkpoint.background", "checkpoint.on_error"}) {
     EXPECT_TRUE(message_of(key + " = 1").starts_with("deck.toml:1: unknown key '" + key + "':" + not_yet))
         << key;

@@ -15,6 +15,7 @@ struct RunOptions {
   int threads = 0;                  // per rank; 0 = cores this rank may use / ranks that share them
   std::int64_t evaluate_every = 0;  // steps; 0 = each epoch
   std::int64_t log_every = 10;      // steps
+  std::int64_t walltime_s = 0;      // that the job has, from the start of the program; 0 = no end
 
   bool operator==(const RunOptions&) const = default;
 };

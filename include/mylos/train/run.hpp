@@ -14,6 +14,7 @@
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_state.hpp"
 #include "mylos/train/staging.hpp"
+#include "mylos/train/stop_requests.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
@@ -24,6 +25,7 @@ struct RunRequest {
   std::int64_t stop_after = 0;  // steps of this start; 0 = to the end
   std::string plan_file;        // "" or a file that `mylos plan --json` wrote
   Output output;                // of this rank
+  StopSources stop;             // the deck and the folder add theirs
 };
 
 class Run {
@@ -36,7 +38,8 @@ class Run {
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Trainer& trainer() { return *trainer_; }
   [[nodiscard]] BatchSource& batches() { return *batches_; }
-  [[nodiscard]] bool stop_requested() const { return false; }
+  /// By this rank, for the ranks' agreement in the step.
+  [[nodiscard]] bool stop_requested() { return stop_.due(reserve_s()); }
 
   /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go
   /// on.
@@ -61,6 +64,9 @@ class Run {
   void note_scale(const StepRecord& record);
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double elapsed_s() const;
+  [[nodiscard]] double reserve_s() const;
+  [[nodiscard]] std::string stop_reason();
+  [[nodiscard]] std::string stop_file() const { return options_.run.folder + "/stop"; }
   [[nodiscard]] bool at_end() const { return step_ == total_steps_; }
   [[nodiscard]] std::int64_t position() const { return step_ * options_.data.batch; }
 
@@ -80,6 +86,7 @@ class Run {
   std::unique_ptr<History> history_;
   std::unique_ptr<Progress> progress_;
   RunState state_;
+  StopRequests stop_;
 
   std::int64_t step_ = 0;         // steps begun
   std::int64_t first_step_ = 0;   // of this start
@@ -89,9 +96,11 @@ class Run {
   double elapsed_before_s_ = 0;  // of earlier starts
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point logged_;
-  double training_s_ = 0;  // of this start: steps without evaluation and checkpoints
+  double training_s_ = 0;    // of this start: steps without evaluation and checkpoints
+  double evaluation_s_ = 0;  // of the longest evaluation of this start
+  double writing_s_ = 0;     // of the longest checkpoint of this start
   std::optional<Evaluation> last_evaluation_;
-  bool stop_agreed_ = false;
+  std::int32_t stopping_rank_ = -1;  // that asked first, of those that the ranks agreed on
 };
 
 /// The training loop: trains to the end of the run or until it is told to stop.

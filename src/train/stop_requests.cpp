@@ -1,0 +1,46 @@
+#include "mylos/train/stop_requests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "mylos/base/units.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A look at a busy parallel file system can take milliseconds: at most 1 % of the time goes into looking.
+constexpr int share_of_looking = 100;
+
+}  // namespace
+
+bool StopRequests::file_is_there() {
+  const Clock::time_point before = Clock::now();
+  if (sources_.file.empty() || before < next_look_) return false;
+  std::error_code failure;
+  const bool there = std::filesystem::exists(sources_.file, failure);
+  const Clock::time_point after = Clock::now();
+  shortest_look_ = std::min(shortest_look_, after - before);  // a longer one waited for a processor
+  next_look_ = after + share_of_looking * shortest_look_;
+  return there;
+}
+
+bool StopRequests::due(double reserve_s) {
+  if (!reason_.empty()) return true;
+  if (const std::string signal = sources_.signal(); !signal.empty()) {
+    reason_ = signal;
+  } else if (file_is_there()) {
+    reason_ = "the file " + sources_.file;
+  } else if (sources_.walltime_s > 0) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - sources_.started).count();
+    if (elapsed + reserve_s >= sources_.walltime_s)
+      reason_ = fmt::format("walltime {}, of which {} are left", format_duration(sources_.walltime_s),
+                            format_duration(std::max(0.0, sources_.walltime_s - elapsed)));
+  }
+  return !reason_.empty();
+}
+
+}  // namespace mylos

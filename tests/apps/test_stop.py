@@ -1,0 +1,116 @@
+"""A run that is asked to stop writes a checkpoint, leaves `requeue`, ends with 85, and goes on from there.
+
+usage: test_stop.py MYLOS SOURCES
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from checkpoints import compare, last_checkpoint
+from small_problem import Command, environment, prepare
+
+STOPPED = 85
+LONG = ["run.epochs=1000000", "checkpoint.every=0", "run.evaluate_every=1000000", "run.log_every=100"]
+
+
+def wait_for_steps(process, history):
+    for _ in range(600):
+        if history.exists() and history.stat().st_size > 2000:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise AssertionError("no steps within 30 s")
+
+
+def stop(command, ranks, how, name, launcher=()):
+    """Starts a long run, asks it to stop; its exit code, what it printed and how long it took to stop."""
+    line = [command.program, "train", "deck.toml", f"run.folder={name}", *LONG]
+    if ranks > 1:
+        line = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", *launcher, "-n", str(ranks), *line]
+    with subprocess.Popen(line, cwd=command.folder, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as process:
+        wait_for_steps(process, command.folder / name / "history.csv")
+        start = time.monotonic()
+        how(process, command.folder / name)
+        text = process.communicate(timeout=60)[0]
+        return process.returncode, text[-2000:], time.monotonic() - start
+
+
+def check_stopped(command, name, text):
+    assert (command.folder / name / "requeue").exists(), text
+    assert not (command.folder / name / "stop").exists(), text
+    steps = (command.folder / name / "history.csv").read_text().splitlines()[-1].split(",")[0]
+    assert last_checkpoint(command, name).name == f"step-{int(steps):010d}.h5", text
+    command.must("info", last_checkpoint(command, name))
+    return int(steps)
+
+
+def check_ways_to_stop(command):
+    def send(*numbers):
+        def how(process, _):
+            for number in numbers:
+                os.kill(process.pid, number)
+                time.sleep(0.01)
+        return how
+
+    def touch(_, folder):
+        (folder / "stop").touch()
+
+    # mpirun passes SIGUSR1 on; SIGTERM it answers itself: with SIGTERM, and after these seconds with SIGKILL.
+    patient = ("--mca", "odls_base_sigkill_timeout", "8")
+    cases = [
+        ("usr1", 1, send(signal.SIGUSR1), (), STOPPED, "SIGUSR1"),
+        ("int-twice", 1, send(signal.SIGINT, signal.SIGINT, signal.SIGTERM), (), STOPPED, "SIG"),
+        ("usr1-3", 3, send(signal.SIGUSR1, signal.SIGUSR1), (), STOPPED, "SIGUSR1, on rank"),
+        ("file-2", 2, touch, (), STOPPED, "the file file-2/stop, on rank 0"),
+        ("term-2", 2, send(signal.SIGTERM), patient, 1, "SIGTERM"),
+    ]
+    for name, ranks, how, launcher, code, reason in cases:
+        returned, text, seconds = stop(command, ranks, how, name, launcher)
+        assert returned == code, (name, returned, text)
+        assert reason in text or code == 1, (name, text)
+        steps = check_stopped(command, name, text)
+        print(f"{name}: stopped after step {steps}, {seconds:.2f} s after it was asked")
+
+
+def check_walltime(command):
+    result = command.must("train", "deck.toml", "run.folder=wall", *LONG, "--walltime", "00:00:04", ranks=2,
+                          code=STOPPED)
+    seconds = float((command.folder / "wall" / "history.csv").read_text().splitlines()[-1].split(",")[-1])
+    assert seconds < 4, seconds
+    assert "asked to stop by walltime 0:04" in result.stdout, result.stdout
+    check_stopped(command, "wall", result.stdout)
+    print(f"walltime of 4 s: trained for {seconds:.2f} s")
+
+
+def check_loop(command, sources):
+    """Five slices through the resubmit loop end with the bits of one run."""
+    common = ["train", "deck.toml", "run.steps=40", "run.log_every=100"]
+    command.must(*common, "run.folder=whole")
+    loop = [pathlib.Path(sources) / "scripts" / "resubmit", "sliced", "--", command.program, *common,
+            "run.folder=sliced", "--restart", "auto", "--stop-after", "8"]
+    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("restarted from") == 4, result.stdout
+    compare(last_checkpoint(command, "whole"), last_checkpoint(command, "sliced"), "five slices")
+    # What cannot succeed is not started again and again.
+    loop[-1] = "0"
+    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=120)
+    assert result.returncode == 2, (result.returncode, result.stdout, result.stderr)
+    print("five slices through scripts/resubmit: bitwise equal to one run")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        check_ways_to_stop(command)
+        check_walltime(command)
+        check_loop(command, sys.argv[2])
+
+
+main()
