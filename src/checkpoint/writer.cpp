@@ -4,18 +4,17 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/slices.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/digest.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
+#include "writing_group.hpp"
 
 namespace mylos {
 namespace {
@@ -52,11 +51,11 @@ struct OpenFile {
 };
 
 /// All structure is made, and every attribute has its place, before the disk space is reserved.
-OpenFile create_structure(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
+OpenFile create_structure(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                           const CheckpointState& state) {
   hdf5::CreateOptions options;
   options.user_block = user_block_bytes;
-  if (ranks.size() > 1) options.communicator = ranks.mpi();
+  options.communicator = ranks.mpi();
   OpenFile open{hdf5::File::create(path, options), {}, {}};
   open.file.write_attribute("/", "format", checkpoint_format);
   open.file.write_attribute("/", "version", checkpoint_version);
@@ -77,12 +76,13 @@ OpenFile create_structure(RankGroup& ranks, const std::string& path, const Check
   return open;
 }
 
-SliceRange share(const StateArray& array, const RankGroup& ranks, int rank) {
+SliceRange share(const StateArray& array, const WritingGroup& ranks, int rank) {
   return slice_of(static_cast<std::size_t>(array.size()), ranks.size(), rank);
 }
 
 /// This rank's share of every array; returns the CRC-32 of each share.
-std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& state, const RankGroup& ranks) {
+std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& state,
+                                       const WritingGroup& ranks) {
   std::vector<std::uint32_t> crcs;
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const SliceRange range = share(state.arrays[i], ranks, ranks.rank());
@@ -96,10 +96,9 @@ std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& st
 }
 
 /// Joins the shares' CRCs in file order and stores them with their arrays.
-void write_crcs(OpenFile& open, const CheckpointState& state, RankGroup& ranks,
+void write_crcs(OpenFile& open, const CheckpointState& state, const WritingGroup& ranks,
                 const std::vector<std::uint32_t>& own) {
-  std::vector<std::uint32_t> all(own.size() * static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(own.data(), all.data(), own.size() * sizeof(std::uint32_t));
+  const std::vector<std::uint32_t> all = ranks.gather(own);
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const StateArray& array = state.arrays[i];
     std::uint32_t crc = 0;
@@ -113,7 +112,7 @@ void write_crcs(OpenFile& open, const CheckpointState& state, RankGroup& ranks,
 }
 
 /// What lies on the disk is what was in memory: each rank reads some of the datasets again.
-void verify_share(const std::string& path, const CheckpointState& state, const RankGroup& ranks) {
+void verify_share(const std::string& path, const CheckpointState& state, const WritingGroup& ranks) {
   const hdf5::File file = hdf5::File::open(path);
   const auto step = static_cast<std::size_t>(ranks.size());
   for (std::size_t i = static_cast<std::size_t>(ranks.rank()); i < state.arrays.size(); i += step) {
@@ -124,26 +123,11 @@ void verify_share(const std::string& path, const CheckpointState& state, const R
   }
 }
 
-}  // namespace
-
-void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& given,
-                           const CheckpointState& given_state) {
-  const Region region("checkpoint");
-  CheckpointHeader header = given;
-  header.created = broadcast_text(ranks, utc_now());
-  header.world_size = ranks.size();
-  CheckpointState state = given_state;
-  state.add_text("/deck", header.deck);
-
+void write_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                const CheckpointState& state) {
   const std::string temporary = temporary_path(path);
-  const auto on_rank_0 = [&ranks](const std::function<void()>& function) {
-    run_on_all(ranks, [&] {
-      if (ranks.rank() == 0) function();
-    });
-  };
-
   std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
-  on_rank_0([&] {
+  ranks.on_first([&] {
     require_writable(state);
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder);
@@ -157,34 +141,63 @@ void write_checkpoint_file(RankGroup& ranks, const std::string& path, const Chec
     // certain. A flush extends the file to all that was allocated in it (HDF5 itself cannot tell that size
     // over MPI).
     ranks.barrier();
-    on_rank_0(
+    ranks.on_first(
         [&] { reserve_space(temporary, static_cast<std::int64_t>(std::filesystem::file_size(temporary))); });
     std::vector<std::uint32_t> crcs;
-    run_on_all(ranks, [&] { crcs = write_share(open, state, ranks); });
+    ranks.on_all([&] { crcs = write_share(open, state, ranks); });
     write_crcs(open, state, ranks, crcs);
     open.file.flush();
     open.arrays.clear();
     open.texts.clear();
     open.file.close();
   }
-  on_rank_0([&] {
+  ranks.on_first([&] {
     write_user_block(temporary);
     sync_file(temporary);
   });
-  run_on_all(ranks, [&] { verify_share(temporary, state, ranks); });
-  on_rank_0([&] { pending->publish(); });
+  ranks.on_all([&] { verify_share(temporary, state, ranks); });
+  ranks.on_first([&] { pending->publish(); });
 }
 
-std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
-                             const CheckpointState& state, const CheckpointOptions& options) {
+/// With what is known only now; the deck becomes a text of the file.
+void complete(CheckpointHeader& header, CheckpointState& state, const WritingGroup& ranks) {
+  header.created = ranks.agreed(utc_now());
+  if (!ranks.alone()) header.world_size = ranks.size();
+  state.add_text("/deck", header.deck);
+}
+
+std::string write_into_folder(const WritingGroup& ranks, const std::string& folder, CheckpointHeader header,
+                              CheckpointState state, const CheckpointOptions& options) {
+  complete(header, state, ranks);
   const std::string path = checkpoint_path(folder, header.step);
-  write_checkpoint_file(ranks, path, header, state);
-  run_on_all(ranks, [&] {
-    if (ranks.rank() != 0) return;
+  write_file(ranks, path, header, state);
+  ranks.on_first([&] {
     name_latest(folder);
     delete_old_checkpoints(folder, options);
   });
   return path;
+}
+
+}  // namespace
+
+void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                           const CheckpointState& state) {
+  const WritingGroup group(&ranks);
+  CheckpointHeader whole_header = header;
+  CheckpointState whole_state = state;
+  complete(whole_header, whole_state, group);
+  write_file(group, path, whole_header, whole_state);
+}
+
+std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
+                             const CheckpointState& state, const CheckpointOptions& options) {
+  const Region region("checkpoint");
+  return write_into_folder(WritingGroup(&ranks), folder, header, state, options);
+}
+
+std::string write_checkpoint_alone(const std::string& folder, const CheckpointHeader& header,
+                                   const CheckpointState& state, const CheckpointOptions& options) {
+  return write_into_folder(WritingGroup(nullptr), folder, header, state, options);
 }
 
 std::size_t checkpoint_buffer_bytes() {

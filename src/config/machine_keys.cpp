@@ -33,10 +33,22 @@ void add_checkpoint_keys(Schema& schema) {
       [](auto& options) -> auto& { return options.checkpoint; });
   keys.integer("every", &CheckpointOptions::every, {0, largest_count}, "steps",
                "How often a checkpoint is written. 0: only at the end.");
+  keys.number(
+      "every_minutes", &CheckpointOptions::every_minutes, {0, true, 1e6, true}, "minutes",
+      "Also written when this time has passed since the last one, at the next progress line. 0: not by "
+      "the clock.");
   keys.integer("keep_last", &CheckpointOptions::keep_last, {0, largest_count}, "files",
                "How many of the newest checkpoints are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
                "Checkpoints whose step is a multiple of this are kept for good. 0: none.");
+  keys.boolean("background", &CheckpointOptions::background,
+               "Steps go on while rank 0 writes a copy of the state, where memory.budget has room for one. "
+               "The last checkpoint of a start is waited for.");
+  keys.choice(
+      "on_error", &CheckpointOptions::on_error,
+      Words<OnError>{{"stop", OnError::stop}, {"continue", OnError::go_on}},
+      "When a checkpoint or the history cannot be written (a full disk): the run ends, or says so and "
+      "goes on to try again at the next checkpoint. The last one must succeed.");
 }
 
 }  // namespace

@@ -14,10 +14,7 @@ std::vector<LaterFeature> later_features() {
   return {{"run.reproducible", "", "the same weights on any number of ranks"},
           {"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},
-          {"optimizer.shard", "", "sharded optimizer state"},
-          {"checkpoint.every_minutes", "", "checkpoints by the clock"},
-          {"checkpoint.background", "", "checkpoints written in the background"},
-          {"checkpoint.on_error", "", "runs that survive a full disk"}};
+          {"optimizer.shard", "", "sharded optimizer state"}};
 }
 
 Schema build() {

@@ -15,6 +15,9 @@ namespace {
 constexpr const char* header =
     "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
 
+// Of a disk that stays full: some ten thousand rows, which are dropped together.
+constexpr std::size_t most_unwritten = std::size_t{1} << 20;
+
 std::string line_of(const HistoryRow& row) {
   const StepRecord& record = row.record;
   return fmt::format("{},{:.6g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{:.6g},{:.3f}\n", record.step, row.epoch,
@@ -42,11 +45,19 @@ void History::append(std::span<const HistoryRow> rows) {
     if (tail_.size() > tail_length) tail_.pop_front();
   }
   if (path_.empty() || rows.empty()) return;
-  const bool fresh = !std::filesystem::exists(path_);
-  std::ofstream file(path_, std::ios::app);
-  std::string text = fresh ? header : "";
-  for (const HistoryRow& row : rows) text += line_of(row);
-  write_or_fail(file, path_, text);
+  if (unwritten_.size() > most_unwritten) unwritten_.clear();
+  for (const HistoryRow& row : rows) unwritten_ += line_of(row);
+  std::error_code failure;
+  const auto before = std::filesystem::file_size(path_, failure);
+  const bool fresh = static_cast<bool>(failure);
+  try {
+    std::ofstream file(path_, std::ios::app);
+    write_or_fail(file, path_, (fresh ? header : "") + unwritten_);
+  } catch (const Error&) {
+    std::filesystem::resize_file(path_, fresh ? 0 : before, failure);
+    throw;
+  }
+  unwritten_.clear();
 }
 
 void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {

@@ -14,6 +14,9 @@ namespace {
 // Of what is left: the rest is for other programs and for what the system itself needs to work well.
 constexpr double share_of_memory = 0.9;
 
+// Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
+constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
+
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
   return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
 }
@@ -24,8 +27,15 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
   return fits ? problem.budget - fixed : 0;
 }
 
+/// Checkpoints are written from a copy where that costs nothing else: it never makes a run recompute.
+void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
+  if (!problem.options.checkpoint.background) return;
+  plan.checkpoint_copy = static_cast<std::size_t>(plan.statement.checkpoint_bytes) + copy_of_the_rest;
+  if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
+}
+
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
-  MemoryPlan result{statement, {}, problem.budget};
+  MemoryPlan result{.statement = statement, .plan = {}, .budget = problem.budget};
   for (const std::size_t lent : {std::size_t{0}, problem.starts ? start_spread : 0}) {
     result.statement = statement;
     result.statement.lend_to_process(lent);
@@ -33,6 +43,7 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
     if (room == 0) continue;
     if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
       result.plan = *std::move(plan);
+      add_checkpoint_copy(problem, result);
       return result;
     }
   }
@@ -98,14 +109,16 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
 }
 
 MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source) {
-  MemoryPlan result{
-      state_memory(problem.options, problem.gemm, problem.place, problem.data), {}, problem.budget};
+  MemoryPlan result{.statement = state_memory(problem.options, problem.gemm, problem.place, problem.data),
+                    .plan = {},
+                    .budget = problem.budget};
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
   if (result.rank_bytes() > problem.budget) {
     result.statement.lend_to_process(result.rank_bytes() - problem.budget);
   }
   if (result.rank_bytes() > problem.budget) refuse(problem, result, source);
+  add_checkpoint_copy(problem, result);
   return result;
 }
 

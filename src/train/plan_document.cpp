@@ -15,6 +15,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
   json.member("budget_bytes", plan.budget);
   json.member("fixed_bytes", statement.fixed_bytes());
   json.member("activation_bytes", plan.arena_bytes());
+  json.member("checkpoint_copy_bytes", plan.checkpoint_copy);
   json.member("rank_bytes", plan.rank_bytes());
   json.member("node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.place.ranks_on_node));
   json.member("checkpoint_bytes", statement.checkpoint_bytes);

@@ -63,6 +63,7 @@ std::string totals(const MemoryPlan& plan) {
     if (entry.bytes > 0) row(entry.name, bytes(entry.bytes));
   }
   row("activations", bytes(plan.arena_bytes()));
+  if (plan.checkpoint_copy > 0) row("copy for checkpoints", bytes(plan.checkpoint_copy));
   row("peak of a rank", bytes(plan.rank_bytes()));
   row("budget of a rank", bytes(plan.budget));
   const auto on_node = static_cast<std::size_t>(statement.place.ranks_on_node);

@@ -8,8 +8,6 @@
 #include <fstream>
 
 #include "mylos/base/units.hpp"
-#include "mylos/base/version.hpp"
-#include "mylos/checkpoint/writer.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
@@ -43,13 +41,15 @@ double Run::elapsed_s() const {
 
 void Run::look_at_step() {
   step_ += 1;
-  const bool log_point =
-      step_ % options_.run.log_every == 0 || wants_evaluation() || wants_checkpoint() || finished();
+  const bool regular = step_ % options_.run.log_every == 0;
+  checkpoint_due_ = is_checkpoint_due(regular);
+  const bool log_point = regular || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = trainer_->read_state();
   if (state.halted != 0) explain_halt(state);
   if (state.record.stop != 0) stopping_rank_ = state.record.stop - 1;
   if (log_point || stopping_rank_ >= 0) log(state);
+  look_at_writer();
 }
 
 double Run::reserve_s() const {
@@ -84,7 +84,11 @@ void Run::log(const StepState& state) {
     note_scale(record);
   }
   logged_step_ = step_;
-  history_->append(rows);
+  try {
+    history_->append(rows);
+  } catch (const Error& error) {
+    meet_trouble(error);
+  }
   state_.step = state;
   if (step_ % options_.run.log_every != 0 || rows.empty()) return;
   const double rate = training_s_ / static_cast<double>(step_ - first_step_);
@@ -147,32 +151,9 @@ void Run::evaluate() {
   evaluation_s_ = std::max(evaluation_s_, seconds_since(start));
 }
 
-bool Run::wants_checkpoint() const {
-  return options_.checkpoint.every > 0 && step_ % options_.checkpoint.every == 0 && !finished();
-}
-
-void Run::write_checkpoint() {
-  const auto start = Clock::now();
-  communicator_->synchronize(trainer_->execution());
-  state_.step = trainer_->read_state();
-  state_.position = position();
-  state_.epoch = data_->epochs().of(position());
-  state_.history = columns_of(history_->tail());
-  CheckpointHeader header;
-  header.step = step_;
-  header.code_version = code_version();
-  header.deck = request_.deck.resolved;
-  const std::string path = mylos::write_checkpoint(communicator_->ranks(), options_.run.folder, header,
-                                                   full_state(*trainer_, state_), options_.checkpoint);
-  saved_step_ = step_;
-  progress_->note(fmt::format("checkpoint {} ({})", path,
-                              format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path)))));
-  logged_ = Clock::now();
-  writing_s_ = std::max(writing_s_, seconds_since(start));
-}
-
 ExitCode Run::finish() {
   if (stopping_rank_ >= 0) progress_->note(fmt::format("step {}: asked to stop by {}", step_, stop_reason()));
+  wait_for_writer();
   if (saved_step_ != step_) write_checkpoint();
   progress_->clear();
   std::vector<std::int64_t> peaks(static_cast<std::size_t>(communicator_->size()));
@@ -191,6 +172,7 @@ ExitCode Run::finish() {
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
   row("speed",
       fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
+  row("checkpoints", checkpoint_summary());
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };

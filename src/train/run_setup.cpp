@@ -65,6 +65,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   if (saved) restore(*saved);
   note_plan();
   open_folder();
+  prepare_checkpoints();
 
   const DType type = trainer_->model().chain().input_type();
   const TrainingReader reading{.type = type,

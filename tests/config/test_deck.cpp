@@ -23,6 +23,7 @@ epochs = 3
 threads = 4
 evaluate_every = 50
 log_every = 1
+walltime = "01:02:03"
 [data]
 train = "a.h5"
 test = "b.h5"
@@ -80,12 +81,15 @@ timeout = 1.5
 every = 11
 keep_last = 3
 keep_every = 22
+every_minutes = 1.5
+background = false
+on_error = "continue"
 [kernels]
 gemm = "kokkos"
 )",
                                  "deck.toml", {})
                            .options;
-  const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1};
+  const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723};
   const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
   ModelOptions model;
   model.hidden = {32, 16};
@@ -101,7 +105,7 @@ gemm = "kokkos"
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};
   const CommunicationOptions communication{CommunicationBackend::mpi, 3 * 1048576, ReduceType::compute, 1.5};
-  const CheckpointOptions checkpoint{11, 3, 22};
+  const CheckpointOptions checkpoint{11, 1.5, 3, 22, false, OnError::go_on};
   EXPECT_EQ(read.run, run);
   EXPECT_EQ(read.data, data);
   EXPECT_EQ(read.model, model);

@@ -17,8 +17,8 @@ class Draw {
 
   Options options() {
     Options o;
-    o.run = {name(),           text(),        engine_() >> 1U, 0, 0, static_cast<int>(integer(0, 65536)),
-             integer(0, 1000), integer(1, 99)};
+    o.run = {name(),           text(),         engine_() >> 1U,    0, 0, static_cast<int>(integer(0, 65536)),
+             integer(0, 1000), integer(1, 99), integer(0, 1000000)};
     (integer(0, 1) == 0 ? o.run.epochs : o.run.steps) = integer(1, 1'000'000);
     o.data = {text(),
               integer(0, 1) == 0 ? "" : text(),
@@ -62,7 +62,8 @@ class Draw {
     o.schedule.warmup = integer(0, o.schedule.steps);
     o.communication = {one_of<CommunicationBackend>(3), integer(1, std::int64_t{1} << 40),
                        one_of<ReduceType>(3), positive(1e-9, 1e6)};
-    o.checkpoint = {integer(0, 9999), integer(0, 9), integer(0, 9999)};
+    o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
+                    integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
     o.kernels.gemm = one_of<GemmChoice>(4);
     return o;
   }

@@ -5,10 +5,16 @@
 
 namespace mylos {
 
+/// What a checkpoint that cannot be written does to its run.
+enum class OnError { stop, go_on };
+
 struct CheckpointOptions {
   std::int64_t every = 500;     // steps; 0 = only at the end
+  double every_minutes = 0;     // 0 = not by the clock
   std::int64_t keep_last = 2;   // newest files kept; 0 = all
   std::int64_t keep_every = 0;  // files whose step is a multiple of this are kept for good; 0 = none
+  bool background = true;       // from a copy of the state, where the memory budget has room for it
+  OnError on_error = OnError::stop;
 
   bool operator==(const CheckpointOptions&) const = default;
 };

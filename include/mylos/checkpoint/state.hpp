@@ -58,7 +58,7 @@ struct CheckpointHeader {
   std::string code_version;
   std::string deck;             // resolved
   std::string created;          // set when written: "2026-11-21T09:30:00Z"
-  std::int64_t world_size = 1;  // set when written: ranks that wrote it
+  std::int64_t world_size = 1;  // ranks of the run; set when all of them write
 };
 
 }  // namespace mylos

@@ -20,6 +20,11 @@ namespace mylos {
 std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
                              const CheckpointState& state, const CheckpointOptions& options);
 
+/// For this process alone, which makes no MPI call: the whole of a state that lies in host memory. The header
+/// says how many ranks there are. What it throws, only this process knows.
+std::string write_checkpoint_alone(const std::string& folder, const CheckpointHeader& header,
+                                   const CheckpointState& state, const CheckpointOptions& options);
+
 /// All ranks call this. The same for a file that belongs to no run's folder: makes or replaces `path`.
 void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
                            const CheckpointState& state);

@@ -25,7 +25,8 @@ class History {
   /// Rows go to `path` too; an empty path writes no file (ranks but the first).
   explicit History(std::string path) : path_(std::move(path)) {}
 
-  /// Appends rows to the file and to the tail.
+  /// Appends rows to the file and to the tail. Throws Error where the file cannot be written; it is as before
+  /// then, and the rows are written with the next ones.
   void append(std::span<const HistoryRow> rows);
   /// The last rows, oldest first.
   [[nodiscard]] const std::deque<HistoryRow>& tail() const { return tail_; }
@@ -34,6 +35,7 @@ class History {
 
  private:
   std::string path_;
+  std::string unwritten_;
   std::deque<HistoryRow> tail_;
 };
 

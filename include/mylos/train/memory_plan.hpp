@@ -23,10 +23,13 @@ struct MemoryPlan {
   MemoryStatement statement;  // its cost has the times that the plan was made from
   Plan plan;
   std::size_t budget = 0;
+  std::size_t checkpoint_copy = 0;  // of the state, on rank 0; 0: steps wait while a checkpoint is written
 
   /// Of the activations: what the plan takes, and an evaluation.
   [[nodiscard]] std::size_t arena_bytes() const;
-  [[nodiscard]] std::size_t rank_bytes() const { return statement.fixed_bytes() + arena_bytes(); }
+  [[nodiscard]] std::size_t rank_bytes() const {
+    return statement.fixed_bytes() + arena_bytes() + (memory_is_host ? checkpoint_copy : 0);
+  }
   /// Milliseconds of a step, without the exchange between ranks.
   [[nodiscard]] double step_time() const;
   /// By how much recomputation lengthens the step: 0.05 = 5 %.

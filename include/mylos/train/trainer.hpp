@@ -32,6 +32,10 @@ class Trainer {
   /// this rank still takes part in the step's collectives and the error reaches all ranks: see
   /// throw_if_failed().
   void step(BatchSource& batches, bool stop_requested);
+  /// For an error of this rank alone, between steps: it reaches all ranks with the next step's agreement.
+  void bring_error(const Error& error) {
+    if (!error_) error_ = error;
+  }
 
   /// What the device knows after the last step. Waits for it where it is not the host.
   [[nodiscard]] StepState read_state() const;

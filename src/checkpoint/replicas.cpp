@@ -1,0 +1,70 @@
+#include "mylos/checkpoint/replicas.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/hash.hpp"
+#include "stored_bytes.hpp"
+
+namespace mylos {
+namespace {
+
+// Odd: the product of a word with it can be undone, so that no two words give the same.
+constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ull;
+
+/// Sum modulo 2^64 of (word + 1) · (2 · place + 1) · spread: in any order, by any number of threads. One
+/// changed word always changes it, since all factors but the word's are odd.
+std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* words, std::int64_t count) {
+  std::uint64_t sum = 0;
+  Kokkos::parallel_reduce(
+      "checksum", Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>>(exec, 0, count),
+      KOKKOS_LAMBDA(const std::int64_t i, std::uint64_t& partial) {
+        partial += (std::uint64_t{words[i]} + 1) * ((2 * static_cast<std::uint64_t>(i) + 1) * spread);
+      },
+      sum);
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state) {
+  std::uint64_t sum = 0;
+  std::uint64_t place = 1;
+  for (const StateArray& array : state.arrays) {
+    const std::int64_t bytes = array.size() * element_bytes(array.type);
+    if (array.on_device) {
+      if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
+      const auto* words = static_cast<const std::uint32_t*>(array.data);
+      sum += (2 * place + 1) * checksum_of_words(exec, words, bytes / 4);
+    } else if (array.dims.empty()) {
+      const std::string_view scalar(static_cast<const char*>(array.data), static_cast<std::size_t>(bytes));
+      sum += (2 * place + 1) * hash_bytes(scalar);
+    }
+    ++place;
+  }
+  return sum;
+}
+
+void require_equal_replicas(RankGroup& ranks, const Execution& exec, const CheckpointState& state) {
+  if (ranks.size() == 1) return;
+  const std::uint64_t own = state_checksum(exec, state);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), sizeof(own));
+  const auto holders = [&all](std::uint64_t sum) { return std::count(all.begin(), all.end(), sum); };
+  const std::uint64_t most = *std::max_element(
+      all.begin(), all.end(), [&](std::uint64_t a, std::uint64_t b) { return holders(a) < holders(b); });
+  std::vector<int> others;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (all[static_cast<std::size_t>(rank)] != most) others.push_back(rank);
+  }
+  if (others.empty()) return;
+  fail_run(
+      "rank{} {} of {} no longer hold{} the weights, moments and counters that the others hold: a fault of "
+      "memory or of a processor there, or different programs on the ranks. Nothing was written; go on from "
+      "the "
+      "checkpoint before with --restart latest",
+      others.size() == 1 ? "" : "s", fmt::join(others, ", "), ranks.size(), others.size() == 1 ? "s" : "");
+}
+
+}  // namespace mylos

@@ -1,0 +1,38 @@
+// WritingGroup: the ranks that write one file together, or one process that writes alone and makes no MPI
+// call (a thread beside the training loop).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mylos/comm/rank_group.hpp"
+
+namespace mylos {
+
+class WritingGroup {
+ public:
+  /// Null: this process alone.
+  explicit WritingGroup(RankGroup* ranks) : ranks_(ranks) {}
+
+  [[nodiscard]] bool alone() const { return ranks_ == nullptr; }
+  [[nodiscard]] int rank() const { return alone() ? 0 : ranks_->rank(); }
+  [[nodiscard]] int size() const { return alone() ? 1 : ranks_->size(); }
+  /// For a file that all of them write; MPI_COMM_NULL for one writer.
+  [[nodiscard]] MPI_Comm mpi() const { return size() > 1 ? ranks_->mpi() : MPI_COMM_NULL; }
+
+  /// On every rank, or on the first alone. What it throws on one is thrown on all.
+  void on_all(const std::function<void()>& function) const;
+  void on_first(const std::function<void()>& function) const;
+  void barrier() const;
+  /// Those of rank 0, of rank 1, ...
+  [[nodiscard]] std::vector<std::uint32_t> gather(const std::vector<std::uint32_t>& own) const;
+  /// The first rank's.
+  [[nodiscard]] std::string agreed(const std::string& text) const;
+
+ private:
+  RankGroup* ranks_;
+};
+
+}  // namespace mylos
