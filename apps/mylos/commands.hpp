@@ -18,6 +18,7 @@ struct TrainArguments {
   long stop_after = 0;                 // steps of this start; 0 = to the end
   std::string plan;                    // "" or what `mylos plan --json` wrote
   std::string walltime;                // "" = the deck's
+  bool check = false;                  // say what the run would be, and no more
 };
 ExitCode train_command(const TrainArguments& arguments, const StopSources& stop);
 
@@ -92,6 +93,12 @@ struct ConvertArguments {
 ExitCode convert_command(const ConvertArguments& arguments);
 
 ExitCode info_command(const std::string& file);
+
+/// Whether all of a checkpoint is as it was written, seen by a process of its own.
+ExitCode verify_command(const std::string& file);
+/// What that process does, without MPI; it is started with this argument and the file.
+inline constexpr const char* verify_child_argument = "--verify-as-child";
+int verify_as_child(const std::string& file);
 
 /// Version, commit and what this build can use.
 std::string version_text();

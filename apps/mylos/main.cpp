@@ -1,6 +1,7 @@
 // The `mylos` command: reads the command line and runs one subcommand.
 #include <fmt/format.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +29,7 @@ struct CommandLine {
   PrepareTokensArguments tokens;
   ConvertArguments convert;
   std::string info;
+  bool verify = false;
   StopSources stop;
   bool saves_its_work = false;  // where it is asked to stop
   std::function<ExitCode()> command;
@@ -50,7 +52,12 @@ void add_train(CLI::App& app, CommandLine& line) {
   train->add_option(
       "--walltime", line.train.walltime,
       "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
+  train->add_flag("--check", line.train.check,
+                  "Read deck and data, print the resolved deck and the shapes, and touch nothing");
   train->footer(
+      "The keys of a deck, also for section.key=value (their types and meanings: mylos manual):\n" +
+      mylos::deck_overview() +
+      "\n"
       "SIGUSR1, SIGTERM, SIGINT or a file named `stop` in the run's folder: the run finishes its step, "
       "writes a\n"
       "checkpoint, leaves the file `requeue` in its folder and ends with exit code 85.");
@@ -96,7 +103,12 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
   info->add_option("file", line.info, "Checkpoint file")->required();
-  info->callback([&line] { line.command = [&line] { return info_command(line.info); }; });
+  info->add_flag(
+      "--verify", line.verify,
+      "Only say whether all of it is valid: for files of unknown origin, read in a process of its own");
+  info->callback([&line] {
+    line.command = [&line] { return line.verify ? verify_command(line.info) : info_command(line.info); };
+  });
 }
 
 void add_sample(CLI::App& app, CommandLine& line) {
@@ -205,6 +217,11 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  if (argument_count == 3 && std::string_view(arguments[1]) == verify_child_argument) {
+    const int code = verify_as_child(arguments[2]);
+    std::fflush(stdout);
+    _exit(code);  // HDF5 need not close what it could not read
+  }
   const StopSignals signals;
   CLI::App app(
       "Mylos trains neural networks on clusters in mixed precision.\n"

@@ -1,5 +1,5 @@
 // mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--walltime HH:MM:SS] [--stop-after N]
-// [--plan FILE]
+// [--plan FILE] [--check]
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -7,9 +7,21 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/train/run.hpp"
+#include "mylos/train/run_check.hpp"
 #include "runtime.hpp"
 
 namespace mylos::app {
+namespace {
+
+ExitCode check(const RunRequest& request) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) request.output.line(check_run(request.deck, ranks.size()));
+  });
+  return ExitCode::done;
+}
+
+}  // namespace
 
 ExitCode train_command(const TrainArguments& arguments, const StopSources& stop) {
   std::vector<std::string> overrides = arguments.overrides;
@@ -25,6 +37,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
     run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, overrides); });
     request.output = standard_output(ranks.rank());
   }
+  if (arguments.check) return check(request);
   request.restart = arguments.restart;
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;

@@ -67,6 +67,24 @@ warmup = 100
 )";
 }
 
+std::string deck_overview() {
+  constexpr std::size_t widest = 100;
+  std::string text;
+  for (const Section& section : schema().sections) {
+    std::string line = fmt::format("  {:<18}", '[' + section.name + ']');
+    for (const Key& key : schema().keys) {
+      if (key.section != section.name) continue;
+      if (line.size() + key.name.size() > widest) {
+        text += line + '\n';
+        line = std::string(20, ' ');
+      }
+      line += ' ' + key.name;
+    }
+    text += line + '\n';
+  }
+  return text;
+}
+
 std::string deck_manual() {
   std::string manual = fmt::format(introduction, example_deck());
   for (const Section& section : schema().sections) {

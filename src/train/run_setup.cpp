@@ -11,11 +11,10 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/run.hpp"
+#include "mylos/train/run_check.hpp"
 
 namespace mylos {
 namespace {
-
-constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
 /// Keys that define the run's mathematics: a checkpoint of other values is another run.
 bool fixes_the_run(const std::string& key) {
@@ -44,7 +43,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   gemm_ = make_gemm_engine(options_.kernels);
   run_on_all(communicator_->ranks(), [this] {
     open_data();
-    plan_length();
+    total_steps_ = run_length(options_, data_->epochs());
     require_rules_apply(make_chain(options_.model, options_.precision, options_.run.seed, false),
                         options_.precision);
   });
@@ -93,18 +92,6 @@ void Run::open_data() {
   state_.normalizer = data_->normalizer();
   state_.data_identity = data_->identity();
   state_.vocabulary = data_->vocabulary();
-}
-
-void Run::plan_length() {
-  total_steps_ = options_.run.steps > 0 ? options_.run.steps : data_->epochs().steps_for(options_.run.epochs);
-  if (total_steps_ > most_steps)
-    fail_input("a run of {} steps: at most {} are possible", total_steps_, most_steps);
-  const bool own_length = options_.schedule.steps > 0;
-  const std::int64_t scheduled = own_length ? options_.schedule.steps : total_steps_;
-  if (options_.schedule.warmup > scheduled) {
-    fail_input("schedule.warmup is {}, more than the {} steps of {}; lower it", options_.schedule.warmup,
-               scheduled, own_length ? "schedule.steps" : "the run");
-  }
 }
 
 void Run::build_trainer() {

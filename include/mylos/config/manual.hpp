@@ -8,6 +8,9 @@ namespace mylos {
 /// Markdown: an example deck, then one table of keys per section.
 [[nodiscard]] std::string deck_manual();
 
+/// Plain text for a terminal: a line per section with the names of its keys.
+[[nodiscard]] std::string deck_overview();
+
 /// The example deck at the top of the manual.
 [[nodiscard]] std::string example_deck();
 

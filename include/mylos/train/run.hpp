@@ -54,7 +54,6 @@ class Run {
 
  private:
   void open_data();
-  void plan_length();
   void plan_memory(const CheckpointReader* saved);
   [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
   void build_trainer();

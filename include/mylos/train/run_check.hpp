@@ -1,0 +1,19 @@
+// What can be said of a run without starting it: deck, data and model against each other.
+#pragma once
+
+#include <string>
+
+#include "mylos/config/deck.hpp"
+#include "mylos/data/epochs.hpp"
+
+namespace mylos {
+
+/// Steps of the run. Throws Error (bad_input) where the schedule does not fit into it.
+[[nodiscard]] std::int64_t run_length(const Options& options, const Epochs& epochs);
+
+/// The resolved deck, and behind it, as comments of the deck, the shapes of the data, the model and the run.
+/// For this process alone; reads the data's headers, allocates and writes nothing. Throws Error (bad_input)
+/// as a run of `ranks` ranks would.
+[[nodiscard]] std::string check_run(const Deck& deck, int ranks);
+
+}  // namespace mylos

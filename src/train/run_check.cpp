@@ -1,0 +1,64 @@
+#include "mylos/train/run_check.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/run_data.hpp"
+#include "mylos/train/step_plan.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+
+std::string data_line(const Options& options, const RunData& data) {
+  std::string text = "# data:";
+  for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test}) {
+    if (data.has(part)) text += fmt::format(" {} {} samples;", name_of(part), data.samples(part));
+  }
+  if (options.model.type == ModelType::gpt) {
+    return text + fmt::format(" each {} tokens of a vocabulary of {}", options.model.context,
+                              options.model.vocabulary);
+  }
+  const char* outputs = options.model.loss == LossType::cross_entropy ? "classes" : "targets";
+  return text + fmt::format(" each {} inputs, {} {}", options.model.inputs, options.model.outputs, outputs);
+}
+
+}  // namespace
+
+std::int64_t run_length(const Options& options, const Epochs& epochs) {
+  const std::int64_t steps = options.run.steps > 0 ? options.run.steps : epochs.steps_for(options.run.epochs);
+  if (steps > most_steps) fail_input("a run of {} steps: at most {} are possible", steps, most_steps);
+  const bool own_length = options.schedule.steps > 0;
+  const std::int64_t scheduled = own_length ? options.schedule.steps : steps;
+  if (options.schedule.warmup > scheduled) {
+    fail_input("schedule.warmup is {}, more than the {} steps of {}; lower it", options.schedule.warmup,
+               scheduled, own_length ? "schedule.steps" : "the run");
+  }
+  return steps;
+}
+
+std::string check_run(const Deck& deck, int ranks) {
+  Options options = deck.options;
+  const std::unique_ptr<RunData> data = open_run_data(options);
+  data->complete(options.model);
+  const std::int64_t steps = run_length(options, data->epochs());
+  const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, ranks);
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+  require_rules_apply(chain, options.precision);
+
+  std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';
+  text += fmt::format("# model: {} parameters in {} blocks and a head\n", chain.parameter_count(),
+                      chain.blocks.size());
+  text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n", steps,
+                      options.data.batch, ranks, ranks == 1 ? "" : "s", plan.micro_batches,
+                      plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
+  if (const auto files = list_checkpoints(options.run.folder); !files.empty()) {
+    text += fmt::format("# {} has checkpoints up to step {}: the run needs --restart\n", options.run.folder,
+                        files.back().step);
+  }
+  return text + "# in order; memory: `mylos plan`";
+}
+
+}  // namespace mylos
