@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""What checkpoints cost a run, and how fast a large one is written.
+
+Runs of inputs/fashion_mlp.toml with a checkpoint every 100 and every 500 steps take turns with runs that write none; the
+times of the same 1000 steps are compared within a round. "Held up" is what the run itself says its steps waited for. Then
+one large state is written between steps (nothing else computes), beside a `dd` of the same size with fsync.
+
+  perf/checkpoint_study.py --data FOLDER [--mylos build/host/bin/mylos] [--rounds 5] [--threads 2] [--disk FOLDER]
+
+FOLDER holds fashion_train.h5, as inputs/fashion_mlp.toml says; --disk is where runs are written (default: the same).
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+import turns
+
+BARS = {100: 1.04, 500: 1.01}
+HELD_UP_BAR = 0.5  # percent
+LARGE = ["model.hidden=[8192, 8192]", "run.steps=2", "checkpoint.every=1", "checkpoint.background=false"]
+LARGE_BAR = 0.5  # of dd's speed
+
+
+def run(arguments, folder, *overrides):
+    line = [arguments.mylos, "train", turns.ROOT / "inputs" / "fashion_mlp.toml",
+            f"data.train={arguments.data / 'fashion_train.h5'}", f"data.test={arguments.data / 'fashion_test.h5'}",
+            f"run.folder={folder}", "run.log_every=100", "run.evaluate_every=1000000", *overrides]
+    result = subprocess.run(line, env=turns.environment(arguments.threads), capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SystemExit(result.stdout + result.stderr)
+    return result.stdout
+
+
+def seconds_of_1000_steps(arguments, every, first, held):
+    """From the progress line of step `first` on, behind which the first checkpoint is begun."""
+    with tempfile.TemporaryDirectory(dir=arguments.disk) as folder:
+        text = run(arguments, f"{folder}/run", f"run.steps={first + 1001}", f"checkpoint.every={every}")
+        rows = [line.split(",") for line in (pathlib.Path(folder) / "run" / "history.csv").read_text().splitlines()]
+    elapsed = {int(row[0]): float(row[-1]) for row in rows[1:]}
+    if every:
+        # Less the last one of the run, which is waited for in any case.
+        held.append(float(re.search(r"they held the steps up for [\d.]+ s \(([\d.e-]+) %\)", text)[1]))
+    return elapsed[first + 1000] - elapsed[first]
+
+
+def measure_cost(arguments):
+    quiet = turns.Quiet(arguments.patience)
+    for every, bar in BARS.items():
+        held = []
+        times = turns.in_turns(arguments.rounds, {
+            "with": lambda every=every, held=held: seconds_of_1000_steps(arguments, every, every, held),
+            "without": lambda every=every: seconds_of_1000_steps(arguments, 0, every, [])}, quiet, "s")
+        turns.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
+        print(f"  held up, % of the steps' time: {min(held):.2f} .. {max(held):.2f}   bar {HELD_UP_BAR}")
+
+
+def dd(folder, mebibytes):
+    target = pathlib.Path(folder) / "dd"
+    start = time.monotonic()
+    subprocess.run(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={mebibytes // 4}", "conv=fsync"],
+                   check=True, capture_output=True)
+    seconds = time.monotonic() - start
+    target.unlink()
+    return mebibytes / seconds
+
+
+def measure_speed(arguments):
+    shares = []
+    for turn in range(1, 4):
+        with tempfile.TemporaryDirectory(dir=arguments.disk) as folder:
+            text = run(arguments, f"{folder}/run", *LARGE)
+            size = sum(float(value) * {"MiB": 1, "GiB": 1024}[unit] for value, unit in
+                       re.findall(r"^checkpoint \S+ \(([\d.]+) (\w+)\)", text, re.M))
+            seconds = float(re.search(r"they held the steps up for ([\d.]+) s", text)[1])
+            shutil.rmtree(f"{folder}/run")
+            ours, theirs = size / seconds, dd(folder, int(size / 2))
+        shares.append(ours / theirs)
+        print(f"turn {turn}: {size / 2:.0f} MiB at {ours:.0f} MiB/s, dd at {theirs:.0f} MiB/s", flush=True)
+    met = "met" if statistics.median(shares) >= LARGE_BAR else "MISSED"
+    print(f"  {'speed of a large checkpoint / dd with fsync':48} {turns.spread(shares)}   bar {LARGE_BAR}: {met}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build" / "host" / "bin" / "mylos")
+    parser.add_argument("--data", type=pathlib.Path, required=True)
+    parser.add_argument("--disk", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=1)
+    arguments = parser.parse_args()
+    arguments.disk = arguments.disk or arguments.data
+    measure_cost(arguments)
+    measure_speed(arguments)
+
+
+main()
