@@ -1,0 +1,67 @@
+"""Checkpoints that are written beside the steps hold the same bits as those for which the steps wait.
+
+usage: test_background.py MYLOS
+"""
+import re
+import sys
+import tempfile
+
+from checkpoints import compare
+from small_problem import Command, prepare
+
+
+def files(command, folder):
+    return {path.name: path for path in (command.folder / folder / "checkpoints").glob("step-*.h5")}
+
+
+def check_same_bits(command, ranks):
+    common = ["train", "deck.toml", "checkpoint.every=3"]
+    beside = command.must(*common, f"run.folder=beside-{ranks}", ranks=ranks)
+    between = command.must(*common, f"run.folder=between-{ranks}", "checkpoint.background=false", ranks=ranks)
+    assert "11 written, 10 of them beside the steps" in beside.stdout, beside.stdout
+    assert "11 written, 0 of them beside the steps" in between.stdout, between.stdout
+    a, b = files(command, f"beside-{ranks}"), files(command, f"between-{ranks}")
+    assert len(a) == 11 and a.keys() == b.keys(), (a, b)
+    for name, path in a.items():
+        compare(path, b[name], f"{name} on {ranks} ranks")
+        command.must("info", path)
+    print(f"{ranks} ranks: {len(a)} checkpoints have the same bits")
+
+
+def check_budget(command):
+    """A copy that does not fit is not made, and is no reason to compute anything again."""
+    plan = command.must("plan", "deck.toml", "model.hidden=[1024, 1024]")
+    copy = re.search(r"copy for checkpoints +([\d.]+) MiB", plan.stdout)
+    peak = re.search(r"peak of a rank +([\d.]+) MiB", plan.stdout)
+    assert copy and float(copy[1]) > 12, plan.stdout
+    budget = f"memory.budget={int(float(peak[1]) - 2)} MiB"
+    plan = command.must("plan", "deck.toml", "model.hidden=[1024, 1024]", budget)
+    assert "copy for checkpoints" not in plan.stdout and "every block keeps all" in plan.stdout, plan.stdout
+    run = command.must("train", "deck.toml", "model.hidden=[1024, 1024]", budget, "run.folder=tight")
+    assert "between steps: a copy of the state does not fit memory.budget" in run.stdout, run.stdout
+    assert re.search(r"\d written, 0 of them beside", run.stdout), run.stdout
+    print(f"a copy of {copy[1]} MiB is left out where it does not fit")
+
+
+def check_clock(command, ranks):
+    steps = ["run.steps=40000", "run.evaluate_every=1000000", "run.log_every=100"]
+    result = command.must("train", "deck.toml", f"run.folder=clock-{ranks}", *steps, "checkpoint.every=0",
+                          "checkpoint.every_minutes=0.005", ranks=ranks)
+    seconds = float((command.folder / f"clock-{ranks}" / "history.csv").read_text().splitlines()[-1].split(",")[-1])
+    count = len(files(command, f"clock-{ranks}")) - 1  # and the last
+    assert 1 <= count <= seconds / 0.3, (count, seconds, result.stdout[-2000:])
+    print(f"{ranks} ranks: {count} checkpoints by the clock in {seconds:.1f} s, one each 0.3 s at most")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        for ranks in (1, 3):
+            check_same_bits(command, ranks)
+        check_budget(command)
+        for ranks in (1, 2):
+            check_clock(command, ranks)
+
+
+main()
