@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nearest.hpp"
+#include "mylos/base/nearest.hpp"
 #include "sections.hpp"
 
 namespace mylos {

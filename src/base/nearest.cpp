@@ -1,4 +1,4 @@
-#include "nearest.hpp"
+#include "mylos/base/nearest.hpp"
 
 #include <algorithm>
 #include <numeric>
