@@ -1,6 +1,5 @@
 // The `mylos` command: reads the command line and runs one subcommand.
 #include <fmt/format.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,12 +8,16 @@
 #include "mylos/config/manual.hpp"
 #include "runtime.hpp"
 #include "stop_signals.hpp"
+#include "usage.hpp"
 
 namespace {
 
 using mylos::ExitCode;
 using mylos::StopSources;
 using namespace mylos::app;  // NOLINT: this file is the command
+
+/// What counts of steps, ranks and tokens may be.
+constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
 /// Everything that the command line can say.
 struct CommandLine {
@@ -46,7 +49,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   train
       ->add_option("--stop-after", line.train.stop_after,
                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
-      ->check(CLI::PositiveNumber);
+      ->check(integer_from(1, most_counted));
   train->add_option("--plan", line.train.plan,
                     "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
   train->add_option(
@@ -73,11 +76,11 @@ void add_plan(CLI::App& app, CommandLine& line) {
   plan->add_option("overrides", line.plan.overrides,
                    "section.key=value: takes the place of what the deck says");
   plan->add_option("--ranks", line.plan.ranks, "Ranks of the run")
-      ->check(CLI::PositiveNumber)
+      ->check(integer_from(1, most_counted))
       ->capture_default_str();
   plan->add_option("--ranks-per-node", line.plan.ranks_per_node,
                    "Ranks that share a node's memory (default: all)")
-      ->check(CLI::PositiveNumber);
+      ->check(integer_from(1, most_counted));
   plan->add_flag("--json", line.plan.json, "Print JSON, as in a run's plan.json");
   plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }
@@ -120,7 +123,7 @@ void add_sample(CLI::App& app, CommandLine& line) {
                    "How the text begins; where tokens have no text, their numbers with spaces between them")
       ->required();
   sample->add_option("--tokens", line.sample.tokens, "How many to add")
-      ->check(CLI::PositiveNumber)
+      ->check(integer_from(1, most_counted))
       ->capture_default_str();
   sample
       ->add_option("--temperature", line.sample.draw.temperature,
@@ -152,7 +155,7 @@ void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
   tokens
       ->add_option("--vocabulary", line.tokens.vocabulary,
                    "Tokens must be below this (default: the largest token + 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(integer_from(1, most_counted));
   tokens->add_option("--out", line.tokens.output, "Token file to write")->required();
   tokens->callback([&line] { line.command = [&line] { return prepare_tokens_command(line.tokens); }; });
 }
@@ -190,11 +193,11 @@ void add_convert(CLI::App& app, CommandLine& line) {
   convert
       ->add_option("--heads", line.convert.heads,
                    "Attention heads, where no config.json beside the safetensors file says")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(integer_from(1, 1 << 20));
   convert
       ->add_option("--pad-vocabulary", line.convert.pad_vocabulary,
                    "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes products fast)")
-      ->check(CLI::Range(1, 1 << 16));
+      ->check(integer_from(1, 1 << 16));
   convert->add_option("--type", line.convert.type, "Out of a checkpoint: fp32 (default), bf16 or fp16")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
   convert->callback([&line] { line.command = [&line] { return convert_command(line.convert); }; });
@@ -203,15 +206,6 @@ void add_convert(CLI::App& app, CommandLine& line) {
 ExitCode print_manual() {
   fmt::print("{}", mylos::deck_manual());
   return ExitCode::done;
-}
-
-/// CLI11's own codes become ours: 0 for --help and --version, 2 for a wrong command line. Only one rank
-/// prints.
-ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) app.exit(error);
-  return error.get_exit_code() == 0 ? ExitCode::done : ExitCode::bad_input;
 }
 
 }  // namespace

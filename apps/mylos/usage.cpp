@@ -1,0 +1,100 @@
+#include "usage.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <charconv>
+
+#include "mylos/base/nearest.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// The command as far as it was understood, outermost first: mylos, prepare, csv.
+std::vector<const CLI::App*> understood(const CLI::App& app) {
+  std::vector<const CLI::App*> chain{&app};
+  while (!chain.back()->get_subcommands().empty()) chain.push_back(chain.back()->get_subcommands().back());
+  return chain;
+}
+
+std::string name_of(const std::vector<const CLI::App*>& chain) {
+  std::string name;
+  for (const CLI::App* app : chain) name += (name.empty() ? "" : " ") + app->get_name();
+  return name;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// The nearest of the right words, or all of them.
+std::string advice(const std::string& word, const std::vector<std::string>& right, const char* kind) {
+  const auto near = nearest(word, right, 1 + word.size() / 4);
+  return near ? fmt::format("did you mean '{}'?", *near)
+              : fmt::format("the {} are {}", kind, fmt::join(right, ", "));
+}
+
+std::string explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& error) {
+  // CLI11 misses a command before it looks at the words that it did not understand.
+  const CLI::App& last = *chain.back();
+  for (const CLI::App* app : chain) {
+    const std::vector<std::string> unknown = app->remaining();
+    if (unknown.empty()) continue;
+    const std::string& word = unknown.front();
+    if (word.starts_with('-')) {
+      return fmt::format("unknown option '{}'; {}", printable(word),
+                         advice(word, options_of(*app), "options"));
+    }
+    if (app == &last && !commands_of(last).empty()) {
+      return fmt::format("unknown command '{}'; {}", printable(word),
+                         advice(word, commands_of(last), "commands"));
+    }
+    return fmt::format("'{}' is one argument too many", printable(word));
+  }
+  if (!commands_of(last).empty()) {
+    return fmt::format("a command is missing; the commands are {}", fmt::join(commands_of(last), ", "));
+  }
+  return error.what();
+}
+
+}  // namespace
+
+CLI::Validator integer_from(std::int64_t least, std::int64_t most) {
+  const auto problem = [least, most](std::string& text) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [read, status] = std::from_chars(text.data(), end, value);
+    const bool good = status == std::errc() && read == end && value >= least && value <= most;
+    return good ? std::string()
+                : fmt::format("'{}' is not an integer from {} to {}", printable(text), least, most);
+  };
+  return {problem, fmt::format("from {}", least)};
+}
+
+ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const bool asked_for = error.get_exit_code() == 0;  // --help, --version
+  if (rank == 0 && asked_for) app.exit(error);
+  if (rank == 0 && !asked_for) {
+    const auto chain = understood(app);
+    const std::string name = name_of(chain);
+    fmt::print(stderr, "{}: {}\n`{} --help` says more.\n", name, explain(chain, error), name);
+  }
+  return asked_for ? ExitCode::done : ExitCode::bad_input;
+}
+
+}  // namespace mylos::app
