@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace mylos {
 namespace {
 
@@ -32,6 +34,14 @@ std::string printable(std::string_view text, std::size_t most_bytes) {
     }
   }
   return end < text.size() ? result + "..." : result;
+}
+
+std::string current_folder_note(const std::string& path) {
+  if (std::filesystem::path(path).is_absolute()) return {};
+  std::error_code failure;
+  const std::string folder = std::filesystem::current_path(failure).string();
+  return failure ? std::string(" (the current folder is gone)")
+                 : fmt::format(" (the current folder is {})", folder);
 }
 
 }  // namespace mylos

@@ -11,6 +11,7 @@
 #include "deck_text.hpp"
 #include "entries.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/config/schema.hpp"
 
@@ -104,7 +105,10 @@ std::string read_deck_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
-  if (!fs::exists(status)) fail_input("{}: there is no such deck", path);
+  if (!fs::exists(status)) {
+    fail_input("{}: there is no such deck{}; `mylos manual` says what one holds", path,
+               current_folder_note(path));
+  }
   if (!fs::is_regular_file(status)) fail_input("{}: a deck is a file, this is none", path);
   const auto size = fs::file_size(path, failed);
   if (!failed && size > largest_deck) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/data/dataset_writer.hpp"
 
 namespace mylos {
@@ -46,7 +47,8 @@ std::optional<float> number_from(std::string_view text) {
 class Lines {
  public:
   explicit Lines(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-    if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+    if (!file_)
+      fail_input("{}: cannot be opened: {}{}", path, std::strerror(errno), current_folder_note(path));
     if (std::filesystem::is_directory(path)) fail_input("{}: is not a file", path);
   }
   bool next() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/data/dataset_writer.hpp"
 
 namespace mylos {
@@ -63,7 +64,8 @@ class IdxReader {
   static gzFile open(const std::string& path) {
     if (std::filesystem::is_directory(path)) fail_input("{}: is not a file", path);
     gzFile file = gzopen(path.c_str(), "rb");
-    if (file == nullptr) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+    if (file == nullptr)
+      fail_input("{}: cannot be opened: {}{}", path, std::strerror(errno), current_folder_note(path));
     gzbuffer(file, 1 << 17);
     return file;
   }

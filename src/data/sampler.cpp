@@ -90,7 +90,8 @@ Sampler::Sampler(const SamplerOptions& options)
     : options_(options), stream_(options.seed, RandomPurpose::shuffle, "samples") {
   if (options.batch < 1) fail_input("data.batch = {}, expected at least 1", options.batch);
   if (options.batch > options.samples) {
-    fail_input("data.batch = {} is more than the {} training samples", options.batch, options.samples);
+    fail_input("data.batch = {} is more than the {} training samples; lower it", options.batch,
+               options.samples);
   }
   if (options.block_samples < 1 || options.window_blocks < 1) {
     fail_run("blocks of {} samples in windows of {}", options.block_samples, options.window_blocks);

@@ -7,6 +7,7 @@
 
 #include "hdf5_library.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -37,7 +38,10 @@ void make_group(const File::State& file, const std::string& path) {
 
 void require_regular_file(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (::stat(path.c_str(), &status) != 0) {
+    const int cause = errno;
+    fail_input("{}: cannot be opened: {}{}", path, std::strerror(cause), current_folder_note(path));
+  }
   if (!S_ISREG(status.st_mode)) fail_input("{}: is not a file", path);
   if (::access(path.c_str(), R_OK) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
 }

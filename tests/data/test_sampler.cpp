@@ -114,7 +114,7 @@ TEST(Sampler, WithinAWindowSamplesAreShuffled) {
 
 TEST(Sampler, ABatchLargerThanTheDataIsRefused) {
   EXPECT_EQ(error_of([] { Sampler({.samples = 100, .batch = 256}); }),
-            "data.batch = 256 is more than the 100 training samples");
+            "data.batch = 256 is more than the 100 training samples; lower it");
   EXPECT_EQ(error_of([] { Sampler({.samples = 100, .batch = 0}); }), "data.batch = 0, expected at least 1");
 }
 

@@ -1,4 +1,4 @@
-// Text that comes from outside, in messages.
+// Parts of messages.
 #pragma once
 
 #include <cstddef>
@@ -10,5 +10,9 @@ namespace mylos {
 /// A stranger's text made fit for one line of a terminal: control characters escaped, the end cut off past
 /// `most_bytes`.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t most_bytes = 60);
+
+/// For a message on a file that is not there: " (the current folder is FOLDER)" where `path` is relative,
+/// else nothing.
+[[nodiscard]] std::string current_folder_note(const std::string& path);
 
 }  // namespace mylos
