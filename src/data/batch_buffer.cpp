@@ -88,10 +88,7 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
   put_row(sample.input, shape.features, normalizer.inputs, type_, out, dataset.path(), sample.index);
   if (shape.task == Task::classification) {
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
-    if (label < 0 || label >= shape.outputs) {
-      fail_input("{}: /labels row {} (counted from 0) is {}, expected 0 to {}", dataset.path(), sample.index,
-                 label, shape.outputs - 1);
-    }
+    dataset.require_label(sample.index, label);
     labels_[static_cast<std::size_t>(row)] = label;
   } else {
     const auto* in = reinterpret_cast<const float*>(sample.answer);

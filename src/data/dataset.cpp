@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "mylos/base/error.hpp"
+#include "data_file.hpp"
 
 namespace mylos {
 namespace {
@@ -17,13 +17,17 @@ std::int64_t rows_per_read(std::int64_t row_bytes) {
 }
 
 hdf5::File open_dataset(const std::string& path) {
-  auto file = hdf5::File::open(path);
-  if (!file.has_attribute("/", "format")) return file;
-  const std::string format = file.text_attribute("/", "format");
-  if (format != dataset_format) fail_input("{}: is a {} file, expected {}", path, format, dataset_format);
-  const auto version = file.integer_attribute("/", "version");
-  if (version < 1 || version > dataset_version) {
-    fail_input("{}: {} version {}, expected at most {}", path, format, version, dataset_version);
+  auto file = open_data_file(path);
+  if (file.has_attribute("/", "format")) {
+    const std::string format = file.text_attribute("/", "format");
+    if (format != dataset_format) fail_input("{}: is a {} file, expected {}", path, format, dataset_format);
+    const auto version = file.integer_attribute("/", "version");
+    if (version < 1 || version > dataset_version) {
+      fail_input("{}: {} version {}, expected at most {}", path, format, version, dataset_version);
+    }
+  }
+  if (!file.exists("/inputs")) {
+    fail_input("{}: has no dataset /inputs [samples, features]; `mylos prepare` makes data files", path);
   }
   return file;
 }
@@ -160,8 +164,24 @@ ColumnStatistics Dataset::target_statistics() const {
   return accumulator.result();
 }
 
+void Dataset::require_label(std::int64_t row, std::int32_t label) const {
+  if (label >= 0 && label < outputs()) return;
+  fail_input("{}: /labels row {} (counted from 0) is {}, expected 0 to {}", path_, row, label, outputs() - 1);
+}
+
+bool Dataset::was_prepared() const {
+  return file_.has_attribute("/", "identity");
+}
+
 std::string Dataset::identity() const {
-  if (file_.has_attribute("/", "identity")) return file_.text_attribute("/", "identity");
+  return was_prepared() ? file_.text_attribute("/", "identity") : read_all();
+}
+
+void Dataset::require_valid_values() const {
+  if (!was_prepared()) static_cast<void>(read_all());
+}
+
+std::string Dataset::read_all() const {
   DatasetIdentity identity;
   const std::int64_t rows =
       std::min(samples(), rows_per_read(std::max(shape_.input_bytes(), shape_.answer_bytes())));
@@ -170,11 +190,17 @@ std::string Dataset::identity() const {
   for (std::int64_t first = 0; first < samples(); first += rows) {
     const std::int64_t count = std::min(rows, samples() - first);
     read_inputs(first, count, buffer.data());
+    const auto* values = reinterpret_cast<const float*>(buffer.data());
+    if (shape_.input_type == InputType::float32)
+      require_finite(path_, "/inputs", values, first, count, features());
     identity.add_inputs(buffer.data(), count * shape_.input_bytes());
     if (task() == Task::classification) {
-      read_labels(first, count, reinterpret_cast<std::int32_t*>(buffer.data()));
+      auto* labels = reinterpret_cast<std::int32_t*>(buffer.data());
+      read_labels(first, count, labels);
+      for (std::int64_t i = 0; i < count; ++i) require_label(first + i, labels[i]);
     } else {
       read_targets(first, count, reinterpret_cast<float*>(buffer.data()));
+      require_finite(path_, "/targets", values, first, count, outputs());
     }
     identity.add_answers(buffer.data(), count * shape_.answer_bytes());
   }

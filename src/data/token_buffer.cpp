@@ -1,9 +1,5 @@
 #include "token_buffer.hpp"
 
-#include <algorithm>
-
-#include "mylos/base/error.hpp"
-
 namespace mylos {
 
 TokenBuffer::TokenBuffer(std::int64_t context, std::int64_t capacity)
@@ -13,20 +9,12 @@ TokenBuffer::TokenBuffer(std::int64_t context, std::int64_t capacity)
 
 void TokenBuffer::put(std::int64_t row, const std::byte* stored, std::int64_t first,
                       const TokenDataset& dataset) {
+  dataset.require_in_vocabulary(stored, first, context_ + 1);
   std::int32_t* inputs = inputs_.data() + row * context_;
   std::int32_t* labels = labels_.data() + row * context_;
   with_token_type(dataset.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* tokens = reinterpret_cast<const T*>(stored);
-    const std::int64_t vocabulary = dataset.vocabulary().size();
-    T largest = 0;
-    for (std::int64_t i = 0; i <= context_; ++i) largest = std::max(largest, tokens[i]);
-    if (largest >= vocabulary) {
-      const std::int64_t wrong =
-          std::find_if(tokens, tokens + context_, [&](T token) { return token >= vocabulary; }) - tokens;
-      fail_input("{}: /tokens element {} (counted from 0) is {}, expected 0 to {}", dataset.path(),
-                 first + wrong, tokens[wrong], vocabulary - 1);
-    }
     for (std::int64_t i = 0; i < context_; ++i) {
       inputs[i] = static_cast<std::int32_t>(tokens[i]);
       labels[i] = static_cast<std::int32_t>(tokens[i + 1]);

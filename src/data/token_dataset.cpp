@@ -1,9 +1,10 @@
 #include "mylos/data/token_dataset.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
-#include "mylos/base/error.hpp"
+#include "data_file.hpp"
 
 namespace mylos {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using hdf5::ElementType;
 
 hdf5::File open_tokens(const std::string& path) {
-  auto file = hdf5::File::open(path);
+  auto file = open_data_file(path);
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != token_format) fail_input("{}: is a {} file, expected {}", path, format, token_format);
@@ -89,21 +90,47 @@ void TokenDataset::read(std::int64_t first, std::int64_t count, void* destinatio
   });
 }
 
+void TokenDataset::require_in_vocabulary(const void* stored, std::int64_t first, std::int64_t count) const {
+  with_token_type(type_, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::span tokens(static_cast<const T*>(stored), static_cast<std::size_t>(count));
+    const std::int64_t known = vocabulary_.size();
+    T largest = 0;  // the loop without a way out is vectorised, and nearly always enough
+    for (const T token : tokens) largest = std::max(largest, token);
+    if (largest < known) return;
+    const auto wrong = std::find_if(tokens.begin(), tokens.end(), [&](T token) { return token >= known; });
+    fail_input("{}: /tokens element {} (counted from 0) is {}, expected 0 to {}", path_,
+               first + (wrong - tokens.begin()), *wrong, known - 1);
+  });
+}
+
+bool TokenDataset::was_prepared() const {
+  return file_.has_attribute("/", "identity");
+}
+
 std::string TokenDataset::identity() const {
-  if (file_.has_attribute("/", "identity")) return file_.text_attribute("/", "identity");
+  return was_prepared() ? file_.text_attribute("/", "identity") : read_all();
+}
+
+void TokenDataset::require_valid_values() const {
+  if (!was_prepared()) static_cast<void>(read_all());
+}
+
+std::string TokenDataset::read_all() const {
   TokenIdentity identity;
   const std::int64_t most = (std::int64_t{1} << 20) / size_of(type_);
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, tokens()) * size_of(type_)));
   for (std::int64_t first = 0; first < tokens(); first += most) {
     const std::int64_t count = std::min(most, tokens() - first);
     read(first, count, piece.data());
+    require_in_vocabulary(piece.data(), first, count);
     identity.add(piece.data(), count * size_of(type_));
   }
   return identity.finish(type_, vocabulary_);
 }
 
 bool holds_tokens(const std::string& path) {
-  const auto file = hdf5::File::open(path);
+  const auto file = open_data_file(path);
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != token_format && format != dataset_format) {

@@ -20,6 +20,7 @@ class SampleData final : public RunData {
     if (options.data.test.empty()) return;
     test_.emplace(options.data.test);
     require_same_shape(train_, *test_);
+    test_->require_valid_values();
   }
 
   [[nodiscard]] const std::string& path() const override { return train_.path(); }

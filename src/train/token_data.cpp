@@ -24,6 +24,7 @@ class TokenData final : public RunData {
     test_.emplace(options.data.test);
     require_same_vocabulary(train_, *test_);
     require_window(*test_, {0, test_->tokens()}, context_, "test");
+    test_->require_valid_values();
   }
 
   [[nodiscard]] const std::string& path() const override { return train_.path(); }

@@ -48,12 +48,34 @@ TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
             path + ": /targets row 4, column 1 (counted from 0) is inf, expected a finite number");
 }
 
+TEST(Dataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
+  const TemporaryFolder folder;
+  const auto message = [&](const std::string& script) {
+    const std::string path = python_file(folder, script);
+    const Dataset dataset(path);
+    const std::string found = error_of([&] { dataset.require_valid_values(); });
+    EXPECT_EQ(error_of([&] { (void)dataset.identity(); }), found);
+    return found.starts_with(path + ": ") ? found.substr(path.size() + 2) : found;
+  };
+  const std::string inputs = "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n";
+  EXPECT_EQ(message(inputs + "f['targets'] = n.zeros((9, 2), 'f4')\n"),
+            "/inputs row 7, column 2 (counted from 0) is nan, expected a finite number");
+  EXPECT_EQ(message("f['inputs'] = n.zeros((9, 3), 'u1')\ny = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\n"
+                    "f['targets'] = y\n"),
+            "/targets row 4, column 1 (counted from 0) is inf, expected a finite number");
+  EXPECT_EQ(message("f['inputs'] = n.zeros((3, 3), 'u1')\nf['labels'] = n.array([0, 1, 2], 'u1')\n"
+                    "f.attrs['classes'] = 2\n"),
+            "/labels row 2 (counted from 0) is 2, expected 0 to 1");
+}
+
 TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
   const TemporaryFolder folder;
-  EXPECT_EQ(refusal(folder / "none.h5"), "cannot be opened: No such file or directory");
+  EXPECT_EQ(refusal(folder / "none.h5"),
+            "cannot be opened: No such file or directory; `mylos prepare` makes data files");
   write_file(folder / "deck.toml", "[run]\nname = \"fashion\"\n");
-  EXPECT_EQ(refusal(folder / "deck.toml"), "is not an HDF5 file");
-  EXPECT_EQ(refusal(python_file(folder, "f['x'] = 1\n")), "dataset /inputs is missing");
+  EXPECT_EQ(refusal(folder / "deck.toml"), "is not an HDF5 file; `mylos prepare` makes data files");
+  EXPECT_EQ(refusal(python_file(folder, "f['x'] = 1\n")),
+            "has no dataset /inputs [samples, features]; `mylos prepare` makes data files");
   EXPECT_EQ(refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
             "has neither /labels [samples] nor /targets [samples, outputs]");
   EXPECT_EQ(refusal(python_file(folder,

@@ -56,6 +56,17 @@ TEST(TokenDataset, WhatIsNoTokenFileIsRefused) {
             "dataset /tokens is empty, expected at least one token");
 }
 
+TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path +
+         "', 'w')\nf['tokens'] = n.array([5, 0, 9, 10], 'u2')\nf.attrs['vocabulary'] = 9\n");
+  const TokenDataset data(path);
+  const std::string message = path + ": /tokens element 2 (counted from 0) is 9, expected 0 to 8";
+  EXPECT_EQ(error_of([&] { data.require_valid_values(); }), message);
+  EXPECT_EQ(error_of([&] { (void)data.identity(); }), message);
+}
+
 TEST(TokenDataset, AFileThatClaimsMoreThanItHoldsIsRefusedBeforeMemoryIsTaken) {
   EXPECT_TRUE(
       refusal("f.create_dataset('tokens', (1 << 40,), 'u2', chunks=(1 << 20,))\nf.attrs['vocabulary'] = 3")

@@ -35,7 +35,16 @@ class Dataset {
   /// by it.
   [[nodiscard]] std::string identity() const;
 
+  /// In a file that `mylos prepare` did not make any value may be NaN and any label outside. That pass of
+  /// identity() finds them; so does this, where the identity is not asked for. Throws Error (bad_input).
+  void require_valid_values() const;
+  /// Throws Error (bad_input) unless the label of sample `row` is a class.
+  void require_label(std::int64_t row, std::int32_t label) const;
+
  private:
+  [[nodiscard]] bool was_prepared() const;
+  /// Checks every value; the identity of all.
+  [[nodiscard]] std::string read_all() const;
   [[nodiscard]] ColumnStatistics stored_statistics(const std::string& of, std::int64_t columns) const;
 
   std::string path_;

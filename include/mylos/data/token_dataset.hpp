@@ -22,13 +22,23 @@ class TokenDataset {
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
 
   /// Tokens [first, first + count) in their stored type. They may be outside the vocabulary in a file that
-  /// `mylos prepare` did not make; the readers of windows check.
+  /// `mylos prepare` did not make; the readers of windows check, by require_in_vocabulary().
   void read(std::int64_t first, std::int64_t count, void* destination) const;
 
   /// Of the contents: as stored by prepare, else by a pass over the file.
   [[nodiscard]] std::string identity() const;
 
+  /// Throws Error (bad_input) unless tokens [first, first + count), which read() stored there, are known.
+  void require_in_vocabulary(const void* stored, std::int64_t first, std::int64_t count) const;
+  /// Of all tokens of a file that `mylos prepare` did not make; identity()'s pass over such a file checks the
+  /// same.
+  void require_valid_values() const;
+
  private:
+  [[nodiscard]] bool was_prepared() const;
+  /// Checks every token; the identity of all.
+  [[nodiscard]] std::string read_all() const;
+
   std::string path_;
   hdf5::File file_;
   hdf5::Dataset tokens_;

@@ -1,0 +1,18 @@
+// Opening the files that a run learns from.
+#pragma once
+
+#include "mylos/base/error.hpp"
+#include "mylos/io/hdf5.hpp"
+
+namespace mylos {
+
+/// hdf5::File::open, whose message goes on with what makes such a file.
+inline hdf5::File open_data_file(const std::string& path) {
+  try {
+    return hdf5::File::open(path);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}; `mylos prepare` makes data files", error.what()));
+  }
+}
+
+}  // namespace mylos
