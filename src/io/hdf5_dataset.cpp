@@ -194,6 +194,7 @@ void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_ty
     }
     if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
     if (!done) fail_input("{}: dataset {} cannot be read: {}", file, path(), last_error());
+    if (!write) require_not_cut(*dataset.file);
     first += length;
     count -= length;
     position += length * memory_bytes;

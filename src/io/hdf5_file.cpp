@@ -62,7 +62,27 @@ std::string problem_on_the_way(hid_t file, const std::string& path) {
   return {};
 }
 
+/// The length of the open file itself, whatever its name stands for by now.
+std::int64_t current_bytes(const File::State& file) {
+  void* descriptor = nullptr;
+  struct stat status {};
+  if (H5Fget_vfd_handle(file.id, H5P_DEFAULT, &descriptor) < 0) {
+    fail_run("{}: its descriptor is unknown: {}", file.path, last_error());
+  }
+  if (::fstat(*static_cast<int*>(descriptor), &status) != 0) {
+    fail_run("{}: its length is unknown: {}", file.path, std::strerror(errno));
+  }
+  return status.st_size;
+}
+
 }  // namespace
+
+void require_not_cut(const File::State& file) {
+  if (file.opened_bytes == 0) return;
+  const std::int64_t bytes = current_bytes(file);
+  if (bytes >= file.opened_bytes) return;
+  fail_input("{}: was cut while it was read: {} bytes are left of {}", file.path, bytes, file.opened_bytes);
+}
 
 File::State::~State() {
   if (id < 0) return;
@@ -107,6 +127,7 @@ File File::open(const std::string& path, MPI_Comm communicator) {
   state->communicator = communicator;
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
   if (state->id < 0) fail_input("{}: cannot be read as HDF5: {}", path, last_error());
+  if (communicator == MPI_COMM_NULL) state->opened_bytes = current_bytes(*state);
   return File(std::move(state));
 }
 

@@ -68,12 +68,16 @@ struct File::State {
   hid_t id = -1;
   MPI_Comm communicator = MPI_COMM_NULL;
   bool writable = false;
+  std::int64_t opened_bytes = 0;  // its length when it was opened to be read by this rank alone, else 0
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
 };
+
+/// Fails where the file has become shorter since it was opened: HDF5 reads zeros behind a file's end.
+void require_not_cut(const File::State& file);
 
 struct Dataset::State {
   std::shared_ptr<File::State> file;

@@ -177,6 +177,19 @@ TEST(Hdf5, ATruncatedFileIsRefused) {
       << message;
 }
 
+TEST(Hdf5, AFileThatIsCutWhileItIsReadIsNotReadAsZeros) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  std::vector<float> values(10'000, 1.0f);
+  File::create(path).create_dataset("/x", ElementType::float32, {10'000}).write(0, 10'000, values.data());
+  const auto whole = std::filesystem::file_size(path);
+  const auto dataset = File::open(path).dataset("/x");
+  dataset.read(0, 10'000, values.data());
+  std::filesystem::resize_file(path, whole - 100);
+  EXPECT_EQ(error_of([&] { dataset.read(0, 10'000, values.data()); }),
+            fmt::format("{}: was cut while it was read: {} bytes are left of {}", path, whole - 100, whole));
+}
+
 TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
   const TemporaryFolder folder;
   const std::string path = folder / "fashion.h5";
