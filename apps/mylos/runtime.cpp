@@ -11,37 +11,67 @@
 #include <filesystem>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "core_share.hpp"
 
 namespace mylos::app {
 namespace {
 
-/// True if every rank comes here within two seconds: then they all failed, and for the same reason.
-bool all_ranks_failed() {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  int done = 0;
-  while (done == 0 && std::chrono::steady_clock::now() < deadline) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+constexpr auto hearing_time = std::chrono::seconds(2);
+constexpr auto last_wait = std::chrono::seconds(5);
+
+/// The ranks that do not come here within the hearing time. Each failing rank tells all others; a rank that
+/// is stuck in a collective or stopped does not.
+std::vector<int> silent_ranks(int rank, int size) {
+  const int tag = 1;
+  std::vector<int> silent;
+  std::vector<MPI_Request> told;
+  std::vector<MPI_Request> heard;
+  for (int other = 0; other < size; ++other) {
+    if (other == rank) continue;
+    silent.push_back(other);
+    MPI_Irecv(nullptr, 0, MPI_BYTE, other, tag, MPI_COMM_WORLD, &heard.emplace_back());
+    MPI_Isend(nullptr, 0, MPI_BYTE, other, tag, MPI_COMM_WORLD, &told.emplace_back());
+  }
+  const auto deadline = std::chrono::steady_clock::now() + hearing_time;
+  while (!silent.empty() && std::chrono::steady_clock::now() < deadline) {
+    for (std::size_t i = heard.size(); i-- > 0;) {
+      int done = 0;
+      MPI_Test(&heard[i], &done, MPI_STATUS_IGNORE);
+      if (done == 0) continue;
+      heard.erase(heard.begin() + static_cast<std::ptrdiff_t>(i));
+      silent.erase(silent.begin() + static_cast<std::ptrdiff_t>(i));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return done != 0;
+  // What is still on its way goes down with MPI_Abort.
+  if (silent.empty()) MPI_Waitall(static_cast<int>(told.size()), told.data(), MPI_STATUSES_IGNORE);
+  return silent;
 }
 
+/// One message for all ranks: from rank 0 where all of them failed, else from the lowest that did, which then
+/// ends the others.
 ExitCode report(const Error& error) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const bool everywhere = size == 1 || all_ranks_failed();
-  if (!everywhere) {
-    fmt::print(stderr, "mylos: rank {}: {}\n", rank, error.what());
-    std::fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+  const std::vector<int> silent = silent_ranks(rank, size);
+  if (silent.empty()) {
+    if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
+    return error.code();
   }
-  if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
+  const auto below =
+      static_cast<std::size_t>(std::lower_bound(silent.begin(), silent.end(), rank) - silent.begin());
+  if (below < static_cast<std::size_t>(rank)) std::this_thread::sleep_for(last_wait);  // a lower one speaks
+  const std::size_t shown = std::min<std::size_t>(silent.size(), 8);
+  fmt::print(stderr, "mylos: rank {}: {} (ended with it: rank{} {}{})\n", rank, error.what(),
+             silent.size() == 1 ? "" : "s",
+             fmt::join(silent.begin(), silent.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+             shown < silent.size() ? ", ..." : "");
+  std::fflush(stderr);
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
   return error.code();
 }
 
