@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -33,8 +35,9 @@ std::uint64_t step_of(const std::string& line) {
 }
 
 void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
+  if (file) errno = 0;  // else it says why the file could not be opened
   file << text << std::flush;
-  if (!file) fail_run("{}: cannot be written (is the disk full or the folder gone?)", path);
+  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 }  // namespace
