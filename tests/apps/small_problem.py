@@ -37,6 +37,9 @@ keep_last = 0
 """
 
 
+LAUNCHER = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none"]
+
+
 def environment():
     settings = dict(os.environ)
     settings.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -50,12 +53,30 @@ class Command:
         self.program = program
         self.folder = pathlib.Path(folder)
 
-    def run(self, *arguments, ranks=1, timeout=120):
+    def line(self, *arguments, ranks=1):
         line = [self.program, *map(str, arguments)]
         if ranks > 1:
-            line = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *line]
-        return subprocess.run(line, cwd=self.folder, env=environment(), capture_output=True, text=True,
-                              timeout=timeout)
+            line = [*LAUNCHER, "-n", str(ranks), *line]
+        return line
+
+    def run(self, *arguments, ranks=1, timeout=120):
+        return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment(),
+                              capture_output=True, text=True, timeout=timeout)
+
+    def start(self, *arguments, ranks=1):
+        """The running command: a subprocess.Popen."""
+        return self.start_line(self.line(*arguments, ranks=ranks))
+
+    def start_on_own_disks(self, folders, *arguments):
+        """A rank in each of these folders of ours, as on nodes with disks of their own."""
+        parts = []
+        for folder in folders:
+            parts += [":", "-n", "1", "-wdir", str(self.folder / folder), *self.line(*arguments)]
+        return self.start_line([*LAUNCHER, *parts[1:]])
+
+    def start_line(self, line):
+        return subprocess.Popen(line, cwd=self.folder, env=environment(), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
 
     def must(self, *arguments, code=0, **options):
         result = self.run(*arguments, **options)
@@ -77,8 +98,8 @@ def write_csv(path, samples, seed):
             file.write(",".join(f"{value:.6f}" for value in row) + f",{label}\n")
 
 
-def prepare(command, deck=DECK):
-    write_csv(command.folder / "train.csv", 500, 1)
+def prepare(command, deck=DECK, samples=500):
+    write_csv(command.folder / "train.csv", samples, 1)
     write_csv(command.folder / "test.csv", 100, 2)
     for name in ("train", "test"):
         command.must("prepare", "csv", f"{name}.csv", "--label", "class", "--out", f"{name}.h5")

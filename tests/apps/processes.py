@@ -1,0 +1,49 @@
+"""The processes of a run that is going on: finding them, sending signals, and that none is left behind."""
+import os
+import pathlib
+import time
+
+
+def of_folder(folder):
+    """Name by number of each process that works in this folder or below: a run's launcher and ranks, whoever owns them
+    by now."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and pathlib.Path(os.readlink(entry / "cwd")).is_relative_to(folder.resolve()):
+                found[int(entry.name)] = (entry / "comm").read_text().strip()
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+def ranks_of(command):
+    """The numbers of the processes of command's ranks, in the order of their start."""
+    name = os.path.basename(command.program)
+    return sorted(process for process, found in of_folder(command.folder).items() if found == name)
+
+
+def send(signal, processes):
+    """To each of them that is still there."""
+    for process in processes:
+        try:
+            os.kill(process, signal)
+        except ProcessLookupError:
+            pass
+
+
+def wait_until(condition, seconds, what):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"after {seconds} s: {what}"
+        time.sleep(0.002)
+
+
+def require_none_left(command, seconds=10):
+    wait_until(lambda: not of_folder(command.folder), seconds, "processes are left")
+
+
+def finish(run, seconds):
+    """Exit code, output and messages of a command that must end by itself."""
+    stdout, stderr = run.communicate(timeout=seconds)
+    return run.returncode, stdout, stderr

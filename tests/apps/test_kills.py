@@ -1,0 +1,76 @@
+"""A run whose ranks are killed again and again ends with the same bits as one that is left alone.
+
+usage: test_kills.py MYLOS [--full]
+"""
+import random
+import signal
+import sys
+import tempfile
+import time
+
+from checkpoints import compare, last_checkpoint
+from processes import finish, ranks_of, require_none_left, send
+from small_problem import Command, prepare
+
+SEED = 7
+KILLS_PER_RUN = 4
+TRAIN = ["train", "deck.toml", "run.epochs=5", "run.log_every=1000", "run.evaluate_every=1000",
+         "checkpoint.every=2", "checkpoint.keep_last=2"]
+
+
+def killed(command, folder, ranks, source, duration):
+    """Starts or restarts the run and kills one rank, or all, at a random moment. False if it came to its end first,
+    else True, or "writing" where that left half a checkpoint."""
+    delay = source.uniform(0, 0.7 * duration)  # later, and most restarts would come to their end first
+    while_writing = source.random() < 0.5
+    one = source.random() < 0.5
+    run = command.start(*TRAIN, f"run.folder={folder}", "--restart", "auto", ranks=ranks)
+    time.sleep(delay)
+    while run.poll() is None and not ranks_of(command):
+        time.sleep(0.002)
+    checkpoints = command.folder / folder / "checkpoints"
+    while while_writing and run.poll() is None and not list(checkpoints.glob("*.tmp")):
+        time.sleep(0.0005)
+    victims = ranks_of(command)
+    send(signal.SIGKILL, [source.choice(victims)] if victims and one else victims)
+    code, _, stderr = finish(run, 30)
+    require_none_left(command)
+    if code == 0:
+        return False
+    assert code in (-signal.SIGKILL, 128 + signal.SIGKILL), f"exit code {code} on {ranks} ranks: {stderr}"
+    return "writing" if list(checkpoints.glob("*.tmp")) else True
+
+
+def check(command, ranks, kills, source):
+    begin = time.monotonic()
+    command.must(*TRAIN, f"run.folder=whole-{ranks}", ranks=ranks)
+    duration = time.monotonic() - begin
+    done = runs = writing = 0
+    while done < kills:
+        folder = f"killed-{ranks}-{runs}"
+        for _ in range(min(KILLS_PER_RUN, kills - done)):
+            outcome = killed(command, folder, ranks, source, duration)
+            if not outcome:
+                break
+            done += 1
+            writing += outcome == "writing"
+        saved = list((command.folder / folder / "checkpoints").glob("*.h5"))
+        went_on = command.must(*TRAIN, f"run.folder={folder}", "--restart", "auto", ranks=ranks).stdout
+        assert ("\nrestarted from" in went_on) == bool(saved), f"{folder}: {saved}, but {went_on}"
+        compare(last_checkpoint(command, f"whole-{ranks}"), last_checkpoint(command, folder), f"{folder}, seed {SEED}")
+        runs += 1
+    print(f"{ranks} ranks: {done} kills ({writing} while a checkpoint was written) in {runs} runs, which ended with "
+          f"the same bits", flush=True)
+
+
+def main():
+    kills = {1: 33, 2: 34, 3: 33} if "--full" in sys.argv else {1: 2, 2: 2, 3: 2}
+    source = random.Random(SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        for ranks, count in kills.items():
+            check(command, ranks, count, source)
+
+
+main()
