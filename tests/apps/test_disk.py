@@ -1,0 +1,139 @@
+"""A disk that fills up, turns read-only or loses the run's folder: the run says so and ends; its checkpoints stand.
+
+usage: test_disk.py MYLOS [--full]     --full: more sizes of the disk, 1 to 4 ranks each
+The disk is a tmpfs in a mount namespace of our own: nothing stays mounted. Where that is not allowed (it needs root)
+the test says so and ends with code 77, which ctest counts as skipped.
+"""
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from processes import finish, require_none_left, wait_until
+from small_problem import Command, prepare
+
+CLONE_NEWNS = 0x00020000  # linux/sched.h
+SKIPPED = 77
+SECONDS = 30  # within which a run must end by itself once the disk refuses; some of them are its start
+PAGE = 4096
+TRAIN = ["train", "deck.toml", "run.folder=disk/run", "model.hidden=[256, 256]", "checkpoint.every=4",
+         "run.log_every=1"]
+
+
+def take_own_mounts():
+    """False where a user may not mount."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
+        print(f"skipped: no mount namespace: {os.strerror(ctypes.get_errno())}")
+        return False
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    return True
+
+
+class Disk:
+    """A tmpfs of so many bytes at disk/."""
+
+    def __init__(self, command, size):
+        self.path = command.folder / "disk"
+        self.size = size
+
+    def __enter__(self):
+        self.path.mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size}", "none", self.path], check=True)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", self.path], check=True)
+
+
+def checkpoints(command):
+    return sorted((command.folder / "disk/run/checkpoints").glob("*.h5"))
+
+
+def require_end(command, what, run, causes, code=1):
+    """The run ends with the code and says one of the causes, once; every checkpoint that is there is whole."""
+    found, stdout, stderr = finish(run, SECONDS)
+    assert found == code, f"{what}: exit code {found}\n{stdout}\n{stderr}"
+    said = [line for line in stderr.splitlines() if line.startswith("mylos: ")]
+    assert len(said) == 1 and re.search(causes, said[0]), f"{what}: said {stderr}, expected once /{causes}/"
+    require_none_left(command)
+    for file in checkpoints(command):
+        command.must("info", file)
+    return said[0]
+
+
+FULL = r"checkpoints/step-\d+\.h5\.tmp: the disk is full: the file needs .* \(\d+ bytes\), .* \(\d+ bytes\) are " \
+       r"free in disk/run/checkpoints"
+NO_ROOM = rf"{FULL}|disk/run/history\.csv: cannot be written|disk/run: the run's folder cannot be made or written"
+
+
+def check_full(command, size, ranks):
+    """Keeps all checkpoints on a disk that does not hold all of them; with room again, it goes on."""
+    with Disk(command, size) as disk:
+        what = f"a disk of {size} bytes, {ranks} ranks"
+        said = require_end(command, what, command.start(*TRAIN, ranks=ranks), NO_ROOM)
+        kept = checkpoints(command)
+        assert not list(disk.path.rglob("*.h5.tmp")), f"{what}: half a checkpoint is left"
+        if kept:
+            subprocess.run(["mount", "-o", "remount,size=1g", disk.path], check=True)
+            result = command.must(*TRAIN, "--restart", "latest", ranks=ranks)
+            assert f"restarted from {kept[-1].relative_to(command.folder)} " in result.stdout, what
+        return len(kept), bool(re.search(FULL, said))
+
+
+def check_read_only(command, ranks):
+    """From the start, and from the middle of a run on."""
+    with Disk(command, 1 << 30):
+        subprocess.run(["mount", "-o", "remount,ro", command.folder / "disk"], check=True)
+        require_end(command, "read-only from the start", command.start(*TRAIN, ranks=ranks),
+                    "disk/run: the run's folder cannot be made or written")
+    with Disk(command, 1 << 30):
+        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", ranks=ranks)
+        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        # A file that is being written keeps a disk from turning read-only.
+        wait_until(lambda: subprocess.run(["mount", "-o", "remount,ro", command.folder / "disk"],
+                                          stderr=subprocess.DEVNULL, check=False).returncode == 0, 30, "always busy")
+        require_end(command, "read-only", run, r"disk/run/.*: .*cannot be")
+        assert checkpoints(command)
+
+
+def check_folder_deleted(command, ranks):
+    with Disk(command, 1 << 30):
+        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", ranks=ranks)
+        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        shutil.rmtree(command.folder / "disk/run", ignore_errors=True)
+        require_end(command, "folder deleted", run, r"disk/run")
+
+
+def sizes(command, full):
+    """Around what two, three and four checkpoints take, with a few pages for the other files; about 90 pages more than
+    it takes are asked for before a checkpoint is begun."""
+    with Disk(command, 1 << 30):
+        command.must(*TRAIN)
+        pages = [-(-file.stat().st_size // PAGE) * PAGE for file in checkpoints(command)]
+    for count in (2, 3, 4) if full else (3,):
+        for offset in (-4, 0, 4, 8, 12, 84, 88, 92, 96, 100) if full else (0, 8, 96):
+            yield sum(pages[:count]) + offset * PAGE
+
+
+def main():
+    full = "--full" in sys.argv
+    if not take_own_mounts():
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        found = [check_full(command, size, ranks) for number, size in enumerate(sizes(command, full))
+                 for ranks in (range(1, 5) if full else (number + 1,))]
+        print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "
+              f"{sorted({kept for kept, _ in found})} checkpoints were kept and went on")
+        for ranks in range(1, 5) if full else (1, 2):
+            check_read_only(command, ranks)
+            check_folder_deleted(command, ranks)
+        print("read-only disks and deleted folders end a run")
+    return 0
+
+
+sys.exit(main())
