@@ -1,0 +1,114 @@
+"""What befalls one rank ends all of them within seconds, with its cause once, and leaves no process behind.
+
+usage: test_rank_trouble.py MYLOS [--full]     --full: each rank of two, three and four is stopped in turn
+"""
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import h5py
+import numpy
+
+from processes import finish, ranks_of, require_none_left, send, wait_until
+from small_problem import Command, prepare
+
+ENDLESS = ["run.epochs=100000", "run.log_every=1", "checkpoint.every=0", "data.shuffle=blocks"]
+TIMEOUT = 2  # communication.timeout, seconds
+GRACE = 10  # seconds after it: the ranks hear of each other for 2 s, mpirun takes 1 s or 2 to end what is stopped
+
+
+def require_cause(code, stderr, expected_code, cause):
+    assert code == expected_code, f"exit code {code}, not {expected_code}: {stderr}"
+    said = [line for line in stderr.splitlines() if line.startswith("mylos: ")]
+    assert len(said) == 1 and re.fullmatch(f"mylos: {cause}", said[0]), f"said {said}, not once /{cause}/"
+
+
+def wait_for_steps(command, folder):
+    wait_until((command.folder / folder / "history.csv").exists, 30, "the run has not begun")
+
+
+def give_disks(command, ranks):
+    """A folder with deck and data for each rank."""
+    folders = [f"disk-{rank}" for rank in range(ranks)]
+    for folder in folders:
+        (command.folder / folder).mkdir(exist_ok=True)
+        for name in ("deck.toml", "train.h5", "test.h5"):
+            shutil.copy(command.folder / name, command.folder / folder / name)
+    return folders
+
+
+def check_data_of_one_rank(command, what, spoil, cause):
+    """Its file is wrong before the start."""
+    folders = give_disks(command, 3)
+    spoil(command.folder / folders[1] / "train.h5")
+    run = command.start_on_own_disks(folders, "train", "deck.toml")
+    code, _, stderr = finish(run, GRACE)
+    require_cause(code, stderr, 2, cause)
+    require_none_left(command)
+    assert not any((command.folder / folder / "runs").exists() for folder in folders), f"{what}: wrote something"
+
+
+def cut(path):
+    with open(path, "r+b") as file:
+        file.truncate(10000)
+
+
+def check_data_cut_in_mid_run(command):
+    folders = give_disks(command, 2)
+    run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS)
+    wait_for_steps(command, "disk-0/runs/small")
+    cut(command.folder / folders[1] / "train.h5")
+    code, _, stderr = finish(run, GRACE)
+    require_cause(code, stderr, 2, r"rank 1: train\.h5: was cut while it was read: 10000 bytes are left of \d+")
+    require_none_left(command)
+
+
+def check_nan(command):
+    """In data that were sound when they were prepared: the rank whose sample it is finds it."""
+    with h5py.File(command.folder / "train.h5") as sound, h5py.File(command.folder / "hurt.h5", "w") as hurt:
+        for name in sound:
+            sound.copy(name, hurt)
+        hurt.attrs.update(sound.attrs)
+        hurt["inputs"][17, 3] = numpy.nan
+    run = command.start("train", "deck.toml", "data.train=hurt.h5", "run.folder=hurt", ranks=3)
+    code, _, stderr = finish(run, GRACE)
+    require_cause(code, stderr, 2, r"rank \d: hurt\.h5: /inputs row 17, column 3 \(counted from 0\) is nan, .*")
+    require_none_left(command)
+
+
+def check_stopped(command, ranks, victim):
+    """A rank that SIGSTOP holds: as on a node that no longer answers."""
+    folder = f"stopped-{ranks}-{victim}"
+    run = command.start("train", "deck.toml", *ENDLESS, f"run.folder={folder}", f"communication.timeout={TIMEOUT}",
+                        ranks=ranks)
+    wait_for_steps(command, folder)
+    send(signal.SIGSTOP, [ranks_of(command)[victim]])
+    begin = time.monotonic()
+    code, _, stderr = finish(run, TIMEOUT + GRACE)
+    require_cause(code, stderr, 1, rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
+                                   rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\)")
+    require_none_left(command)
+    print(f"rank {victim} of {ranks} stopped: ended {time.monotonic() - begin:.1f} s later", flush=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        check_data_of_one_rank(command, "missing", lambda path: path.unlink(),
+                               r"rank 1: train\.h5: cannot be opened: No such file or directory "
+                               r"\(the current folder is .*/disk-1\); `mylos prepare` makes data files")
+        check_data_of_one_rank(command, "cut", cut,
+                               r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*")
+        check_data_cut_in_mid_run(command)
+        check_nan(command)
+        stopped = [(n, rank) for n in (2, 3, 4) for rank in range(n)] if "--full" in sys.argv else [(3, 1)]
+        for ranks, victim in stopped:
+            check_stopped(command, ranks, victim)
+        print("a rank's data missing, cut before and in the run, NaN, a rank stopped: all ranks ended with one cause")
+
+
+main()
