@@ -1,0 +1,90 @@
+"""What users get wrong, and what is said of it, word for word: where, what, and what would be right."""
+from bad_data import SAMPLES
+
+MAKES_DATA = "`mylos prepare` makes data files"
+HERE = " (the current folder is {folder})"
+INTEGER = "an integer from 1 to 2147483647"
+DECKS = {  # what becomes of the sound deck, and what is said
+    "unknown-key": (("hidden =", "hiden ="), ":13: unknown key 'model.hiden'; did you mean 'model.hidden'?"),
+    "unknown-section": (("[model]", "[modle]"), ":11: unknown section [modle]; did you mean [model]?"),
+    "twice": (("batch = 48", "batch = 48\nbatch = 4"), ":9: duplicate key 'data.batch'; it was first given in line 8"),
+    "type": (("batch = 48", 'batch = "many"'), f":8: 'data.batch' must be {INTEGER}, not the string \"many\""),
+    "range": (("batch = 48", "batch = 0"), f":8: 'data.batch' must be {INTEGER}, not the integer 0"),
+    "enum": (('"bf16"', '"bf17"'),
+             ":17: 'precision.compute' must be \"bf16\", \"fp16\" or \"fp32\", not the string \"bf17\"; did you mean "
+             '"bf16"?'),
+    "unit": (("[model]", '[communication]\nbucket = "25 GX"\n[model]'),
+             ":12: 'communication.bucket' must be a byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, "
+             'GB, TB, KiB, MiB, GiB, TiB), not the string "25 GX"'),
+    "lengths": (("epochs = 3", "epochs = 3\nsteps = 9"),
+                ":4: 'run.epochs' and 'run.steps' are both given; keep the one that sets the run's length"),
+}
+RAW_DECKS = {
+    "empty": (b" \n\n", ": the deck is empty"),
+    "latin1": (b"[run]\nname = \"caf\xe9\"\n", ":2: not a text: byte 0xE9 is not UTF-8"),
+    "brackets": (b"[" * 10_000_000, ": a deck has at most 1 MiB, this one has 9.537 MiB"),
+}
+COMMANDS = {
+    "trian deck.toml": "mylos: unknown command 'trian'; did you mean 'train'?\n`mylos --help` says more.",
+    "": "mylos: a command is missing; the commands are train, plan, eval, predict, info, sample, prepare, convert, "
+        "manual\n`mylos --help` says more.",
+    "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, text, tokens\n"
+                     "`mylos prepare --help` says more.",
+    "train": "mylos train: deck is required\n`mylos train --help` says more.",
+    "train deck.toml --retsart latest": "mylos train: unknown option '--retsart'; did you mean '--restart'?\n"
+                                        "`mylos train --help` says more.",
+    "train deck.toml --stop-after 0": "mylos train: --stop-after: '0' is not an integer from 1 to 2147483647\n"
+                                      "`mylos train --help` says more.",
+    "train deck.toml model.droput=0.1":
+        "mylos: command line: unknown key 'model.droput'; did you mean 'model.dropout'?",
+    "train deck.toml data.batch": "mylos: command line: 'data.batch' is not of the form section.key=value",
+    "train deck.toml optimizer.lr=-1":
+        "mylos: command line: 'optimizer.lr' must be a number above 0 and at most 1000, not the integer -1",
+    "train deck.toml precision.rules.hidden3=fp32":
+        "mylos: precision.rules: 'hidden3' is no layer of this model, nor a kind or pattern of one; it has hidden1 "
+        "(linear), hidden2 (linear), head (linear)",
+    "train deck.toml schedule.warmup=100":
+        "mylos: schedule.warmup is 100, more than the 32 steps of the run; lower it",
+    "train deck.toml run.folder=done":
+        "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): go on from there with "
+        "--restart latest, or give another run.folder",
+    "prepare csv train.csv --out x.h5":
+        "mylos: mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label c",
+    "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` says what one holds",
+    "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint",
+    "train deck.toml --restart none.h5": "mylos: none.h5: there is no such file",
+}
+DATA = {  # the training data's name, and what is said after it
+    "none": ": cannot be opened: No such file or directory" + HERE + f"; {MAKES_DATA}",
+    "zero": f": is not an HDF5 file; {MAKES_DATA}",
+    "cut": ": cannot be read as HDF5: truncated file: eof = 2500, sblock->base_addr = 0, stored_eof = {wide_bytes}; "
+           + MAKES_DATA,
+    "no-inputs": f": has no dataset /inputs [samples, features]; {MAKES_DATA}",
+    "no-labels": ": has neither /labels [samples] nor /targets [samples, outputs]",
+    "no-classes": ": / has no attribute 'classes', expected an integer",
+    "flat": ": dataset /inputs has 1 dimension, expected 2 [samples, features]",
+    "double": ": dataset /inputs holds float64, expected uint8 or float32",
+    "two-labels": ": dataset /labels has 2 dimensions, expected 1 [samples]",
+    "fewer-labels": f": dataset /labels has 40 samples, /inputs has {SAMPLES}",
+    "empty": ": dataset /inputs is [0, 8], expected at least one sample and one feature",
+    "label-7": ": /labels row 21 (counted from 0) is 7, expected 0 to 2",
+    "label-minus": ": /labels row 22 (counted from 0) is -1, expected 0 to 2",
+    "nan": ": /inputs row 17, column 3 (counted from 0) is nan, expected a finite number",
+    "inf": ": /inputs row 18, column 4 (counted from 0) is inf, expected a finite number",
+}
+OTHER_DATA = {
+    "data.train=few.h5": "data.batch = 48 is more than the 10 training samples; lower it",
+    "model.loss=mse": 'train.h5 has class labels, which model.loss = "mse" cannot learn; use "cross_entropy"',
+    "data.test=wide.h5": "wide.h5: has 16 features per sample, train.h5 has 8",
+    "data.test=more-classes.h5": "more-classes.h5: has 4 classes, train.h5 has 3",
+    "data.test=nan.h5": "nan.h5" + DATA["nan"],
+    "model.inputs=9": "train.h5: 8 per sample, but the deck says model.inputs = 9; leave the key out",
+}
+NEWEST = "done/checkpoints/step-0000000032.h5"
+RESTARTS = {
+    "model.hidden=[24,16]": f"checkpoint {NEWEST}: /model/hidden1/weight is [32, 8], the deck's model needs [24, 8]",
+    "run.seed=2": f"{NEWEST}: run.seed was 1 when this run began, the deck says 2; a restart cannot change it",
+    "data.train=test.h5": f"{NEWEST} was trained on other data than test.h5 holds; a restart needs the same contents",
+    "run.folder=newer": "--restart latest: newer/checkpoints has no valid checkpoint: skipped newer/checkpoints/"
+                        "step-0000000032.h5: has format version 2, this program reads up to 1",
+}
