@@ -4,6 +4,7 @@ usage: test_disk.py MYLOS [--full]     --full: more sizes of the disk, 1 to 4 ra
 The disk is a tmpfs in a mount namespace of our own: nothing stays mounted. Where that is not allowed (it needs root)
 the test says so and ends with code 77, which ctest counts as skipped.
 """
+import concurrent.futures
 import ctypes
 import os
 import re
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from processes import finish, require_none_left, wait_until
 from small_problem import Command, prepare
@@ -83,6 +85,30 @@ def check_full(command, size, ranks):
         return len(kept), bool(re.search(FULL, said))
 
 
+def check_goes_on(command, size, ranks):
+    """With on_error = "continue" a full disk is a warning, until there is room again; the last checkpoint counts."""
+    on = ["checkpoint.on_error=continue"]
+    with Disk(command, size) as disk:
+        said = require_end(command, "continue, full to the end", command.start(*TRAIN, *on, ranks=ranks), NO_ROOM)
+        assert re.search(FULL, said), said
+    with Disk(command, size) as disk, concurrent.futures.ThreadPoolExecutor() as pool:
+        run = command.start(*TRAIN, *on, "run.epochs=100000", ranks=ranks)
+        heard = pool.submit(run.communicate, timeout=90)  # a full pipe would hold the run
+        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        time.sleep(1)
+        assert run.poll() is None, "ended though it should go on"
+        subprocess.run(["mount", "-o", "remount,size=1g", disk.path], check=True)
+        wait_until(lambda: len(checkpoints(command)) > 6, 30, "no checkpoint though there is room again")
+        (disk.path / "run/stop").touch()
+        stdout, stderr = heard.result()
+        assert run.returncode == 85, (run.returncode, stderr)
+        assert re.search(rf"warning: disk/run/{FULL}; the run goes on", stdout), stdout[-3000:]
+        rows = [int(row.split(",")[0]) for row in (disk.path / "run/history.csv").read_text().splitlines()[1:]]
+        assert rows == list(range(1, len(rows) + 1)), "rows of history.csv are lost"
+        for file in checkpoints(command):
+            command.must("info", file)
+
+
 def check_read_only(command, ranks):
     """From the start, and from the middle of a run on."""
     with Disk(command, 1 << 30):
@@ -129,10 +155,12 @@ def main():
                  for ranks in (range(1, 5) if full else (number + 1,))]
         print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "
               f"{sorted({kept for kept, _ in found})} checkpoints were kept and went on")
+        size_for_two = next(sizes(command, False)) * 2 // 3 + 40 * PAGE
         for ranks in range(1, 5) if full else (1, 2):
             check_read_only(command, ranks)
             check_folder_deleted(command, ranks)
-        print("read-only disks and deleted folders end a run")
+            check_goes_on(command, size_for_two, ranks)
+        print("read-only disks and deleted folders end a run; with on_error = \"continue\" it outlives a full disk")
     return 0
 
 
