@@ -42,14 +42,20 @@ void remove_half_written(const std::string& folder) {
   for (const fs::path& path : half_written) fs::remove(path, failure);
 }
 
-RestartChoice choose(const std::string& folder, const std::string& restart) {
+RestartChoice choose(const std::string& folder, const std::string& restart, std::int64_t below) {
   RestartChoice choice;
   if (restart != "auto" && restart != "latest") {
+    if (fs::is_directory(restart)) {
+      fail_input(
+          "--restart {}: is a folder; name a file in it, or the run with run.folder and --restart latest",
+          restart);
+    }
     verify_user_block(restart);
     choice.path = restart;
     return choice;
   }
   std::vector<CheckpointFile> files = list_checkpoints(folder);
+  std::erase_if(files, [below](const CheckpointFile& file) { return file.step >= below; });
   for (; !files.empty(); files.pop_back()) {
     const std::string& path = files.back().path;
     try {
@@ -61,8 +67,9 @@ RestartChoice choose(const std::string& folder, const std::string& restart) {
     }
   }
   if (restart == "latest") {
-    fail_input("--restart latest: {} has no valid checkpoint{}{}", checkpoint_folder(folder).string(),
-               choice.messages.empty() ? "" : ": ", fmt::join(choice.messages, "; "));
+    fail_input("--restart latest: {} has no valid checkpoint{}{}; --restart auto starts afresh then",
+               checkpoint_folder(folder).string(), choice.messages.empty() ? "" : ": ",
+               fmt::join(choice.messages, "; "));
   }
   choice.messages.push_back(
       fmt::format("no valid checkpoint in {}: the run starts afresh", checkpoint_folder(folder).string()));
@@ -93,14 +100,17 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
   return files;
 }
 
-RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder, const std::string& restart) {
+RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder, const std::string& restart,
+                              std::int64_t below) {
   RestartChoice choice;
   run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) choice = choose(folder, restart);
+    if (ranks.rank() == 0) choice = choose(folder, restart, below);
   });
   const std::string path = broadcast_text(ranks, choice.path.value_or(""));
   choice.path = path.empty() ? std::nullopt : std::optional(path);
-  std::string messages = broadcast_text(ranks, fmt::format("{}\n", fmt::join(choice.messages, "\n")));
+  std::string messages;
+  for (const std::string& message : choice.messages) messages += message + '\n';
+  messages = broadcast_text(ranks, messages);
   choice.messages.clear();
   for (std::size_t end = 0; (end = messages.find('\n')) != std::string::npos; messages.erase(0, end + 1)) {
     choice.messages.push_back(messages.substr(0, end));

@@ -60,17 +60,16 @@ void collect_datasets(const hdf5::File& file, const std::string& group, std::vec
 void require_array(const hdf5::File& file, const StateArray& array) {
   const char* owner = owner_of(array.path);
   if (!file.exists(array.path)) {
-    fail_input("checkpoint {} has no {}, which {} needs as {}", file.path(), array.path, owner,
-               shape_text(array.dims));
+    fail_input("{}: has no {}, which {} needs as {}", file.path(), array.path, owner, shape_text(array.dims));
   }
   const hdf5::Dataset dataset = file.dataset(array.path);
   if (dataset.dims() != array.dims) {
-    fail_input("checkpoint {}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()),
-               owner, shape_text(array.dims));
+    fail_input("{}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()), owner,
+               shape_text(array.dims));
   }
   if (dataset.type() != array.type) {
-    fail_input("checkpoint {}: {} holds {}, {} needs {}", file.path(), array.path,
-               hdf5::name_of(dataset.type()), owner, hdf5::name_of(array.type));
+    fail_input("{}: {} holds {}, {} needs {}", file.path(), array.path, hdf5::name_of(dataset.type()), owner,
+               hdf5::name_of(array.type));
   }
 }
 
@@ -90,7 +89,7 @@ void require_nothing_more(const hdf5::File& file, const CheckpointState& state) 
     collect_datasets(file, group, paths);
     for (const std::string& path : paths) {
       if (known.count(path) > 0) continue;
-      fail_input("checkpoint {} has {}, which {} has not", file.path(), path, owner_of(path));
+      fail_input("{}: has {}, which {} has not", file.path(), path, owner_of(path));
     }
   }
 }
@@ -119,7 +118,7 @@ std::string CheckpointReader::text(const std::string& path) const {
 void CheckpointReader::require_match(const CheckpointState& state) const {
   for (const StateArray& array : state.arrays) require_array(file_, array);
   for (const StateText& text : state.texts) {
-    if (!file_.exists(text.path)) fail_input("checkpoint {} has no {}", path_, text.path);
+    if (!file_.exists(text.path)) fail_input("{}: has no {}", path_, text.path);
   }
   require_nothing_more(file_, state);
 }

@@ -1,5 +1,7 @@
 #include "user_block.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -56,7 +58,7 @@ void write_user_block(const std::string& path) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(block.data(), user_block_bytes);
   file.flush();
-  if (!file) fail_run("{}: its digest cannot be written", path);
+  if (!file) fail_run("{}: its digest cannot be written: {}", path, std::strerror(errno));
 }
 
 void verify_user_block(const std::string& path) {

@@ -1,6 +1,8 @@
 #include "mylos/checkpoint/writer.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -132,7 +134,7 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder);
     pending.emplace(path);
-    if (!std::ofstream(temporary)) fail_run("{}: cannot be created", temporary);
+    if (!std::ofstream(temporary)) fail_run("{}: cannot be created: {}", temporary, std::strerror(errno));
     reserve_space(temporary, generous_bytes(state));
   });
   {

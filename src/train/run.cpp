@@ -170,8 +170,8 @@ ExitCode Run::finish() {
     row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
   if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_));
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
-  row("speed",
-      fmt::format("{:.0f} samples/s", steps * static_cast<double>(options_.data.batch) / training_s_));
+  row("speed", fmt::format("{:.0f} samples/s",
+                           steps * static_cast<double>(options_.data.batch) / std::max(training_s_, 1e-9)));
   row("checkpoints", checkpoint_summary());
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));

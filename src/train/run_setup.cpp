@@ -1,64 +1,35 @@
 // How a run is put together: data, model, plan, restart.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/config/difference.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_check.hpp"
 
 namespace mylos {
-namespace {
-
-/// Keys that define the run's mathematics: a checkpoint of other values is another run.
-bool fixes_the_run(const std::string& key) {
-  for (const char* fixed : {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle",
-                            "data.last_batch", "data.window"}) {
-    if (key == fixed) return true;
-  }
-  return key.rfind("model.", 0) == 0;
-}
-
-/// Keys that may change at any restart without a word.
-bool is_free(const std::string& key) {
-  for (const char* section :
-       {"run.", "memory.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
-    if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Run::Run(RunRequest request, MPI_Comm ranks)
     : request_(std::move(request)),
       options_(request_.deck.options),
       communicator_(make_communicator(ranks, options_.communication)) {
   gemm_ = make_gemm_engine(options_.kernels);
+  run_on_all(communicator_->ranks(), [this] { open_data(); });
+  require_same_data();
   run_on_all(communicator_->ranks(), [this] {
-    open_data();
     total_steps_ = run_length(options_, data_->epochs());
     require_rules_apply(make_chain(options_.model, options_.precision, options_.run.seed, false),
                         options_.precision);
   });
 
-  std::optional<std::string> checkpoint;
-  if (request_.restart.empty()) {
-    require_unused_folder(communicator_->ranks(), options_.run.folder);
-  } else {
-    const RestartChoice choice =
-        find_checkpoint(communicator_->ranks(), options_.run.folder, request_.restart);
-    for (const std::string& message : choice.messages) request_.output.line(message);
-    checkpoint = choice.path;
-  }
   std::optional<CheckpointReader> saved;
-  if (checkpoint) saved.emplace(communicator_->ranks(), *checkpoint);
+  open_checkpoint(saved);
   plan_memory(saved ? &*saved : nullptr);
   build_trainer();
   if (saved) restore(*saved);
@@ -94,6 +65,20 @@ void Run::open_data() {
   state_.vocabulary = data_->vocabulary();
 }
 
+/// Before anything is exchanged whose size depends on the data.
+void Run::require_same_data() {
+  std::string own = data_->identity();
+  for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test})
+    own += data_->has(part) ? fmt::format(" {}", data_->samples(part)) : " none";
+  const std::string first = broadcast_text(communicator_->ranks(), own);
+  run_on_all(communicator_->ranks(), [&] {
+    if (own != first) {
+      fail_input("{} holds other data here than on rank 0; all ranks must see the same files",
+                 options_.data.train);
+    }
+  });
+}
+
 void Run::build_trainer() {
   Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
   const DType input_type = chain.input_type();
@@ -112,43 +97,6 @@ void Run::build_trainer() {
   progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
 }
 
-void Run::restore(const CheckpointReader& reader) {
-  const std::string& path = reader.path();
-  if (!reader.exists("/schedule")) {
-    fail_input("{}: holds weights alone (converted); it is for eval, sample and convert, not for --restart",
-               path);
-  }
-  reader.require_match(parameter_state(trainer_->model().parameters()));
-  const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
-  for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {
-    if (fixes_the_run(difference.key)) {
-      fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
-                 difference.key, difference.before, difference.after);
-    }
-    if (!is_free(difference.key)) {
-      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
-                                       difference.after, difference.before));
-    }
-  }
-  if (const std::string identity = reader.text("/data/identity"); identity != state_.data_identity) {
-    fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
-               options_.data.train);
-  }
-  state_.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
-  CheckpointState state = full_state(*trainer_, state_);
-  reader.read(state);
-  trainer_->write_state(state_.step);
-  trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
-  step_ = first_step_ = logged_step_ = saved_step_ = static_cast<std::int64_t>(state_.step.step);
-  if (step_ > total_steps_) {
-    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
-               step_, total_steps_);
-  }
-  history_->resume(rows_of(state_.history), state_.step.step);
-  if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
-  request_.output.line(fmt::format("restarted from {} at step {} of {}", path, step_, total_steps_));
-}
-
 void Run::open_folder() {
   set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
   run_on_all(communicator_->ranks(), [this] {
@@ -159,8 +107,10 @@ void Run::open_folder() {
     deck << request_.deck.resolved << std::flush;
     std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);
     plan << plan_document(request_.deck.options.run.name, *memory_) << std::flush;
-    if (failure || !deck || !plan)
-      fail_run("{}: the run's folder cannot be made or written", options_.run.folder);
+    if (failure || !deck || !plan) {
+      fail_run("{}: the run's folder cannot be made or written: {}", options_.run.folder,
+               failure ? failure.message() : std::strerror(errno));
+    }
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
     std::filesystem::remove(stop_file(), failure);  // one that an earlier start left
   });

@@ -68,6 +68,18 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
   return scaling;
 }
 
+template <class Place>
+CheckpointState parameters_at(const ParameterLayout& layout, const Place& place) {
+  CheckpointState state;
+  for (const auto& slots : layout.slots_of_block) {
+    for (const std::size_t index : slots) {
+      const ParameterSlot& slot = layout.slots[index];
+      state.add_device("/model/" + slot.path(), place(slot), stored_dims(slot.spec));
+    }
+  }
+  return state;
+}
+
 }  // namespace
 
 void HistoryColumns::resize(std::size_t rows) {
@@ -115,16 +127,13 @@ std::deque<HistoryRow> rows_of(const HistoryColumns& columns) {
   return rows;
 }
 
+CheckpointState parameter_shapes(const ParameterLayout& layout) {
+  return parameters_at(layout, [](const ParameterSlot&) -> float* { return nullptr; });
+}
+
 CheckpointState parameter_state(const ParameterStore& parameters) {
-  CheckpointState state;
-  const ParameterLayout& layout = parameters.layout();
-  for (std::size_t block = 0; block < layout.slots_of_block.size(); ++block) {
-    for (const std::size_t index : layout.slots_of_block[block]) {
-      const ParameterSlot& slot = layout.slots[index];
-      state.add_device("/model/" + slot.path(), parameters.master(slot).as<float>(), stored_dims(slot.spec));
-    }
-  }
-  return state;
+  return parameters_at(parameters.layout(),
+                       [&](const ParameterSlot& slot) { return parameters.master(slot).as<float>(); });
 }
 
 std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {

@@ -51,7 +51,8 @@ COMMANDS = {
     "prepare csv train.csv --out x.h5":
         "mylos: mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label c",
     "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` says what one holds",
-    "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint",
+    "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint; "
+                                     "--restart auto starts afresh then",
     "train deck.toml --restart none.h5": "mylos: none.h5: there is no such file",
 }
 DATA = {  # the training data's name, and what is said after it
@@ -82,9 +83,10 @@ OTHER_DATA = {
 }
 NEWEST = "done/checkpoints/step-0000000032.h5"
 RESTARTS = {
-    "model.hidden=[24,16]": f"checkpoint {NEWEST}: /model/hidden1/weight is [32, 8], the deck's model needs [24, 8]",
+    "model.hidden=[24,16]": f"{NEWEST}: /model/hidden1/weight is [32, 8], the deck's model needs [24, 8]",
     "run.seed=2": f"{NEWEST}: run.seed was 1 when this run began, the deck says 2; a restart cannot change it",
     "data.train=test.h5": f"{NEWEST} was trained on other data than test.h5 holds; a restart needs the same contents",
     "run.folder=newer": "--restart latest: newer/checkpoints has no valid checkpoint: skipped newer/checkpoints/"
-                        "step-0000000032.h5: has format version 2, this program reads up to 1",
+                        "step-0000000032.h5: has format version 2, this program reads up to 1; --restart auto "
+                        "starts afresh then",
 }

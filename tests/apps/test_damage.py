@@ -71,11 +71,16 @@ def check_restart(command, file, what, cause, ranks):
 
 
 def check_other_model(command):
-    """Sound, but not of this network: refused with the first parameter that differs, since nothing in it is damaged."""
+    """Whole, but of another network: the one before is taken; where all are, the first difference is named."""
     command.must("train", "deck.toml", "run.folder=other", "model.hidden=[24, 16]")
     shutil.copy(command.folder / "other/checkpoints" / NEWEST, copy_of_whole(command, "of-other"))
-    result = command.must("train", "deck.toml", "run.folder=of-other", "--restart", "latest", code=2)
-    assert f"{NEWEST}: /model/hidden1/weight is [24, 8], the deck's model needs [32, 8]" in result.stderr, result.stderr
+    difference = f"{NEWEST}: /model/hidden1/weight is [24, 8], the deck's model needs [32, 8]"
+    result = command.must("train", "deck.toml", "run.folder=of-other", "--restart", "latest")
+    assert f"skipped of-other/checkpoints/{difference}" in result.stdout, result.stdout
+    compare(command.folder / "whole/checkpoints" / NEWEST, command.folder / "of-other/checkpoints" / NEWEST, "other")
+    for restart in ("latest", "auto", f"other/checkpoints/{NEWEST}"):
+        result = command.must("train", "deck.toml", "run.folder=other", "--restart", restart, code=2)
+        assert f"other/checkpoints/{difference}" in result.stderr, result.stderr
 
 
 def main():

@@ -13,7 +13,7 @@ import h5py
 import numpy
 
 from processes import finish, ranks_of, require_none_left, send, wait_until
-from small_problem import Command, prepare
+from small_problem import Command, prepare, write_csv
 
 ENDLESS = ["run.epochs=100000", "run.log_every=1", "checkpoint.every=0", "data.shuffle=blocks"]
 TIMEOUT = 2  # communication.timeout, seconds
@@ -103,6 +103,11 @@ def main():
                                r"\(the current folder is .*/disk-1\); `mylos prepare` makes data files")
         check_data_of_one_rank(command, "cut", cut,
                                r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*")
+        for name, samples in (("as-many", 500), ("fewer", 400)):
+            write_csv(command.folder / "other.csv", samples, 7)
+            command.must("prepare", "csv", "other.csv", "--label", "class", "--out", f"{name}.h5")
+            check_data_of_one_rank(command, name, lambda path, name=name: shutil.copy(command.folder / f"{name}.h5", path),
+                                   r"rank 1: train\.h5 holds other data here than on rank 0; all ranks must see the same .*")
         check_data_cut_in_mid_run(command)
         check_nan(command)
         stopped = [(n, rank) for n in (2, 3, 4) for rank in range(n)] if "--full" in sys.argv else [(3, 1)]

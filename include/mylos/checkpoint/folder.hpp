@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +27,11 @@ struct RestartChoice {
   std::vector<std::string> messages;  // what was skipped and why
 };
 /// All ranks call this. `restart` is "auto", "latest" or a file. "latest" takes the newest valid checkpoint
-/// and throws Error (bad_input) if there is none; "auto" starts afresh then; a file must itself be valid.
+/// and throws Error (bad_input) if there is none; "auto" starts afresh then; a file must itself be valid. Of
+/// a folder's files only those of steps below `below` count.
 [[nodiscard]] RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder,
-                                            const std::string& restart);
+                                            const std::string& restart,
+                                            std::int64_t below = std::numeric_limits<std::int64_t>::max());
 
 /// All ranks call this before a run that does not restart. Throws Error (bad_input) if `folder` has
 /// checkpoints.

@@ -54,6 +54,9 @@ class Run {
 
  private:
   void open_data();
+  void require_same_data();
+  void open_checkpoint(std::optional<CheckpointReader>& saved);
+  void require_same_run(const CheckpointReader& saved) const;
   void plan_memory(const CheckpointReader* saved);
   [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
   void build_trainer();

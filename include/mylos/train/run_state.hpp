@@ -57,6 +57,8 @@ struct RunState {
 
 /// The parameters alone, as evaluation and prediction read them.
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);
+/// Their places and shapes without any memory, to compare with a file's.
+[[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
 /// Everything. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
 /// Its dimensions in the file: those of a matrix, or the one of a vector.

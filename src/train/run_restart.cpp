@@ -1,0 +1,107 @@
+// From which checkpoint a run goes on, whether it may, and how.
+#include <fmt/format.h>
+
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/config/difference.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/model/parameter_layout.hpp"
+#include "mylos/train/run.hpp"
+
+namespace mylos {
+namespace {
+
+/// Keys that define the run's mathematics: a checkpoint of other values is another run.
+bool fixes_the_run(const std::string& key) {
+  for (const char* fixed : {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle",
+                            "data.last_batch", "data.window"}) {
+    if (key == fixed) return true;
+  }
+  return key.rfind("model.", 0) == 0;
+}
+
+/// Keys that may change at any restart without a word.
+bool is_free(const std::string& key) {
+  for (const char* section :
+       {"run.", "memory.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
+    if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Run::open_checkpoint(std::optional<CheckpointReader>& saved) {
+  RankGroup& ranks = communicator_->ranks();
+  if (request_.restart.empty()) return require_unused_folder(ranks, options_.run.folder);
+  const Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, false);
+  const CheckpointState shapes =
+      parameter_shapes(make_parameter_layout(chain, options_.communication.bucket_bytes, ranks.size()));
+  std::optional<Error> refused;  // of the newest file that is whole, but another network's
+  auto below = std::numeric_limits<std::int64_t>::max();
+  while (!saved) {
+    const RestartChoice choice = [&] {
+      try {
+        return find_checkpoint(ranks, options_.run.folder, request_.restart, below);
+      } catch (const Error&) {
+        if (refused) throw *refused;
+        throw;
+      }
+    }();
+    if (!choice.path && refused) throw *refused;  // "auto" starts afresh where there is nothing, not here
+    for (const std::string& message : choice.messages) request_.output.line(message);
+    if (!choice.path) return;
+    saved.emplace(ranks, *choice.path);
+    try {
+      saved->require_match(shapes);
+    } catch (const Error& error) {
+      const bool is_named = request_.restart != "auto" && request_.restart != "latest";
+      if (is_named) throw;
+      if (!refused) refused = error;
+      request_.output.line(fmt::format("skipped {}", error.what()));
+      below = saved->header().step;
+      saved.reset();
+    }
+  }
+  require_same_run(*saved);
+}
+
+void Run::require_same_run(const CheckpointReader& reader) const {
+  const std::string& path = reader.path();
+  if (!reader.exists("/schedule")) {
+    fail_input("{}: holds weights alone (converted); it is for eval, sample and convert, not for --restart",
+               path);
+  }
+  const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
+  for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {
+    if (fixes_the_run(difference.key)) {
+      fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
+                 difference.key, difference.before, difference.after);
+    }
+    if (!is_free(difference.key)) {
+      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
+                                       difference.after, difference.before));
+    }
+  }
+  if (const std::string identity = reader.text("/data/identity"); identity != state_.data_identity) {
+    fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
+               options_.data.train);
+  }
+}
+
+void Run::restore(const CheckpointReader& reader) {
+  state_.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
+  CheckpointState state = full_state(*trainer_, state_);
+  reader.read(state);
+  trainer_->write_state(state_.step);
+  trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
+  step_ = first_step_ = logged_step_ = saved_step_ = static_cast<std::int64_t>(state_.step.step);
+  if (step_ > total_steps_) {
+    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs",
+               reader.path(), step_, total_steps_);
+  }
+  history_->resume(rows_of(state_.history), state_.step.step);
+  if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
+  request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
+}
+
+}  // namespace mylos
