@@ -99,4 +99,8 @@ void ParameterStore::refresh_compute_weights(const Execution& exec) {
   }
 }
 
+void ParameterStore::clear_gradients(const Execution& exec) {
+  for (const GradientBucket& bucket : layout_.buckets) fill(exec, gradient(bucket), 0);
+}
+
 }  // namespace mylos

@@ -29,18 +29,22 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
           return;
         }
         const AgreementResult result = *agreed;
-        const double norm = Kokkos::sqrt(result.sums.squared_norm);
+        const double rows = result.sums.samples;
+        const double weight = rule.planned_rows > 0 && rows > 0 ? rule.planned_rows / rows : 1.0;
+        const double norm = weight * Kokkos::sqrt(result.sums.squared_norm);
         const double room = rule.clip_norm / (norm + 1e-6);
         const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
         const auto time = static_cast<double>(state->updates + 1);
         UpdateControl control;
-        control.apply = result.skip == 0 ? 1 : 0;
-        control.gradient_factor = static_cast<float>(clip / static_cast<double>(state->scaler.scale));
+        control.apply = result.skip == 0 && rows > 0 ? 1 : 0;
+        control.gradient_factor =
+            static_cast<float>(weight * clip / static_cast<double>(state->scaler.scale));
         control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
         control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
         control.bias_correction2 = static_cast<float>(1.0 - Kokkos::pow(rule.beta2, time));
         state->control = control;
-        state->record.loss = result.sums.loss / result.sums.samples;
+        state->record.rows = static_cast<std::int64_t>(rows);
+        state->record.loss = rows > 0 ? result.sums.loss / rows : 0.0;
         state->record.gradient_norm = norm;
         state->record.lr = control.lr;
         state->record.scale = state->scaler.scale;
@@ -60,7 +64,9 @@ void advance(const Execution& exec, const StepRule& rule, const AgreementResult*
           return;
         }
         const auto slot = static_cast<std::int64_t>(state->step) % capacity;
-        state->record.event = rule.scaler.advance(state->scaler, agreed->overflow != 0);
+        const bool tried = agreed->overflow != 0 || agreed->sums.samples > 0;
+        state->record.event =
+            tried ? rule.scaler.advance(state->scaler, agreed->overflow != 0) : ScaleEvent::unchanged;
         state->step += 1;
         state->updates += static_cast<std::uint64_t>(state->control.apply);
         state->halted = rule.scaler.exhausted(state->scaler) ? 1 : 0;

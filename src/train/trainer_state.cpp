@@ -1,4 +1,6 @@
 // Construction of a Trainer, and what the host reads from and writes to its device state.
+#include <utility>
+
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/kernels/launch.hpp"
 #include "mylos/train/trainer.hpp"
@@ -10,13 +12,14 @@ ScalerMode scaler_mode(const Options& options, const Chain& chain) {
   return resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
 }
 
-StepRule make_rule(const Options& options, const Chain& chain, std::int64_t run_steps) {
+StepRule make_rule(const Options& options, const Chain& chain, const StepPlan& plan, std::int64_t run_steps) {
   StepRule rule;
   rule.scaler = scaler_rule(options.precision.scaler, scaler_mode(options, chain));
   rule.rate = learning_rate(options.optimizer, options.schedule, run_steps);
   rule.clip_norm = options.optimizer.clip_norm;
   rule.beta1 = options.optimizer.beta1;
   rule.beta2 = options.optimizer.beta2;
+  rule.planned_rows = static_cast<double>(plan.batch * chain.rows_per_sample);
   return rule;
 }
 
@@ -34,7 +37,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                  static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
       agreement_(communicator.rank(), communicator.size()),
-      rule_(make_rule(options, model_.chain(), run_steps)),
+      rule_(make_rule(options, model_.chain(), plan, run_steps)),
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),
@@ -70,7 +73,8 @@ std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t 
 }
 
 void Trainer::throw_if_failed() {
-  throw_if_any(communicator_.ranks(), error_);
+  const std::optional<Error> own = std::exchange(error_, std::nullopt);
+  throw_if_any(communicator_.ranks(), own);
 }
 
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {

@@ -88,6 +88,28 @@ TEST_F(Step, ClippingScalesTheNormDownAndNeverUp) {
   EXPECT_FLOAT_EQ(decide_only(good(1e12)).control.gradient_factor, 1.0f / 1024);
 }
 
+TEST_F(Step, TheUpdateDividesByTheRowsThatTheRanksPutIn) {
+  rule.planned_rows = 1024;  // by which the reduction divided; 256 came
+  const StepState now = decide_only(good(0.01));
+  EXPECT_FLOAT_EQ(now.control.gradient_factor, 4.0f / 1024);
+  EXPECT_DOUBLE_EQ(now.record.gradient_norm, 0.4);
+  EXPECT_DOUBLE_EQ(now.record.loss, 2);
+  EXPECT_EQ(now.record.rows, 256);
+  EXPECT_NEAR(decide_only(good(1)).control.gradient_factor, 2.0f / 1024, 1e-8) << "clipped from 4 to 2";
+}
+
+TEST_F(Step, AStepWithoutRowsMovesItsNumberAlone) {
+  const StepState before = run(good());
+  AgreementResult nothing;
+  const StepState after = run(nothing);
+  EXPECT_EQ(after.control.apply, 0);
+  EXPECT_EQ(after.step, before.step + 1);
+  EXPECT_EQ(after.updates, before.updates);
+  EXPECT_EQ(after.scaler.steps, before.scaler.steps);
+  EXPECT_EQ(after.scaler.good_steps, before.scaler.good_steps);
+  EXPECT_EQ(after.record.loss, 0);
+}
+
 TEST_F(Step, AnOverflowMovesTheStepButNeitherUpdatesNorLearningRateNorAdamsTime) {
   run(good());
   const StepState before = decide_only(good());

@@ -33,6 +33,8 @@ class ParameterStore {
   void initialize(const Execution& exec, std::uint64_t seed);
   /// Rounds every master to its compute weight.
   void refresh_compute_weights(const Execution& exec);
+  /// What a rank without samples brings to a step: zeros, padding included.
+  void clear_gradients(const Execution& exec);
 
  private:
   ParameterLayout layout_;

@@ -27,7 +27,8 @@ struct UpdateControl {
 struct StepRecord {
   std::uint64_t step = 0;     // number of the step, from 1
   std::uint64_t updates = 0;  // after it
-  double loss = 0;            // mean over the batch
+  std::int64_t rows = 0;      // of all ranks
+  double loss = 0;            // mean over them
   double gradient_norm = 0;   // after unscaling, before clipping
   float lr = 0;
   float scale = 0;  // with which the step was computed
@@ -53,6 +54,9 @@ struct StepRule {
   double clip_norm = 0;  // 0 = off
   double beta1 = 0;
   double beta2 = 0;
+  /// By how many rows, over all ranks, the gradients were divided before they came here. The update divides
+  /// by those that the ranks agreed to have put in; 0: the same.
+  double planned_rows = 0;
 };
 
 /// Sets the sums of a step to zero, before its first micro-batch.
@@ -64,10 +68,11 @@ void begin_step(const Execution& exec, LossSums* sums);
 void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
                     std::int32_t error, const AgreementBuffer& agreement);
 
-/// agreement + scaler -> state.control and state.record.
+/// agreement + scaler -> state.control and state.record. A step into which no rank put a row is not applied.
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);
 
-/// scaler, counters; the record is copied to records[step % capacity].
+/// scaler, counters; the record is copied to records[step % capacity]. A step without rows says nothing of
+/// the scale.
 void advance(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state,
              StepRecord* records, std::int64_t capacity);
 

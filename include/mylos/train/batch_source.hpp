@@ -9,7 +9,7 @@ namespace mylos {
 
 /// Device memory that stays valid until the source is asked for the next one.
 struct MicroBatch {
-  Tensor inputs;  // [samples, features] in the chain's input type
+  Tensor inputs;  // [samples, features] in the chain's input type; without samples nothing is computed
   Truth truth;
   std::uint64_t first_sample = 0;  // index in the global batch of its first sample
 };

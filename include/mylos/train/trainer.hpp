@@ -28,9 +28,10 @@ class Trainer {
   Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
           const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
 
-  /// One step over the next micro-batches. `stop_requested` travels with the agreement. If `batches` throws,
-  /// this rank still takes part in the step's collectives and the error reaches all ranks: see
-  /// throw_if_failed().
+  /// One step over the next micro-batches: the gradient is that of the mean over all samples that the ranks'
+  /// batches have, which may be fewer than planned, and none on some. `stop_requested` travels with the
+  /// agreement. If `batches` throws, this rank still takes part in the step's collectives and the error
+  /// reaches all ranks: see throw_if_failed().
   void step(BatchSource& batches, bool stop_requested);
   /// For an error of this rank alone, between steps: it reaches all ranks with the next step's agreement.
   void bring_error(const Error& error) {
@@ -44,8 +45,8 @@ class Trainer {
   [[nodiscard]] std::vector<StepRecord> read_records(std::uint64_t from, std::uint64_t to) const;
   static constexpr std::int64_t record_capacity = 1024;
 
-  /// Throws on all ranks if any had an error in the last step. Call it on all ranks, where read_state() says
-  /// halted.
+  /// Throws on all ranks if any had an error in the last step, and forgets it. Call it on all ranks, where
+  /// read_state() says halted.
   void throw_if_failed();
   [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
 
@@ -63,7 +64,8 @@ class Trainer {
   [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks);
 
  private:
-  void compute_gradients(BatchSource& batches);
+  /// Of this rank's samples. Returns how many rows there were.
+  std::int64_t compute_gradients(BatchSource& batches);
 
   const Execution exec_;
   Communicator& communicator_;
