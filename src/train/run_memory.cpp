@@ -2,15 +2,12 @@
 // 0 chooses, all ranks take the same.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <vector>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/system_memory.hpp"
 #include "mylos/train/run.hpp"
+#include "mylos/train/shared_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -25,26 +22,6 @@ std::string text_of_file(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
-}
-
-/// Where all ranks find room: the largest process, the smallest budget.
-MemoryProblem problem_of(const Options& options, GemmEngine& gemm, RankGroup& ranks, const RunData& data) {
-  struct Own {
-    std::size_t process_bytes;
-    std::size_t budget;
-  };
-  MemoryProblem problem{.options = options, .gemm = gemm, .place = {}, .data = &data, .starts = true};
-  problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
-  const Own own{problem.place.process_bytes,
-                memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};
-  std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
-  ranks.all_gather(&own, all.data(), sizeof(own));
-  problem.budget = own.budget;
-  for (const Own& other : all) {
-    problem.place.process_bytes = std::max(problem.place.process_bytes, other.process_bytes);
-    problem.budget = std::min(problem.budget, other.budget);
-  }
-  return problem;
 }
 
 /// Why the plan in a checkpoint is not that of this start; empty where it may be.
@@ -74,25 +51,14 @@ std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReade
     }
     request_.output.line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  MemoryPlan chosen = mylos::plan_memory(problem);
-  if (wants_measured_times(options_.memory, chosen)) {
-    MeasuredPlan measured = plan_by_measured_times(problem, std::move(chosen));
-    request_.output.line(measured.note);
-    chosen = std::move(measured.plan);
-  }
-  return plan_json(chosen.statement.cost, chosen.plan);
+  return new_plan(problem, request_.output.line);
 }
 
 void Run::plan_memory(const CheckpointReader* saved) {
   RankGroup& ranks = communicator_->ranks();
-  const MemoryProblem problem = problem_of(options_, *gemm_, ranks, *data_);
-  std::string text;
-  run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) text = chosen_list(problem, saved);
-  });
-  text = broadcast_text(ranks, text);
+  const MemoryProblem problem = shared_problem(options_, *gemm_, ranks, data_.get());
   const std::string source = request_.plan_file.empty() ? "the plan of rank 0" : request_.plan_file;
-  run_on_all(ranks, [&] { memory_ = plan_again(problem, parse_plan(text, source), source); });
+  memory_ = share_plan(problem, ranks, source, [&] { return chosen_list(problem, saved); });
 }
 
 void Run::note_plan() {

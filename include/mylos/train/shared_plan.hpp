@@ -1,0 +1,27 @@
+// One memory plan for all ranks: rank 0 chooses the list of operations, every rank takes the same.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "mylos/comm/rank_group.hpp"
+#include "mylos/train/memory_plan.hpp"
+
+namespace mylos {
+
+/// Where all ranks find room: the largest process, the smallest budget. All ranks call it. `options` and
+/// `gemm` must outlive the result; `data` as for state_memory().
+[[nodiscard]] MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
+                                           const RunData* data);
+
+/// For one rank: the plan that the deck asks for, as JSON; with measured times where those are wanted, of
+/// which `line` is told. Throws as plan_memory().
+[[nodiscard]] std::string new_plan(const MemoryProblem& problem,
+                                   const std::function<void(const std::string&)>& line);
+
+/// All ranks call it: the plan that rank 0 chooses. `source` names it in messages. Throws on all ranks where
+/// `choose` throws, and as plan_again().
+[[nodiscard]] MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
+                                    const std::function<std::string()>& choose);
+
+}  // namespace mylos

@@ -1,0 +1,54 @@
+#include "mylos/train/shared_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/system_memory.hpp"
+
+namespace mylos {
+
+MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
+                             const RunData* data) {
+  struct Own {
+    std::size_t process_bytes;
+    std::size_t budget;
+  };
+  MemoryProblem problem{.options = options, .gemm = gemm, .place = {}, .data = data, .starts = true};
+  problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
+  const Own own{problem.place.process_bytes,
+                memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};
+  std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
+  ranks.all_gather(&own, all.data(), sizeof(own));
+  problem.budget = own.budget;
+  for (const Own& other : all) {
+    problem.place.process_bytes = std::max(problem.place.process_bytes, other.process_bytes);
+    problem.budget = std::min(problem.budget, other.budget);
+  }
+  return problem;
+}
+
+std::string new_plan(const MemoryProblem& problem, const std::function<void(const std::string&)>& line) {
+  MemoryPlan chosen = plan_memory(problem);
+  if (wants_measured_times(problem.options.memory, chosen)) {
+    MeasuredPlan measured = plan_by_measured_times(problem, std::move(chosen));
+    line(measured.note);
+    chosen = std::move(measured.plan);
+  }
+  return plan_json(chosen.statement.cost, chosen.plan);
+}
+
+MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
+                      const std::function<std::string()>& choose) {
+  std::string text;
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) text = choose();
+  });
+  text = broadcast_text(ranks, text);
+  std::optional<MemoryPlan> plan;
+  run_on_all(ranks, [&] { plan = plan_again(problem, parse_plan(text, source), source); });
+  return *std::move(plan);
+}
+
+}  // namespace mylos
