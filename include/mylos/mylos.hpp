@@ -1,0 +1,12 @@
+// Mylos as a library: a deck read into options, and a network trained inside a running program.
+//
+//   mylos::OnlineTrainer trainer(mylos::read_deck("surrogate.toml"), communicator);
+//   trainer.step(inputs, targets);
+//   trainer.infer(inputs, predictions);
+//   trainer.save("surrogate.h5");
+#pragma once
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/train/online_trainer.hpp"

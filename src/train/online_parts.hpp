@@ -1,0 +1,39 @@
+// What an OnlineTrainer is made of.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "mylos/comm/communicator.hpp"
+#include "mylos/train/history.hpp"
+#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/online_trainer.hpp"
+#include "mylos/train/trainer.hpp"
+#include "view_batch.hpp"
+
+namespace mylos {
+
+struct OnlineTrainer::Parts {
+  Parts(const Options& given, MPI_Comm ranks, const std::function<void(const std::string&)>& message);
+
+  StepReport step();
+  [[noreturn]] void throw_cause(StepState state);
+  /// The last rows up to `step` of the whole training, oldest first.
+  [[nodiscard]] std::deque<HistoryRow> history(std::uint64_t step) const;
+
+  Options options;  // what a checkpoint's deck says
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<GemmEngine> gemm;
+  std::int64_t most_samples = 0;
+  std::optional<MemoryPlan> memory;
+  std::unique_ptr<Trainer> trainer;
+  std::optional<ViewBatch> batch;
+  std::optional<Error> diverged;
+
+  std::int64_t consumed = 0;       // samples of all steps, those of earlier starts included
+  std::deque<HistoryRow> earlier;  // rows of the checkpoint that was loaded
+  std::uint64_t first_step = 0;    // of this start
+};
+
+}  // namespace mylos

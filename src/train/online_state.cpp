@@ -1,0 +1,86 @@
+// What an OnlineTrainer writes to and reads from a checkpoint.
+#include <algorithm>
+
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/replicas.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/config/difference.hpp"
+#include "mylos/planner/plan_json.hpp"
+#include "mylos/train/run_state.hpp"
+#include "online_parts.hpp"
+
+namespace mylos {
+namespace {
+
+/// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes tell them.
+void require_same_network(const CheckpointReader& reader, const Options& options) {
+  const Deck written = read_deck(reader.header().deck, reader.path() + ":/deck", {});
+  for (const KeyDifference& difference : differing_keys(written.options, options)) {
+    const bool is_size = difference.key == "model.inputs" || difference.key == "model.outputs";
+    if (is_size || difference.key.rfind("model.", 0) != 0) continue;
+    fail_input("{}: {} was {}, the options say {}", reader.path(), difference.key, difference.before,
+               difference.after);
+  }
+}
+
+}  // namespace
+
+std::deque<HistoryRow> OnlineTrainer::Parts::history(std::uint64_t step) const {
+  std::deque<HistoryRow> rows = earlier;
+  const auto kept = static_cast<std::uint64_t>(Trainer::record_capacity);
+  const std::uint64_t from = std::max(first_step, step > kept ? step - kept : 0);
+  for (const StepRecord& record : trainer->read_records(from, step)) rows.push_back({.record = record});
+  while (rows.size() > History::tail_length) rows.pop_front();
+  return rows;
+}
+
+void OnlineTrainer::save(const std::string& path) {
+  Parts& parts = *parts_;
+  Trainer& trainer = *parts.trainer;
+  parts.communicator->synchronize(trainer.execution());
+  RunState run;
+  run.step = trainer.read_state();
+  run.position = parts.consumed;
+  run.seed = parts.options.run.seed;
+  run.gemm_engine = parts.gemm->name();
+  run.micro_batch = parts.most_samples;
+  run.arena_bytes = static_cast<std::int64_t>(trainer.model().activation_bytes());
+  run.rank_bytes = static_cast<std::int64_t>(parts.memory->rank_bytes());
+  run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan);
+  run.history = columns_of(parts.history(run.step.step));
+  CheckpointHeader header;
+  header.step = static_cast<std::int64_t>(run.step.step);
+  header.code_version = code_version();
+  header.deck = resolve(parts.options);
+  const CheckpointState state = full_state(trainer, run);
+  require_equal_replicas(parts.communicator->ranks(), trainer.execution(), state);
+  write_checkpoint_file(parts.communicator->ranks(), path, header, state);
+}
+
+void OnlineTrainer::load(const std::string& path) {
+  Parts& parts = *parts_;
+  Trainer& trainer = *parts.trainer;
+  RankGroup& ranks = parts.communicator->ranks();
+  const CheckpointReader reader(ranks, path);
+  run_on_all(ranks, [&] {
+    if (!reader.exists("/schedule")) fail_input("{}: holds weights alone (converted)", path);
+    if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
+      fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
+    }
+    require_same_network(reader, parts.options);
+  });
+  RunState run;
+  run.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
+  CheckpointState state = full_state(trainer, run);
+  reader.read(state);
+  trainer.write_state(run.step);
+  trainer.model().parameters().refresh_compute_weights(trainer.execution());
+  parts.consumed = run.position;
+  parts.earlier = rows_of(run.history);
+  parts.first_step = run.step.step;
+  parts.diverged.reset();
+}
+
+}  // namespace mylos

@@ -1,0 +1,201 @@
+#include "mylos/train/online_trainer.hpp"
+
+#include "mylos/base/units.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/config/difference.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/fault_replay.hpp"
+#include "mylos/train/shared_plan.hpp"
+#include "online_parts.hpp"
+
+namespace mylos {
+namespace {
+
+MPI_Comm require_started(MPI_Comm ranks) {
+  int started = 0;
+  int over = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&over);
+  if (started == 0 || over != 0)
+    fail_run("MPI is not running; an OnlineTrainer lives within MPI_Init and MPI_Finalize");
+  if (!Kokkos::is_initialized())
+    fail_run("Kokkos is not running; an OnlineTrainer lives within its Kokkos::ScopeGuard");
+  if (ranks == MPI_COMM_NULL)
+    fail_input("an OnlineTrainer was given MPI_COMM_NULL: this rank is none of those that train");
+  return ranks;
+}
+
+/// What the options must say, and may not, where samples come from views.
+void require_online(const Options& options) {
+  const ModelOptions& model = options.model;
+  if (model.type != ModelType::mlp)
+    fail_input("model.type = \"gpt\" learns from token files, not from views; use \"mlp\"");
+  if (model.inputs < 1 || model.outputs < 1) {
+    fail_input("model.inputs and model.outputs must say how large a sample is");
+  }
+  if (!options.data.train.empty() || !options.data.test.empty()) {
+    fail_input("data.train and data.test name files, but samples come from the program; leave them out");
+  }
+  if (options.data.normalize != Normalize::none) {
+    fail_input("data.normalize goes by the statistics of a data file; leave it out and scale the views");
+  }
+}
+
+/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again.
+Options checked(const Options& given) {
+  require_online(given);
+  return read_deck(resolve(given), "the options", {}).options;
+}
+
+/// On all ranks the same, or an Error that names a key.
+void require_same(RankGroup& ranks, const Options& options) {
+  const std::string first = broadcast_text(ranks, resolve(options));
+  run_on_all(ranks, [&] {
+    const Options others = read_deck(first, "the options of rank 0", {}).options;
+    for (const KeyDifference& difference : differing_keys(others, options)) {
+      fail_input("{} is {} here and {} on rank 0; options are the same on all ranks", difference.key,
+                 difference.after, difference.before);
+    }
+  });
+}
+
+std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
+  return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
+}
+
+/// The same options for a run whose every step is one full micro-batch per rank, and that stops while it
+/// writes.
+Options full_steps(const Options& options, std::int64_t most_samples, int ranks) {
+  Options full = options;
+  full.data.batch = most_samples * ranks;
+  full.data.micro_batch = most_samples;
+  full.checkpoint.background = false;
+  return full;
+}
+
+}  // namespace
+
+OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
+                            const std::function<void(const std::string&)>& message)
+    : communicator(make_communicator(require_started(mpi), given.communication)) {
+  RankGroup& ranks = communicator->ranks();
+  run_on_all(ranks, [&] { options = checked(given); });
+  require_same(ranks, options);
+  most_samples = samples_of_rank(options.data, ranks.size());
+  const Options full = full_steps(options, most_samples, ranks.size());
+  run_on_all(ranks, [&] {
+    gemm = make_gemm_engine(options.kernels);
+    require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
+                        options.precision);
+  });
+  const auto line = [&](const std::string& text) {
+    if (message && ranks.rank() == 0) message(text);
+  };
+  const MemoryProblem problem = shared_problem(full, *gemm, ranks, nullptr);
+  memory = share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, line); });
+  run_on_all(ranks, [&] {
+    const StepPlan plan = make_step_plan(full.data.batch, full.data.micro_batch, ranks.rank(), ranks.size());
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+    trainer = std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan,
+                                        options.run.steps, memory->plan.schedule);
+    batch.emplace(trainer->model().chain(), most_samples,
+                  static_cast<std::uint64_t>(ranks.rank() * most_samples));
+    trainer->execution().fence("online trainer made");
+  });
+  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  line(fmt::format(
+      "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} products; {} of memory on each "
+      "rank, {} of them activations",
+      options.run.name, trainer->model().chain().parameter_count(), ranks.size(),
+      ranks.size() == 1 ? "" : "s", most_samples, gemm->name(),
+      bytes(memory->statement.network_bytes() + memory->arena_bytes()), bytes(memory->arena_bytes())));
+}
+
+StepReport OnlineTrainer::Parts::step() {
+  if (diverged) throw *diverged;
+  trainer->step(*batch, false);
+  const StepState state = trainer->read_state();
+  if (state.halted != 0) throw_cause(state);
+  const StepRecord& record = state.record;
+  consumed += record.rows;
+  return {.step = record.step,
+          .samples = record.rows,
+          .loss = record.loss,
+          .gradient_norm = record.gradient_norm,
+          .lr = static_cast<double>(record.lr),
+          .loss_scale = static_cast<double>(record.scale),
+          .overflow_rank = record.overflow - 1,
+          .updated = state.control.apply != 0};
+}
+
+/// Of a step that halted the trainer.
+void OnlineTrainer::Parts::throw_cause(StepState state) {
+  if (!trainer->exhausted(state)) {
+    state.halted = 0;  // nothing has moved: the program may go on
+    trainer->write_state(state);
+    trainer->throw_if_failed();
+    fail_run("the ranks' loss scales differ: their states have diverged");
+  }
+  const std::optional<Fault> fault = find_fault(*trainer, *batch);
+  diverged.emplace(
+      ExitCode::diverged,
+      fmt::format(
+          "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be lowered "
+          "further; {}. The weights are those before the first of these steps",
+          state.step, state.scaler.skipped_in_a_row, state.scaler.scale,
+          fault ? fmt::format("rank {}, layer {}, tensor '{}' is the first that is not finite", fault->rank,
+                              fault->layer, fault->tensor)
+                : std::string("every rank's own gradients are finite, their sum is not")));
+  throw *diverged;
+}
+
+OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks,
+                             const std::function<void(const std::string&)>& message)
+    : parts_(std::make_unique<Parts>(options, ranks, message)) {}
+OnlineTrainer::~OnlineTrainer() = default;
+OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
+OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
+
+std::int64_t OnlineTrainer::most_samples() const {
+  return parts_->most_samples;
+}
+
+const Trainer& OnlineTrainer::trainer() const {
+  return *parts_->trainer;
+}
+
+StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
+                               const SampleRows<const float>& targets) {
+  parts_->batch->set(inputs, targets);
+  return parts_->step();
+}
+
+StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
+                               const SampleValues<const std::int32_t>& labels) {
+  parts_->batch->set(inputs, labels);
+  return parts_->step();
+}
+
+void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
+  Model& model = parts_->trainer->model();
+  const std::int64_t outputs = model.chain().outputs();
+  const auto samples = static_cast<std::int64_t>(inputs.extent(0));
+  if (predictions.extent(0) != inputs.extent(0)) {
+    fail_input("{} rows of inputs and {} of predictions", inputs.extent(0), predictions.extent(0));
+  }
+  ViewBatch::require_rows(inputs, model.chain().inputs(), "inputs", "inputs");
+  ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
+  const Execution& exec = parts_->trainer->execution();
+  const StepContext context{.exec = exec, .gemm = *parts_->gemm, .training = false};
+  const Tensor all(predictions.data(), DType::fp32, samples, outputs);
+  for (std::int64_t first = 0; first < samples; first += parts_->most_samples) {
+    const std::int64_t count = std::min(parts_->most_samples, samples - first);
+    model.forward(context, parts_->batch->inputs_of(exec, inputs, first, count));
+    convert(exec, model.head_outputs(context, 0, count), all.row_range(first, count));
+  }
+  if constexpr (!memory_is_host) exec.fence("predictions");
+}
+
+}  // namespace mylos

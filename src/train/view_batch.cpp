@@ -1,0 +1,93 @@
+#include "view_batch.hpp"
+
+#include "mylos/kernels/convert.hpp"
+
+namespace mylos {
+namespace {
+
+std::int64_t extent(std::size_t count) {
+  return static_cast<std::int64_t>(count);
+}
+
+}  // namespace
+
+ViewBatch::ViewBatch(const Chain& chain, std::int64_t most_samples, std::uint64_t first_sample)
+    : features_(chain.inputs()),
+      outputs_(chain.outputs()),
+      loss_(chain.loss()),
+      type_(chain.input_type()),
+      most_samples_(most_samples),
+      first_sample_(first_sample),
+      copies_("cast inputs",
+              aligned_bytes(static_cast<std::size_t>(most_samples * chain.inputs()) * size_of(type_))) {}
+
+void ViewBatch::set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets) {
+  inputs_ = inputs;
+  targets_ = targets;
+  has_labels_ = false;
+}
+
+void ViewBatch::set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels) {
+  inputs_ = inputs;
+  labels_ = labels;
+  has_labels_ = true;
+}
+
+void ViewBatch::require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
+                             const char* key) {
+  if (view.extent(0) == 0) return;
+  if (extent(view.extent(1)) != columns) {
+    fail_input("{} of [{}, {}] values, but model.{} is {}", name, view.extent(0), view.extent(1), key,
+               columns);
+  }
+  if (!view.span_is_contiguous()) {
+    fail_input("{}: their rows do not lie one behind the other; give a contiguous view", name);
+  }
+}
+
+Tensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const float>& inputs, std::int64_t first,
+                            std::int64_t count) const {
+  // The network only reads its input; Tensor has no const form.
+  auto* data = const_cast<float*>(inputs.data());
+  const Tensor rows = Tensor(data, DType::fp32, extent(inputs.extent(0)), features_).row_range(first, count);
+  // Product engines choose their kernels for tensors that lie as in an arena.
+  const bool aligned = reinterpret_cast<std::uintptr_t>(rows.data()) % arena_alignment == 0;
+  if (type_ == DType::fp32 && aligned) return rows;
+  const Tensor copy = copies_.tensor(0, type_, count, features_);
+  convert(exec, rows, copy);
+  return copy;
+}
+
+MicroBatch ViewBatch::next(const Execution& exec) {
+  const std::int64_t samples = extent(inputs_.extent(0));
+  const std::size_t answers = has_labels_ ? labels_.extent(0) : targets_.extent(0);
+  if (has_labels_ != (loss_ == LossType::cross_entropy)) {
+    fail_input("a step with {}, which model.loss = \"{}\" cannot learn", has_labels_ ? "labels" : "targets",
+               has_labels_ ? "mse" : "cross_entropy");
+  }
+  if (extent(answers) != samples) {
+    fail_input("a step with {} rows of inputs and {} of {}", samples, answers,
+               has_labels_ ? "labels" : "targets");
+  }
+  if (samples > most_samples_) {
+    fail_input("a step with {} samples on a rank, more than the {} of data.micro_batch", samples,
+               most_samples_);
+  }
+  require_rows(inputs_, features_, "inputs", "inputs");
+  if (has_labels_ && samples > 1 && !labels_.span_is_contiguous())
+    fail_input("labels: give a contiguous view");
+  if (!has_labels_) require_rows(targets_, outputs_, "targets", "outputs");
+
+  MicroBatch batch;
+  if (samples == 0) return batch;
+  batch.inputs = inputs_of(exec, inputs_, 0, samples);
+  batch.first_sample = first_sample_;
+  if (has_labels_) {
+    batch.truth.labels = labels_.data();
+  } else {
+    batch.truth.targets = targets_.data();
+  }
+  return batch;
+}
+
+}  // namespace mylos

@@ -1,0 +1,43 @@
+// ViewBatch: the caller's views as the one micro-batch of a step.
+#pragma once
+
+#include "mylos/base/arena.hpp"
+#include "mylos/train/batch_source.hpp"
+#include "mylos/train/online_trainer.hpp"
+
+namespace mylos {
+
+class ViewBatch final : public BatchSource {
+ public:
+  /// For at most `most_samples` of what `chain` reads; samples of this rank are numbered from `first_sample`
+  /// on.
+  ViewBatch(const Chain& chain, std::int64_t most_samples, std::uint64_t first_sample);
+
+  void set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
+  void set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
+  /// What was set. Throws Error (bad_input) where it does not fit the network.
+  MicroBatch next(const Execution& exec) override;
+
+  /// Rows [first, first + count) in the chain's input type: where they lie, or as a copy that is valid until
+  /// the next call.
+  [[nodiscard]] Tensor inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
+                                 std::int64_t first, std::int64_t count) const;
+  /// Throws Error (bad_input) unless `view` has `columns` columns and nothing between its rows.
+  static void require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
+                           const char* key);
+
+ private:
+  std::int64_t features_;
+  std::int64_t outputs_;
+  LossType loss_;
+  DType type_;
+  std::int64_t most_samples_;
+  std::uint64_t first_sample_;
+  Arena copies_;
+  SampleRows<const float> inputs_;
+  SampleRows<const float> targets_;
+  SampleValues<const std::int32_t> labels_;
+  bool has_labels_ = false;
+};
+
+}  // namespace mylos

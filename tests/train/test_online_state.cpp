@@ -1,0 +1,75 @@
+// What a network trained on views leaves in a checkpoint, and how it goes on from one.
+#include <filesystem>
+#include <limits>
+
+#include "train/online.hpp"
+
+namespace mylos::online_state_test {
+
+using namespace online_support;  // NOLINT
+
+class OnlineState : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, OnlineState, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+std::string scratch(const char* name) {
+  return testing::TempDir() + "mylos_online_" + std::to_string(size_of(MPI_COMM_WORLD)) + "_" + name;
+}
+
+TEST(OnlineCheckpoint, DivergenceNamesItsCauseAndALoadedCheckpointGoesOn) {
+  Options options = online_options();
+  options.precision.scaler.max_consecutive_skips = 3;
+  OnlineTrainer online(options, MPI_COMM_WORLD);
+  const Samples good(0, 0, most);
+  online.step(good.inputs, good.targets);
+  const std::string file = scratch("before.h5");
+  online.save(file);
+  const std::vector<float> before = masters_of(online);
+  const Samples bad(0, 0, most);
+  Kokkos::deep_copy(bad.targets, std::numeric_limits<float>::infinity());
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(online.step(bad.inputs, bad.targets).updated);
+  for (int i = 0; i < 2; ++i) {
+    expect_error([&] { online.step(bad.inputs, bad.targets); }, ExitCode::diverged, "rank 0, layer head");
+  }
+  EXPECT_EQ(masters_of(online), before);
+  online.load(file);
+  EXPECT_TRUE(online.step(good.inputs, good.targets).updated);
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
+TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
+  Options options = online_options(GetParam());
+  options.model.dropout = 0.1;
+  const int rank = rank_of(MPI_COMM_WORLD);
+  OnlineTrainer whole(options, MPI_COMM_WORLD);
+  const std::string file = scratch("saved.h5");
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const Samples own = share_of(rank, step);
+    whole.step(own.inputs, own.targets);
+  }
+  whole.save(file);
+  OnlineTrainer resumed(options, MPI_COMM_WORLD);
+  resumed.load(file);
+  EXPECT_EQ(masters_of(resumed), masters_of(whole));
+  for (std::uint64_t step = 5; step < 10; ++step) {
+    const Samples own = share_of(rank, step);
+    const StepReport a = whole.step(own.inputs, own.targets);
+    const StepReport b = resumed.step(own.inputs, own.targets);
+    EXPECT_EQ(a.step, b.step);
+    EXPECT_EQ(a.loss, b.loss);
+    EXPECT_EQ(a.gradient_norm, b.gradient_norm);
+  }
+  EXPECT_EQ(masters_of(resumed), masters_of(whole));
+
+  Options others = options;
+  others.model.activation = Activation::relu;
+  OnlineTrainer different(others, MPI_COMM_WORLD);
+  const std::vector<float> before = masters_of(different);
+  expect_error([&] { different.load(file); }, ExitCode::bad_input, "model.activation was \"tanh\"");
+  EXPECT_EQ(masters_of(different), before);
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
+}  // namespace mylos::online_state_test

@@ -1,0 +1,214 @@
+// A network trained on a program's own views, on any number of ranks.
+#include <limits>
+
+#include "support/allocation_counter.hpp"
+#include "train/allocations.hpp"
+#include "train/online.hpp"
+
+namespace mylos::online_trainer_test {
+
+using namespace online_support;  // NOLINT
+
+class OnlineTypes : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, OnlineTypes, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+TEST_P(OnlineTypes, UnequalCountsOnRanksAreOneBatchOnOneRank) {
+  const int ranks = size_of(MPI_COMM_WORLD);
+  OnlineTrainer together(online_options(GetParam()), MPI_COMM_WORLD);
+  Options options = online_options(GetParam());
+  options.data.micro_batch = most * ranks;
+  OnlineTrainer alone(options, MPI_COMM_SELF);
+  for (std::uint64_t step = 0; step < 12; ++step) {
+    const Samples own = share_of(rank_of(MPI_COMM_WORLD), step);
+    const Samples all = all_of(ranks, step);
+    const StepReport a = together.step(own.inputs, own.targets);
+    const StepReport b = alone.step(all.inputs, all.targets);
+    EXPECT_EQ(a.samples, static_cast<std::int64_t>(all.inputs.extent(0)));
+    EXPECT_EQ(b.samples, a.samples);
+    EXPECT_EQ(a.updated, b.updated);
+    const double tolerance = GetParam() == DType::bf16 ? 3e-2 : GetParam() == DType::fp16 ? 4e-3 : 2e-6;
+    EXPECT_NEAR(a.loss, b.loss, tolerance * b.loss);
+    EXPECT_NEAR(a.gradient_norm, b.gradient_norm, tolerance * b.gradient_norm);
+  }
+  if (GetParam() == DType::fp32) {
+    EXPECT_LT(largest_difference(masters_of(together), masters_of(alone)), 2e-5);
+  }
+}
+
+TEST_P(OnlineTypes, LearnsAndInfersInPiecesOfAnySize) {
+  OnlineTrainer online(online_options(GetParam()), MPI_COMM_WORLD);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  StepReport first;
+  StepReport last;
+  for (std::uint64_t step = 0; step < 400; ++step) {
+    const Samples own(step, rank * most, rank == 0 ? most : most - 3);
+    last = online.step(own.inputs, own.targets);
+    if (step == 0) first = last;
+  }
+  EXPECT_LT(last.loss, 0.1 * first.loss);
+  const Samples fresh(1000, 0, 3 * most + 5);
+  const Matrix predictions("predictions", fresh.inputs.extent(0), fresh.targets.extent(1));
+  online.infer(fresh.inputs, predictions);
+  const auto p = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), predictions);
+  const auto t = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), fresh.targets);
+  double squares = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) squares += std::pow(p.data()[i] - t.data()[i], 2);
+  EXPECT_LT(squares / static_cast<double>(p.size()), 0.1 * first.loss);
+}
+
+TEST(OnlineTrainer, RanksWithoutSamplesTakePart) {
+  OnlineTrainer online(online_options(), MPI_COMM_WORLD);
+  OnlineTrainer alone(online_options(), MPI_COMM_SELF);
+  const int last = size_of(MPI_COMM_WORLD) - 1;
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const Samples all(step, 0, most);
+    const Samples own(step, 0, rank_of(MPI_COMM_WORLD) == last ? most : 0);
+    const StepReport a = online.step(own.inputs, own.targets);
+    const StepReport b = alone.step(all.inputs, all.targets);
+    EXPECT_EQ(a.samples, most);
+    EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-5 * b.gradient_norm);
+  }
+  EXPECT_LT(largest_difference(masters_of(online), masters_of(alone)), 1e-5);
+
+  const std::vector<float> before = masters_of(online);
+  const StepReport nothing = online.step(Matrix(), Matrix());
+  EXPECT_EQ(nothing.samples, 0);
+  EXPECT_FALSE(nothing.updated);
+  EXPECT_EQ(nothing.overflow_rank, -1);
+  EXPECT_EQ(masters_of(online), before);
+  EXPECT_EQ(nothing.step, 6u);
+}
+
+TEST(OnlineTrainer, WhatDoesNotFitOnOneRankIsAnErrorOnAllAndTrainingGoesOn) {
+  OnlineTrainer online(online_options(), MPI_COMM_WORLD);
+  const bool guilty = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
+  const Samples good(0, 0, most);
+  online.step(good.inputs, good.targets);
+  const std::vector<float> before = masters_of(online);
+
+  const Samples many(0, 0, most + 1);
+  expect_error(
+      [&] { guilty ? online.step(many.inputs, many.targets) : online.step(good.inputs, good.targets); },
+      ExitCode::bad_input, "17 samples on a rank, more than the 16 of data.micro_batch");
+  const Matrix wide("wide", most, input_width + 1);
+  expect_error([&] { online.step(guilty ? wide : good.inputs, good.targets); }, ExitCode::bad_input,
+               "inputs of [16, 7] values, but model.inputs is 6");
+  expect_error([&] { online.step(good.inputs, guilty ? many.targets : good.targets); }, ExitCode::bad_input,
+               "16 rows of inputs and 17 of targets");
+  const Labels labels("labels", most);
+  expect_error([&] { guilty ? online.step(good.inputs, labels) : online.step(good.inputs, good.targets); },
+               ExitCode::bad_input, "a step with labels, which model.loss = \"mse\" cannot learn");
+  const auto part =
+      Kokkos::subview(wide, Kokkos::ALL, Kokkos::pair<std::size_t, std::size_t>(0, input_width));
+  expect_error([&] { online.step(guilty ? SampleRows<const float>(part) : good.inputs, good.targets); },
+               ExitCode::bad_input, "do not lie one behind the other");
+  EXPECT_EQ(masters_of(online), before);
+  const StepReport next = online.step(good.inputs, good.targets);
+  EXPECT_EQ(next.step, 2u);
+  EXPECT_TRUE(next.updated);
+}
+
+TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
+  const auto expect_refused = [](const Options& options, const std::string& text) {
+    expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ExitCode::bad_input, text);
+  };
+  Options options = online_options();
+  options.model.inputs = 0;
+  expect_refused(options, "model.inputs and model.outputs");
+  options = online_options();
+  options.data.train = "flow.h5";
+  expect_refused(options, "data.train");
+  options = online_options();
+  options.data.normalize = Normalize::standard;
+  expect_refused(options, "data.normalize");
+  options = online_options();
+  options.memory.budget_bytes = 1 << 20;
+  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ExitCode::does_not_fit, "");
+  if (size_of(MPI_COMM_WORLD) == 1) return;
+  options = online_options();
+  if (rank_of(MPI_COMM_WORLD) == 1) options.optimizer.lr = 1;
+  expect_refused(options, "rank 1: optimizer.lr is 1");
+}
+
+TEST_P(OnlineTypes, NonFiniteInputsOfOneRankSkipTheStepOnAll) {
+  OnlineTrainer online(online_options(GetParam()), MPI_COMM_WORLD);
+  const int last = size_of(MPI_COMM_WORLD) - 1;
+  const Samples good(0, 0, most);
+  const Samples bad(0, 0, most);
+  if (rank_of(MPI_COMM_WORLD) == last) {
+    Kokkos::deep_copy(Kokkos::subview(bad.inputs, 3, 2), std::numeric_limits<float>::quiet_NaN());
+  }
+  online.step(good.inputs, good.targets);
+  const std::vector<float> before = masters_of(online);
+  const StepReport skipped = online.step(bad.inputs, bad.targets);
+  EXPECT_FALSE(skipped.updated);
+  EXPECT_GE(skipped.overflow_rank, 0);
+  EXPECT_EQ(masters_of(online), before);
+  EXPECT_TRUE(online.step(good.inputs, good.targets).updated);
+  EXPECT_NE(masters_of(online), before);
+}
+
+TEST(OnlineTrainer, ClassifiesByLabels) {
+  Options options = online_options();
+  options.model.loss = LossType::cross_entropy;
+  OnlineTrainer online(options, MPI_COMM_WORLD);
+  StepReport report;
+  double first = 0;
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    const Samples own(step, rank_of(MPI_COMM_WORLD) * most, most);
+    const Labels labels("labels", most);
+    const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own.inputs);
+    const auto on_host = Kokkos::create_mirror_view(labels);
+    for (std::size_t row = 0; row < x.extent(0); ++row) {
+      on_host(row) = x(row, 0) > x(row, 1) ? 0 : x(row, 2) > 0 ? 1 : 2;
+    }
+    Kokkos::deep_copy(labels, on_host);
+    report = online.step(own.inputs, labels);
+    if (step == 0) first = report.loss;
+  }
+  EXPECT_LT(report.loss, 0.6 * first);
+}
+
+TEST(OnlineTrainer, TrainsOnAPartOfTheWorldWhileTheOthersDoSomethingElse) {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const bool trains = rank == 0 || rank % 2 == 1;
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, trains ? 0 : 1, -rank, &part);  // in another order than the world's
+  if (trains) {
+    OnlineTrainer online(online_options(), part);
+    MPI_Comm_free(&part);  // it has its own duplicate
+    const Samples own(0, 0, most);
+    EXPECT_TRUE(online.step(own.inputs, own.targets).updated);
+  } else {
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, part);
+    EXPECT_EQ(sum, size_of(part));
+    MPI_Comm_free(&part);
+    expect_error([&] { OnlineTrainer(online_options(), MPI_COMM_NULL); }, ExitCode::bad_input,
+                 "MPI_COMM_NULL");
+  }
+}
+
+TEST(OnlineTrainer, AStepAndAnInferenceAllocateNothing) {
+  Options options = online_options(DType::bf16);
+  options.kernels.gemm = GemmChoice::tiles;  // oneDNN 2.6 itself allocates at every call
+  OnlineTrainer online(options, MPI_COMM_WORLD);
+  const Samples samples(0, 0, most);
+  const Samples fewer(0, 0, most - 5);
+  const Matrix predictions("predictions", most, output_width);
+  const auto work = [&] {
+    online.step(samples.inputs, samples.targets);
+    online.step(fewer.inputs, fewer.targets);
+    online.infer(samples.inputs, predictions);
+  };
+  work();
+  const long before = testing_support::allocations();
+  for (int i = 0; i < 5; ++i) work();
+  EXPECT_EQ(testing_support::allocations(), before) << "calls of operator new";
+  const testing_support::AllocationsByLabel of_kokkos;
+  work();
+  EXPECT_EQ(testing_support::AllocationsByLabel::peak(), 0u);
+}
+
+}  // namespace mylos::online_trainer_test
