@@ -1,0 +1,48 @@
+# Mylos::mylos, all rooms as one library, and what `cmake --install` makes of it: a prefix that may be moved, which
+# find_package(Mylos) understands.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+list(TRANSFORM mylos_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:mylos_\\1>" OUTPUT_VARIABLE mylos_objects)
+add_library(mylos_library STATIC ${mylos_objects})
+add_library(Mylos::mylos ALIAS mylos_library)
+set_target_properties(mylos_library PROPERTIES OUTPUT_NAME mylos EXPORT_NAME mylos LINKER_LANGUAGE CXX)
+target_compile_features(mylos_library PUBLIC cxx_std_20)
+# mpi.h would otherwise bring the C++ bindings that MPI 3 removed, and a library for them.
+target_compile_definitions(mylos_library INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+target_include_directories(mylos_library PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+                                                "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+# The headers need the first three. Of what the rooms use within, programs only link what is no header alone.
+target_link_libraries(mylos_library PUBLIC Kokkos::kokkos fmt::fmt MPI::MPI_C
+                                    PRIVATE hdf5::hdf5 tomlplusplus::tomlplusplus ZLIB::ZLIB Threads::Threads)
+
+# mylos_engine(HAVE TARGET FIND...): a library that this build may have, and how a program finds it.
+function(mylos_engine have target)
+  if(NOT have)
+    return()
+  endif()
+  target_link_libraries(mylos_library PRIVATE ${target})
+  string(JOIN " " find ${ARGN})
+  string(APPEND Mylos_ENGINE_DEPENDENCIES "find_dependency(${find})\n")
+  set(Mylos_ENGINE_DEPENDENCIES "${Mylos_ENGINE_DEPENDENCIES}" PARENT_SCOPE)
+endfunction()
+if(Mylos_HAVE_ONEDNN AND NOT Mylos_HAVE_DEVICE)
+  mylos_engine(ON DNNL::dnnl dnnl)
+endif()
+if(Mylos_HAVE_KOKKOSKERNELS AND KokkosKernels_FOUND)
+  mylos_engine(ON Kokkos::kokkoskernels KokkosKernels)
+endif()
+mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
+mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
+
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Mylos")
+get_filename_component(Mylos_KOKKOS_PREFIX "${Kokkos_DIR}/../../.." ABSOLUTE)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MylosConfig.cmake.in" "${PROJECT_BINARY_DIR}/MylosConfig.cmake"
+                              INSTALL_DESTINATION "${package}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+
+install(TARGETS mylos_library EXPORT MylosTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
+install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
