@@ -1,0 +1,110 @@
+"""The library as another program meets it: installed, moved, found by CMake, and trained with beside other work.
+
+usage: test_library.py MYLOS BUILD SOURCE CMAKE CXX [FOLDER...]     FOLDERs: of CMAKE_PREFIX_PATH
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from small_problem import Command, environment
+
+
+def call(*arguments, **options):
+    line = list(map(str, arguments))
+    result = subprocess.run(line, env=environment(), capture_output=True, text=True, **options)
+    assert result.returncode == 0, f"{line}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def install(build, source, cmake, folder):
+    """The prefix, in another place than where it was installed; none of its text names the build."""
+    call(cmake, "--install", build, "--prefix", folder / "first")
+    prefix = folder / "prefix"
+    (folder / "first").rename(prefix)
+    for path in prefix.rglob("*"):
+        if path.suffix in (".cmake", ".hpp"):
+            text = path.read_text(encoding="utf-8")
+            assert str(source) not in text and str(build) not in text, f"{path} names the source or build tree"
+    return prefix
+
+
+def build_outside(prefix, source, cmake, compiler, others, folder):
+    """apps/embedded, by its own CMakeLists.txt, against the installed prefix."""
+    shutil.copytree(source / "apps" / "embedded", folder / "embedded")
+    search = ";".join([str(prefix), *others])
+    call(cmake, "-S", folder / "embedded", "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
+         "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_PREFIX_PATH={search}")
+    assert str(source) not in (folder / "build" / "compile_commands.json").read_text(encoding="utf-8")
+    call(cmake, "--build", folder / "build")
+    return folder / "build" / "embedded"
+
+
+def weights(checkpoint):
+    found = {}
+    with h5py.File(checkpoint) as file:
+        file["model"].visititems(
+            lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def largest_difference(a, b):
+    assert a.keys() == b.keys() and a
+    return max(numpy.abs(a[name] - b[name]).max() for name in a)
+
+
+def check_same_samples_same_weights(program):
+    """One rank trains on 1 and 2 ranks of the world, two do on 3: with the same samples of each step."""
+    deck = (program.folder / "embedded" / "surrogate.toml").read_text(encoding="utf-8")
+    deck = deck.replace("steps = 4000", "steps = 60").replace('"fp16"', '"fp32"')
+    (program.folder / "short.toml").write_text(deck, encoding="utf-8")
+    trained = {}
+    for ranks in (1, 2, 3):
+        program.must("short.toml", ranks=ranks)
+        trained[ranks] = weights(program.folder / "surrogate.h5")
+    assert largest_difference(trained[1], trained[2]) == 0, "the ranks that do other work do not matter"
+    assert largest_difference(trained[1], trained[3]) < 1e-5, largest_difference(trained[1], trained[3])
+
+
+def check_learns(program):
+    output = program.must("embedded/surrogate.toml", ranks=3).stdout
+    assert "2 ranks, at most 384 samples" in output, output
+    error = float(re.search(r"root mean square error ([\d.]+)", output).group(1))
+    assert error < 0.01, output
+    truth, predicted = map(float, re.search(r"mean ([-\d.]+), predicted ([-\d.]+)", output).groups())
+    assert abs(truth - predicted) < 2e-3, output
+    return error
+
+
+def check_command_reads_it(command, error):
+    """info, eval and predict take the checkpoint as one of their own."""
+    assert "hidden1/weight" in command.must("info", "surrogate.h5").stdout
+    table = numpy.loadtxt(command.folder / "embedded.csv", delimiter=",", skiprows=1)
+    numpy.savetxt(command.folder / "cells.csv", table[:, :3], delimiter=",", header="x,y,truth", comments="")
+    command.must("prepare", "csv", "cells.csv", "--targets", "truth", "--out", "cells.h5")
+    loss = float(re.search(r"loss ([\d.e-]+)", command.must("eval", "surrogate.h5", "--data", "cells.h5").stdout).group(1))
+    assert abs(loss - error**2) < 0.1 * error**2, (loss, error)
+    command.must("predict", "surrogate.h5", "cells.h5", "outputs.h5")
+    with h5py.File(command.folder / "outputs.h5") as file:
+        assert numpy.abs(file["outputs"][:, 0] - table[:, 3]).max() < 1e-3
+
+
+def main(mylos, build, source, cmake, compiler, *others):
+    build, source = pathlib.Path(build), pathlib.Path(source)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        prefix = install(build, source, cmake, folder)
+        program = Command(build_outside(prefix, source, cmake, compiler, others, folder), folder)
+        check_same_samples_same_weights(program)
+        error = check_learns(program)
+        check_command_reads_it(Command(prefix / "bin" / pathlib.Path(mylos).name, folder), error)
+    print("installed, found, trained with and read again")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
