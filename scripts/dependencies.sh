@@ -1,11 +1,15 @@
 # Sourced by scripts/setup: what Mylos needs, how to see that it is there, and where it comes from when it is not.
 # shellcheck shell=bash disable=SC2154
+# shellcheck source=scripts/sources.sh
+. "$root/scripts/sources.sh"
 
-kokkos_version=5.0.2
-kokkos_sha256=188817bb452ca805ee8701f1c5adbbb4fb83dc8d1c50624566a18a719ba0fa5e
-kokkos_kernels_deb_sha256=11a645e2b3468aafc62e021dd5e06559841f2a6ef6725265dbfa6bb1fd7fbb9b
-kokkos_kernels_sha256=7c7af2c3659ecc620cc7b7016876330d9f288e8c6fd7b70b70907687df823b43
-releases=https://github.com/kokkos
+# Where built dependencies live; the same rule as in scripts/kokkos-prefix.
+open_cache() {
+  export MYLOS_CACHE=${MYLOS_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/mylos}
+  mkdir -p "$MYLOS_CACHE" 2>/dev/null && [ -w "$MYLOS_CACHE" ] && return
+  say "FAILED: the cache folder $MYLOS_CACHE cannot be written. Name another:  export MYLOS_CACHE=FOLDER"
+  exit 1
+}
 
 # ---- Packages ----------------------------------------------------------------------------------------------------
 
@@ -65,105 +69,63 @@ is_present() {  # PACKAGE PROBE
 
 version_at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]; }
 
-# Installs what is missing where that is possible (root and apt), else says what is missing and how a site gives it.
-install_packages() {
-  local package what probe need missing=() needed_missing=() lines=()
+# Sets missing (packages), needed_missing and missing_lines (for people).
+find_missing_packages() {
+  local package what probe need
+  missing=() needed_missing=() missing_lines=()
   while IFS='|' read -r package what probe need; do
     [ -n "$package" ] || continue
     is_present "$package" "$probe" && continue
     missing+=("$package")
     [ "$need" = needed ] && needed_missing+=("$package")
-    lines+=("$(printf '    %-36s %-9s Debian: %s' "$what" "$need" "$package")")
+    missing_lines+=("$(package_line "$package" "$what" "$need")")
   done <<<"$requirements"
+}
+
+package_line() { printf '    %-36s %-9s Debian: %s' "$2" "$3" "$1"; }  # PACKAGE WHAT NEED
+
+# Installs what is missing where that is possible (root and apt), else says what is missing and how a site gives it.
+install_packages() {
+  local missing needed_missing missing_lines output=
+  find_missing_packages
+  if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    step "${#missing[@]} packages" try_apt "${missing[@]}"
+    output=" (what apt said is in $log)"
+    find_missing_packages
+  fi
   if [ ${#missing[@]} -eq 0 ]; then
     row "packages" "all there"
     return
   fi
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    export DEBIAN_FRONTEND=noninteractive
-    if ! apt_knows "${missing[@]}"; then
-      step "package lists" apt-get update
-    fi
-    step "${#missing[@]} packages" apt-get install --yes --no-install-recommends "${missing[@]}"
-    return
-  fi
   say ""
-  say "Not on this machine:"
-  printf '%s\n' "${lines[@]}"
+  say "Not on this machine$output:"
+  printf '%s\n' "${missing_lines[@]}"
   if [ ${#needed_missing[@]} -eq 0 ]; then
     say "None of them is needed to build; going on without."
     return
   fi
   say ""
-  say "Packages are installed here only by root on a machine with apt. Elsewhere, one of:"
+  say "Packages are installed here only by root, from an archive that apt can reach. Elsewhere, one of:"
   say "  * ask the administrator:  apt-get install ${missing[*]}"
   say "  * load the site's modules (compiler, CMake, MPI, parallel HDF5), or use Spack or conda; then name the"
   say "    folders of libraries that are in no standard place:  export CMAKE_PREFIX_PATH=FOLDER:FOLDER"
   say "  * Kokkos and Kokkos Kernels: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
-  say "    without a network, put their source files into a folder and  export MYLOS_SOURCES=FOLDER"
+  say "    without a network, from the folder that scripts/collect-sources filled:  export MYLOS_SOURCES=FOLDER"
   say "Then run scripts/setup again. docs/install.md has the whole list."
   say "FAILED: ${#needed_missing[@]} needed package(s) missing."
   exit 1
 }
 
+# What it could not install is found missing afterwards; packages that nobody needs must not end a set-up without network.
+try_apt() {
+  export DEBIAN_FRONTEND=noninteractive
+  apt_knows "$@" || apt-get update || true
+  apt-get install --yes --no-install-recommends "$@" || true
+}
+
 apt_knows() { apt-get install --simulate --no-install-recommends "$@" >/dev/null 2>&1; }
 
 find_nvcc() { command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null; }
-
-# ---- Source files ------------------------------------------------------------------------------------------------
-
-has_sha256() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]; }
-
-download() {  # ADDRESS FILE
-  if command -v curl >/dev/null; then
-    curl --fail --location --silent --show-error --connect-timeout 20 --max-time 600 --output "$2" "$1"
-  elif command -v wget >/dev/null; then
-    wget --quiet --timeout=20 --tries=2 --output-document="$2" "$1"
-  elif [ -x /usr/lib/apt/apt-helper ]; then
-    /usr/lib/apt/apt-helper download-file "$1" "$2"
-  else
-    echo "neither curl, wget nor apt is here to download with"
-    return 1
-  fi
-}
-
-# The roots of the Debian archives that this machine's apt is configured for, one a line.
-archive_roots() {
-  command -v apt-get >/dev/null || return 0
-  apt-get update --print-uris 2>/dev/null | grep -o "^'[^']*/dists/" | sed "s#^'##; s#/dists/\$##" | sort -u
-}
-
-# fetch SHA256 FILE ADDRESS...: puts the file into $MYLOS_CACHE/sources, from MYLOS_SOURCES or the first address that has it.
-fetch() {
-  local sha256=$1 file=$2 folder=$MYLOS_CACHE/sources address tried=()
-  shift 2
-  mkdir -p "$folder"
-  has_sha256 "$folder/$file" "$sha256" && return 0
-  if [ -n "${MYLOS_SOURCES:-}" ]; then
-    if has_sha256 "$MYLOS_SOURCES/$file" "$sha256"; then
-      cp "$MYLOS_SOURCES/$file" "$folder/$file"
-      return 0
-    fi
-    tried+=("$MYLOS_SOURCES/$file ($([ -e "$MYLOS_SOURCES/$file" ] && echo "another sha256" || echo "no such file"))")
-  fi
-  for address in "$@"; do
-    echo "trying $address"
-    if download "$address" "$folder/$file.part"; then
-      if has_sha256 "$folder/$file.part" "$sha256"; then
-        mv "$folder/$file.part" "$folder/$file"
-        return 0
-      fi
-      tried+=("$address (another sha256)")
-    else
-      tried+=("$address (no answer)")
-    fi
-    rm -f "$folder/$file.part"
-  done
-  echo "Could not get $file (sha256 $sha256). Tried:"
-  printf '  %s\n' "${tried[@]}"
-  echo "Put the file into a folder, by hand or from another machine, and run:  MYLOS_SOURCES=FOLDER scripts/setup"
-  return 1
-}
 
 # ---- Kokkos ------------------------------------------------------------------------------------------------------
 
@@ -194,18 +156,8 @@ provide_kokkos() {  # openmp | cuda ARCH
     row "$label" "already built"
     return
   fi
-  fetch_kokkos_step
+  step "Kokkos $kokkos_version, source" fetch_kokkos "$MYLOS_CACHE/sources"
   step "$label, build" build_kokkos "$prefix" "$@"
-}
-
-fetch_kokkos_step() {
-  local addresses=() archive
-  for archive in $(archive_roots); do
-    addresses+=("$archive/pool/main/k/kokkos/kokkos_$kokkos_version.orig.tar.gz")
-  done
-  addresses+=("$releases/kokkos/releases/download/$kokkos_version/kokkos-$kokkos_version.tar.gz")
-  has_sha256 "$MYLOS_CACHE/sources/kokkos_$kokkos_version.orig.tar.gz" "$kokkos_sha256" ||
-    step "Kokkos $kokkos_version, source" fetch "$kokkos_sha256" "kokkos_$kokkos_version.orig.tar.gz" "${addresses[@]}"
 }
 
 build_kokkos() {  # PREFIX BACKEND [ARCH]
@@ -216,7 +168,7 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
   fi
   rm -rf "$work" "$prefix"
   mkdir -p "$work/source"
-  tar -xzf "$MYLOS_CACHE/sources/kokkos_$kokkos_version.orig.tar.gz" -C "$work/source" --strip-components=1 &&
+  tar -xzf "$MYLOS_CACHE/sources/$kokkos_file" -C "$work/source" --strip-components=1 &&
     cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
       -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
       -DKokkos_ENABLE_OPENMP=ON -DKokkos_ENABLE_SERIAL=ON -DKokkos_ARCH_NATIVE=ON "${options[@]}" &&
@@ -239,19 +191,15 @@ provide_kokkos_kernels() {
 }
 
 install_kokkos_kernels() {  # PREFIX
-  local prefix=$1 work=$MYLOS_CACHE/build-kokkos-kernels addresses=() archive
-  local deb="libtrilinos-kokkos-kernels-dev_17.0.0+dfsg-5_amd64.deb" tarball=kokkos-kernels-$kokkos_version.tar.gz
-  for archive in $(archive_roots); do
-    addresses+=("$archive/pool/main/t/trilinos/$deb")
-  done
+  local prefix=$1 work=$MYLOS_CACHE/build-kokkos-kernels sources=$MYLOS_CACHE/sources
+  fetch_kokkos_kernels "$sources" || return 1
   rm -rf "$work" "$prefix"
   mkdir -p "$work/include"
-  if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$tarball" ] && fetch "$kokkos_kernels_deb_sha256" "$deb" "${addresses[@]}"; then
-    unpack_deb "$MYLOS_CACHE/sources/$deb" "$work" || return 1
+  if has_sha256 "$sources/$kokkos_kernels_deb" "$kokkos_kernels_deb_sha256"; then
+    unpack_deb "$sources/$kokkos_kernels_deb" "$work" || return 1
     cp -r "$work"/usr/include/trilinos/. "$work/include"
   else
-    fetch "$kokkos_kernels_sha256" "$tarball" "$releases/kokkos-kernels/releases/download/$kokkos_version/$tarball" || return 1
-    tar -xzf "$MYLOS_CACHE/sources/$tarball" -C "$work" || return 1
+    tar -xzf "$sources/$kokkos_kernels_file" -C "$work" || return 1
     gather_headers "$work"/kokkos-kernels*/ "$work/include" || return 1
   fi
   empty_generated_headers "$work/include"

@@ -1,0 +1,89 @@
+# Sourced by scripts/setup and scripts/collect-sources: the pinned source files, and where they are looked for.
+# shellcheck shell=bash disable=SC2154,SC2034
+
+kokkos_version=5.0.2
+kokkos_file=kokkos_$kokkos_version.orig.tar.gz
+kokkos_sha256=188817bb452ca805ee8701f1c5adbbb4fb83dc8d1c50624566a18a719ba0fa5e
+# Kokkos Kernels: Debian's package or the release, whichever can be had.
+kokkos_kernels_deb=libtrilinos-kokkos-kernels-dev_17.0.0+dfsg-5_amd64.deb
+kokkos_kernels_deb_sha256=11a645e2b3468aafc62e021dd5e06559841f2a6ef6725265dbfa6bb1fd7fbb9b
+kokkos_kernels_file=kokkos-kernels-$kokkos_version.tar.gz
+kokkos_kernels_sha256=7c7af2c3659ecc620cc7b7016876330d9f288e8c6fd7b70b70907687df823b43
+releases=https://github.com/kokkos
+
+has_sha256() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]; }
+
+download() {  # ADDRESS FILE
+  if command -v curl >/dev/null; then
+    curl --fail --location --silent --show-error --connect-timeout 20 --max-time 600 --output "$2" "$1"
+  elif command -v wget >/dev/null; then
+    wget --quiet --timeout=20 --tries=2 --output-document="$2" "$1"
+  elif [ -x /usr/lib/apt/apt-helper ]; then
+    /usr/lib/apt/apt-helper download-file "$1" "$2"
+  else
+    echo "neither curl, wget nor apt is here to download with"
+    return 1
+  fi
+}
+
+# The roots of the Debian archives that this machine's apt is configured for, one a line.
+archive_roots() {
+  command -v apt-get >/dev/null || return 0
+  apt-get update --print-uris 2>/dev/null | grep -o "^'[^']*/dists/" | sed "s#^'##; s#/dists/\$##" | sort -u
+}
+
+# fetch FOLDER FILE SHA256 ADDRESS...: puts the file into the folder, from MYLOS_SOURCES or the first address that has it.
+fetch() {
+  local folder=$1 file=$2 sha256=$3 address tried=()
+  shift 3
+  mkdir -p "$folder"
+  has_sha256 "$folder/$file" "$sha256" && return 0
+  if [ -n "${MYLOS_SOURCES:-}" ]; then
+    if has_sha256 "$MYLOS_SOURCES/$file" "$sha256"; then
+      cp "$MYLOS_SOURCES/$file" "$folder/$file"
+      return 0
+    fi
+    tried+=("$MYLOS_SOURCES/$file ($([ -e "$MYLOS_SOURCES/$file" ] && echo "another sha256" || echo "no such file"))")
+  fi
+  for address in "$@"; do
+    echo "trying $address"
+    if download "$address" "$folder/$file.part"; then
+      if has_sha256 "$folder/$file.part" "$sha256"; then
+        mv "$folder/$file.part" "$folder/$file"
+        return 0
+      fi
+      tried+=("$address (another sha256)")
+    else
+      tried+=("$address (no answer)")
+    fi
+    rm -f "$folder/$file.part"
+  done
+  echo "Could not get $file (sha256 $sha256). Tried:"
+  printf '  %s\n' "${tried[@]}"
+  echo "On a machine with a network:  scripts/collect-sources FOLDER   (or put the file there by hand)"
+  echo "then here:                    MYLOS_SOURCES=FOLDER scripts/setup"
+  return 1
+}
+
+fetch_kokkos() {  # FOLDER
+  local addresses=() archive
+  for archive in $(archive_roots); do
+    addresses+=("$archive/pool/main/k/kokkos/$kokkos_file")
+  done
+  addresses+=("$releases/kokkos/releases/download/$kokkos_version/kokkos-$kokkos_version.tar.gz")
+  fetch "$1" "$kokkos_file" "$kokkos_sha256" "${addresses[@]}"
+}
+
+# Either of the two files.
+fetch_kokkos_kernels() {  # FOLDER
+  local addresses=() archive
+  has_sha256 "$1/$kokkos_kernels_file" "$kokkos_kernels_sha256" && return 0
+  if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$kokkos_kernels_file" ]; then
+    for archive in $(archive_roots); do
+      addresses+=("$archive/pool/main/t/trilinos/$kokkos_kernels_deb")
+    done
+    fetch "$1" "$kokkos_kernels_deb" "$kokkos_kernels_deb_sha256" "${addresses[@]}" && return 0
+  fi
+  fetch "$1" "$kokkos_kernels_file" "$kokkos_kernels_sha256" \
+    "$releases/kokkos-kernels/releases/download/$kokkos_version/$kokkos_kernels_file"
+}

@@ -1,0 +1,136 @@
+"""scripts/setup on a machine without a network: run in a network namespace that has no route.
+
+usage: test_air_gap.py REPOSITORY [--full]     --full builds Kokkos there, and configures Mylos with it
+Ends with 77 (skipped) where such a namespace may not be made, or where the source files are not to be had.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+KOKKOS = "kokkos_5.0.2.orig.tar.gz"
+
+
+def without_network():
+    """The command that starts another one in a namespace of its own; None where that is not permitted."""
+    for command in (["unshare", "--net"], ["unshare", "--map-current-user", "--net"]):
+        if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+            return command
+    return None
+
+
+class Machine:
+    """A cache folder of its own, and no library but the system's."""
+
+    def __init__(self, repository, namespace, folder):
+        self.repository, self.namespace, self.folder = repository, namespace, folder
+        self.cache = folder / "cache"
+        hidden = ("MYLOS_", "CMAKE_PREFIX_PATH", "Kokkos_ROOT")
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+        self.environment["MYLOS_CACHE"] = str(self.cache)
+
+    def run(self, *command, **variables):
+        environment = self.environment | {key: str(value) for key, value in variables.items()}
+        return subprocess.run([*self.namespace, *command], env=environment, cwd=self.repository, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def setup(self, **variables):
+        return self.run(self.repository / "scripts/setup", **variables)
+
+    def kokkos_prefix(self):
+        compiler = os.environ.get("CXX", "c++")
+        prefix = self.run(self.repository / "scripts/kokkos-prefix", compiler, "openmp").stdout.strip()
+        return pathlib.Path(prefix)
+
+
+def require(condition, what, result):
+    if not condition:
+        sys.exit(f"FAILED: {what}; code {result.returncode}, output:\n{result.stdout}")
+
+
+def says_what_is_missing(machine):
+    nothing = machine.folder / "nothing"
+    nothing.mkdir()
+    result = machine.setup(MYLOS_SOURCES=nothing)
+    require(result.returncode == 1, "set-up without sources must fail", result)
+    for words in (f"{nothing}/{KOKKOS} (no such file)", "(no answer)", "scripts/collect-sources", "sha256 1888"):
+        require(words in result.stdout, f"'{words}' is expected", result)
+
+
+def refuses_other_bytes(machine):
+    damaged = machine.folder / "damaged"
+    damaged.mkdir()
+    (damaged / KOKKOS).write_bytes(b"not these bytes")
+    result = machine.setup(MYLOS_SOURCES=damaged)
+    require(result.returncode == 1, "set-up with a damaged file must fail", result)
+    require(f"{damaged}/{KOKKOS} (another sha256)" in result.stdout, "the damaged file must be named", result)
+    require(not (machine.cache / "sources" / KOKKOS).exists(), "the damaged file must not be kept", result)
+
+
+def collects(machine, sources):
+    """The files as scripts/collect-sources leaves them; None where there is no place that has them."""
+    collected = machine.folder / "collected"
+    command = [machine.repository / "scripts/collect-sources", collected]
+    environment = machine.environment | ({"MYLOS_SOURCES": str(sources)} if sources else {})
+    result = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode != 0:
+        return None
+    require("HDF5" in (collected / "packages.txt").read_text(), "packages.txt must list HDF5", result)
+    return collected
+
+
+def installs_from_the_folder_alone(machine, collected):
+    """Kokkos' own build is left out: it passes for built."""
+    prefix = machine.kokkos_prefix()
+    prefix.mkdir(parents=True)
+    (prefix / "complete").touch()
+    result = machine.setup(MYLOS_SOURCES=collected)
+    require(result.returncode == 0, "set-up from the folder must succeed", result)
+    header = machine.cache / "kokkos-kernels-5.0.2/include/KokkosBlas3_gemm.hpp"
+    require(header.exists(), "the headers of Kokkos Kernels must be there", result)
+    shutil.rmtree(machine.cache)
+
+
+def builds_from_the_folder_alone(machine, collected):
+    result = machine.setup(MYLOS_SOURCES=collected)
+    require(result.returncode == 0, "set-up from the folder must succeed", result)
+    require((machine.kokkos_prefix() / "complete").exists(), "Kokkos must be built", result)
+    result = machine.run("cmake", "-G", "Ninja", "-S", machine.repository, "-B", machine.folder / "build",
+                         "-DMylos_ENABLE_CUDA=OFF")
+    require(result.returncode == 0, "the configuration must succeed", result)
+    require(str(machine.cache) in result.stdout, "this Kokkos must be taken", result)
+
+
+def main():
+    repository, full = pathlib.Path(sys.argv[1]).resolve(), "--full" in sys.argv
+    namespace = without_network()
+    if namespace is None:
+        print("Skipped: this user may not make a network namespace.")
+        return SKIPPED
+    if any(list(pathlib.Path(prefix).glob("lib*/**/cmake/Kokkos")) for prefix in ("/usr", "/usr/local")):
+        print("Skipped: set-up builds no Kokkos where the machine has one.")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Machine(repository, namespace, pathlib.Path(folder))
+        if not full:
+            says_what_is_missing(machine)
+            refuses_other_bytes(machine)
+        # What this machine was itself set up from; the long test may download.
+        own = os.environ.get("MYLOS_CACHE", pathlib.Path.home() / ".cache/mylos")
+        sources = os.environ.get("MYLOS_SOURCES", pathlib.Path(own) / "sources")
+        if not full and not (pathlib.Path(sources) / KOKKOS).exists():
+            print("The source files are not on this machine: only the messages were checked.")
+            return 0
+        collected = collects(machine, sources)
+        if collected is None:
+            print("Skipped: the source files can be had nowhere.")
+            return SKIPPED
+        (builds_from_the_folder_alone if full else installs_from_the_folder_alone)(machine, collected)
+    return 0
+
+
+sys.exit(main())
