@@ -39,13 +39,23 @@ set(mylos_kokkos_backend openmp)
 if(Mylos_ENABLE_CUDA STREQUAL "ON")
   set(mylos_kokkos_backend cuda ${Mylos_CUDA_ARCH})
 endif()
-execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
+execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --arch=${Mylos_HOST_ARCH}
+                        "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
                 OUTPUT_VARIABLE mylos_kokkos_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT mylos_kokkos_prefix STREQUAL "${Mylos_KOKKOS_PREFIX}")
+  unset(Kokkos_DIR CACHE)  # found for another compiler, backend or processor
+  set(Mylos_KOKKOS_PREFIX "${mylos_kokkos_prefix}" CACHE INTERNAL "What Kokkos_DIR was found for")
+endif()
 set(Kokkos_LAUNCH_COMPILER OFF)  # ours, below
 find_package(Kokkos 5.0 QUIET PATHS "${mylos_kokkos_prefix}")
 if(NOT Kokkos_FOUND)
   message(FATAL_ERROR "Kokkos 5 was not found, neither as a package nor at ${mylos_kokkos_prefix}.\n"
-                      "Run scripts/setup (scripts/setup --cuda for the preset cuda), or give its folder in CMAKE_PREFIX_PATH.")
+                      "Run scripts/setup (scripts/setup --cuda for the preset cuda; with --arch=${Mylos_HOST_ARCH} "
+                      "where that is not NATIVE), or give its folder in CMAKE_PREFIX_PATH.")
+endif()
+if(NOT Mylos_HOST_ARCH STREQUAL "NATIVE" AND NOT "NONE${Kokkos_ARCH}" MATCHES "${Mylos_HOST_ARCH}")
+  message(FATAL_ERROR "Mylos_HOST_ARCH is ${Mylos_HOST_ARCH}, but the Kokkos in ${Kokkos_DIR} was built for \"${Kokkos_ARCH}\". "
+                      "Run scripts/setup --arch=${Mylos_HOST_ARCH}, or point CMAKE_PREFIX_PATH at a Kokkos built for it.")
 endif()
 if(Mylos_ENABLE_CUDA STREQUAL "AUTO")
   set(Mylos_HAVE_CUDA ${Kokkos_ENABLE_CUDA})

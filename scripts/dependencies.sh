@@ -144,14 +144,16 @@ installed_kokkos() {  # BACKEND
   return 1
 }
 
-provide_kokkos() {  # openmp | cuda ARCH
+# host_arch: Kokkos' name of the processor to build for, NATIVE for this machine's, NONE for any.
+provide_kokkos() {  # openmp | serial | cuda ARCH
   local label prefix
   label="Kokkos $kokkos_version, ${1/openmp/host}"
-  if prefix=$(installed_kokkos "$1"); then
+  [ "$host_arch" = NATIVE ] || label="$label $host_arch"
+  if [ "$1" != serial ] && prefix=$(installed_kokkos "$1"); then
     row "Kokkos, ${1/openmp/host}" "installed at $prefix"
     return
   fi
-  prefix=$("$root/scripts/kokkos-prefix" "${CXX:-c++}" "$@")
+  prefix=$("$root/scripts/kokkos-prefix" "--arch=$host_arch" "${CXX:-c++}" "$@")
   if [ -e "$prefix/complete" ]; then
     row "$label" "already built"
     return
@@ -162,20 +164,32 @@ provide_kokkos() {  # openmp | cuda ARCH
 
 build_kokkos() {  # PREFIX BACKEND [ARCH]
   local prefix=$1 work=$MYLOS_CACHE/build-kokkos options=()
+  [ "$2" = serial ] || options+=(-DKokkos_ENABLE_OPENMP=ON)
+  [ "$host_arch" = NONE ] || options+=("-DKokkos_ARCH_$host_arch=ON")
   if [ "$2" = cuda ]; then
     PATH=$(dirname "$(find_nvcc)"):$PATH
-    options=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
+    options+=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
   fi
   rm -rf "$work" "$prefix"
   mkdir -p "$work/source"
   tar -xzf "$MYLOS_CACHE/sources/$kokkos_file" -C "$work/source" --strip-components=1 &&
+    knows_architecture "$work/source" &&
     cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
       -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-      -DKokkos_ENABLE_OPENMP=ON -DKokkos_ENABLE_SERIAL=ON -DKokkos_ARCH_NATIVE=ON "${options[@]}" &&
+      -DKokkos_ENABLE_SERIAL=ON "${options[@]}" &&
     cmake --build "$work/build" --parallel "$(build_jobs)" &&
     cmake --install "$work/build" &&
     rm -rf "$work" &&
     touch "$prefix/complete"
+}
+
+# Kokkos passes over a name that it does not know.
+knows_architecture() {  # SOURCE
+  local names
+  names=$(sed -n 's/^declare_and_check_host_arch(\([A-Z0-9_]*\) .*/\1/p' "$1/cmake/kokkos_arch.cmake")
+  [ "$host_arch" = NONE ] || grep -qx "$host_arch" <<<"$names" && return
+  echo "Kokkos has no architecture $host_arch. It has: NONE" $names
+  return 1
 }
 
 # ---- Kokkos Kernels: headers alone -------------------------------------------------------------------------------
