@@ -10,6 +10,7 @@ option(Mylos_ENABLE_APPS "Build the mylos command" ON)
 option(Mylos_ENABLE_TESTS "Build the tests" ON)
 option(Mylos_ENABLE_PERF "Build the benchmarks under perf/" ON)
 option(Mylos_ENABLE_SANITIZERS "Build with the address and undefined-behaviour sanitizers" OFF)
+option(Mylos_ENABLE_FUZZING "Build the fuzz targets under tests/fuzz, with Clang, sanitizers and Kokkos' Serial alone" OFF)
 option(Mylos_ENABLE_WERROR "Treat warnings in Mylos' own code as errors" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -22,6 +23,11 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # of libraries in a site's own folders
 add_compile_definitions(OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)  # the C interface of MPI only
 
+if(Mylos_ENABLE_FUZZING)
+  set(mylos_fuzzing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_compile_options(${mylos_fuzzing} -fno-omit-frame-pointer -O1 -g1)
+  add_link_options(${mylos_fuzzing})
+endif()
 if(Mylos_ENABLE_SANITIZERS)
   set(mylos_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options(-Wno-maybe-uninitialized)  # GCC sees it where there is none once sanitizers have added their checks

@@ -1,0 +1,64 @@
+// What a dataset or token file holds, and our checks of it (hostile_hdf5.hpp says why not its bytes).
+#include <algorithm>
+#include <filesystem>
+
+#include "hostile_hdf5.hpp"
+#include "hostile_input.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/token_dataset.hpp"
+
+namespace {
+
+using namespace mylos;
+
+fuzz::ExpectedFile samples(bool labels) {
+  fuzz::ExpectedFile file;
+  file.datasets = {{"/inputs", H5T_IEEE_F32LE, {4, 3}}};
+  if (labels) file.datasets.push_back({"/labels", H5T_STD_I32LE, {4}});
+  if (!labels) file.datasets.push_back({"/targets", H5T_IEEE_F32LE, {4, 2}});
+  for (const char* name : {"mean", "std", "min", "max"}) {
+    file.datasets.push_back({std::string("/statistics/inputs/") + name, H5T_IEEE_F64LE, {3}});
+  }
+  file.attributes = {
+      {"format", "mylos-dataset"}, {"version", "", 1}, {"classes", "", 10}, {"identity", "1234"}};
+  return file;
+}
+
+fuzz::ExpectedFile tokens() {
+  fuzz::ExpectedFile file;
+  file.datasets = {{"/tokens", H5T_STD_U8LE, {100}}, {"/vocabulary", -1, {}, 3}};
+  file.attributes = {
+      {"format", "mylos-tokens"}, {"version", "", 1}, {"vocabulary", "", 3}, {"kind", "characters"}};
+  return file;
+}
+
+void read_samples(const std::string& path) {
+  const Dataset dataset(path);
+  static_cast<void>(dataset.identity());
+  static_cast<void>(dataset.input_statistics());
+  if (dataset.task() == Task::regression) static_cast<void>(dataset.target_statistics());
+  if (dataset.samples() > 3) static_cast<void>(split_samples(dataset.samples(), 0.5));
+  require_same_shape(dataset, dataset);
+}
+
+void read_tokens(const std::string& path) {
+  const TokenDataset dataset(path);
+  static_cast<void>(dataset.identity());
+  static_cast<void>(split_tokens(dataset, 0.25, 8));
+  std::vector<std::uint32_t> some(64);
+  dataset.read(0, std::min<std::int64_t>(dataset.tokens(), 64), some.data());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string path = fuzz::scratch_path("data.h5");
+  FuzzedDataProvider input(data, size);
+  const auto kind = input.ConsumeIntegralInRange<int>(0, 2);
+  fuzz::make_hostile_file(path, kind == 2 ? tokens() : samples(kind == 0), input);
+  fuzz::take_or_refuse(std::filesystem::file_size(path), [&] {
+    if (holds_tokens(path)) return read_tokens(path);
+    read_samples(path);
+  });
+  return 0;
+}

@@ -1,0 +1,83 @@
+"""Writes inputs from which the fuzz targets start: well-formed files, and some that are nearly so.
+
+usage: make_seeds.py FOLDER     FOLDER/TARGET/... are made
+"""
+
+import gzip
+import hashlib
+import json
+import pathlib
+import struct
+import sys
+
+INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
+
+
+def decks():
+    for deck in sorted(INPUTS.glob("*.toml")):
+        yield deck.read_bytes()
+        yield deck.read_bytes()[:400] + b"\0optimizer.lr=1e-4"
+    yield b'[precision]\nrules = { head = "fp32", "norm.*" = "bf16" }\n[memory]\nrecompute = [[0, 3], [4, 7]]\n'
+
+
+def user_blocks():
+    """As src/checkpoint/user_block.cpp writes them."""
+    for rest in (b"", b"HDF5 would follow"):
+        block = (f"mylos-checkpoint 1\nbytes {512 + len(rest)}\nsha256 {hashlib.sha256(rest).hexdigest()} "
+                 "(of bytes 512 to the end)\nThe rest is HDF5: h5dump and h5py read this file as it is.\n")
+        yield block.ljust(511).encode() + b"\n" + rest
+    yield b"mylos-checkpoint 2\nbytes 99\n"
+
+
+def tables():
+    """Two bytes of options, then the table."""
+    yield b"\1ca,b,c\n1,2,3\n4,5.5,-6e-3\n"
+    yield b"\0\1" + b"\xef\xbb\xbf" + b'x, "y" ,label\r\n0.5,1,2\r\n\r\n1,+2,0\r\n'
+    yield b"\3\1" + b"1,2,3\n4,5,6\n"
+    yield b"\xff\1" + b"1;2;3\n4;5;nan\n"
+
+
+def idx(*dims):
+    size = 1
+    for extent in dims:
+        size *= extent
+    header = struct.pack(">HBB", 0, 8, len(dims)) + b"".join(struct.pack(">I", extent) for extent in dims)
+    return header + bytes(i % 10 for i in range(size))
+
+
+def image_files():
+    """Which are compressed by the target, the bytes of the labels, then labels and images."""
+    labels, images = idx(4), idx(4, 5, 3)
+    for compressed in (0, 1, 2, 3, 12):
+        yield bytes([compressed]) + struct.pack("<H", len(labels)) + labels + images
+    packed = gzip.compress(labels, mtime=0)
+    yield bytes([0]) + struct.pack("<H", len(packed)) + packed + gzip.compress(images, mtime=0)
+
+
+def weights():
+    """Whether the target puts the length in front, that length, then the header and the tensors."""
+    header = json.dumps({
+        "__metadata__": {"format": "pt"},
+        "wte.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+        "bias": {"dtype": "BF16", "shape": [3], "data_offsets": [24, 30]},
+        "scale": {"dtype": "F16", "shape": [], "data_offsets": [30, 32]},
+    }).encode()
+    yield b"\1" + struct.pack("<H", len(header)) + header + bytes(32)
+    yield b"\0\0\0" + struct.pack("<Q", len(header)) + header + bytes(32)
+    yield b"\1" + struct.pack("<H", 2) + b"{}"
+
+
+def contents():
+    """Zeros make the file that the reader expects, in each of its kinds."""
+    for last in (0, 1, 2):
+        yield bytes(300) + bytes([last])
+
+
+SEEDS = {"deck": decks, "user_block": user_blocks, "csv": tables, "idx": image_files, "safetensors": weights,
+         "dataset": contents, "checkpoint": contents}
+
+for target, make in SEEDS.items():
+    folder = pathlib.Path(sys.argv[1]) / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(make()):
+        (folder / f"seed-{number:02}").write_bytes(seed)
