@@ -18,6 +18,8 @@ std::string shape_of(const hdf5::Dataset& dataset) {
 }
 
 std::int64_t bytes_of(const hdf5::Dataset& dataset) {
+  using enum hdf5::ElementType;
+  dataset.require({uint8, int32, int64, uint64, float32, float64}, dataset.dims().size(), "");
   return dataset.size() * element_bytes(dataset.type());
 }
 

@@ -94,8 +94,10 @@ void Dataset::State::describe() {
   std::array<hsize_t, max_rank> extent{};
   H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
   dims.assign(extent.begin(), extent.begin() + rank);
-  const bool empty = H5Sget_simple_extent_type(space.id()) == H5S_NULL ||
-                     std::find(dims.begin(), dims.end(), 0) != dims.end();
+  if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would pass for a scalar
+    fail_input("{} has a null dataspace, expected elements", where);
+  }
+  const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   size = empty ? 0 : 1;
   auto bytes = static_cast<std::int64_t>(element_bytes);
   for (const auto length : dims) {

@@ -223,6 +223,16 @@ bool File::exists(const std::string& path) const {
   return found;
 }
 
+namespace {
+
+/// A group that is reached by more than one way may hold itself: who goes down from it would not come back.
+unsigned links_to(hid_t object) {
+  H5O_info_t info{};
+  return H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0 ? 0 : info.rc;
+}
+
+}  // namespace
+
 std::vector<Child> File::children(const std::string& path) const {
   const Turn turn;
   const Handle group = open_object(*state_, path);
@@ -233,7 +243,7 @@ std::vector<Child> File::children(const std::string& path) const {
     if (link->type == H5L_TYPE_HARD) {
       const Handle object(H5Oopen(parent, name, H5P_DEFAULT), H5Oclose);
       const H5I_type_t type = object.ok() ? H5Iget_type(object.id()) : H5I_BADID;
-      if (type == H5I_GROUP) kind = ObjectKind::group;
+      if (type == H5I_GROUP && links_to(object.id()) == 1) kind = ObjectKind::group;
       if (type == H5I_DATASET) kind = ObjectKind::dataset;
     }
     static_cast<std::vector<Child>*>(data)->push_back({name, kind});

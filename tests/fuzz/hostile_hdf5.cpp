@@ -9,6 +9,8 @@
 namespace mylos::fuzz {
 namespace {
 
+constexpr hsize_t most_data = hsize_t{1} << 22;  // bytes that are written to a dataset
+
 /// An HDF5 identifier of any kind.
 class Id {
  public:
@@ -143,7 +145,9 @@ void choose_storage(hid_t creation, hid_t type, std::vector<hsize_t>& dims, std:
     return;
   }
   std::vector<hsize_t> chunk(dims.size(), 1);
-  chunk.back() = std::max<hsize_t>(1, std::min<hsize_t>(dims.back(), 64));
+  if (bytes_of(type, dims) <= most_data) {  // in one piece: a million pieces take HDF5 gigabytes
+    for (std::size_t i = 0; i < dims.size(); ++i) chunk[i] = std::max<hsize_t>(1, dims[i]);
+  }
   if (choice == 3) {  // larger than the dataset: it may grow
     most.assign(dims.size(), H5S_UNLIMITED);
     chunk.back() = input.ConsumeIntegralInRange<hsize_t>(1, hsize_t{1} << 22);
@@ -153,14 +157,13 @@ void choose_storage(hid_t creation, hid_t type, std::vector<hsize_t>& dims, std:
   if (choice == 5) H5Pset_shuffle(creation);
   if (choice == 6) H5Pset_scaleoffset(creation, H5Z_SO_INT, 0);
   if (choice != 4) H5Pset_deflate(creation, 9);
-  static_cast<void>(type);
 }
 
 /// Of zeros, or of random bytes while the input has any; with the CRC-32 of what was written.
 void write_data(hid_t dataset, hid_t type, const std::vector<hsize_t>& dims, bool with_crc,
                 FuzzedDataProvider& input) {
   const hsize_t bytes = bytes_of(type, dims);
-  if (bytes > (hsize_t{1} << 22) || H5Tis_variable_str(type) > 0) return;
+  if (bytes > most_data || H5Tis_variable_str(type) > 0) return;
   std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
   if (!data.empty() && input.ConsumeBool())
     input.ConsumeData(data.data(), std::min<std::size_t>(data.size(), 64));

@@ -101,7 +101,7 @@ class Dataset {
   std::shared_ptr<State> state_;
 };
 
-enum class ObjectKind { group, dataset, other };
+enum class ObjectKind { group, dataset, other };  // other: also a group that several links lead to
 
 struct Child {
   std::string name;

@@ -1,0 +1,87 @@
+// Checkpoints with a right digest whose contents no writer of ours made: named and refused, on all ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos::hostile_checkpoint_test {
+
+using testing::HasSubstr;
+
+class Hostile : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (on_rank_0("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) GTEST_SKIP() << "there is no h5py";
+    test::SampleState state = test::SampleState::filled(500);
+    path = write_checkpoint(ranks, folder.path(), test::header_of(500), state.view(), {});
+  }
+  void change(const std::string& how) {
+    ASSERT_EQ(on_rank_0(fmt::format("/usr/bin/python3 {}/hostile_checkpoint.py {} {}", MYLOS_TEST_SCRIPTS,
+                                    path, how)),
+              0);
+  }
+  /// What is said when the state is read from it, or when it is described.
+  std::string refusal_to_read() {
+    return refusal([&] {
+      test::SampleState sample;
+      CheckpointState state = sample.view();
+      CheckpointReader(ranks, path).read(state);
+    });
+  }
+  std::string refusal_to_describe() {
+    return refusal([&] { (void)describe_checkpoint(ranks, path); });
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+  std::string path;
+
+ private:
+  int on_rank_0(const std::string& command) {
+    int status = 0;
+    if (ranks.rank() == 0) status = std::system(command.c_str());
+    ranks.broadcast(&status, sizeof status, 0);
+    return status;
+  }
+  template <class Action>
+  std::string refusal(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "it was taken";
+    return {};
+  }
+};
+
+TEST_F(Hostile, AScalarWithoutAValueIsRefused) {
+  change("null_scalar");
+  EXPECT_THAT(refusal_to_read(), HasSubstr("/data/position has a null dataspace, expected elements"));
+}
+
+TEST_F(Hostile, AnArrayOfATypeThatNoCheckpointHoldsIsRefused) {
+  change("compound_array");
+  EXPECT_THAT(refusal_to_read(), HasSubstr("has /plan/odd, which this run has not"));
+  EXPECT_THAT(refusal_to_describe(), HasSubstr("dataset /plan/odd holds compound, expected uint8 or int32"));
+}
+
+TEST_F(Hostile, AnArrayOfShortIntegersIsRefused) {
+  change("short_integers");
+  EXPECT_THAT(refusal_to_describe(), HasSubstr("dataset /plan/odd holds uint16, expected uint8 or int32"));
+}
+
+TEST_F(Hostile, AGroupThatHoldsItselfEndsNoWalk) {
+  change("group_that_holds_itself");
+  EXPECT_THAT(refusal_to_read(), HasSubstr("has /model/hidden0/again, which the deck's model has not"));
+  EXPECT_THAT(describe_checkpoint(ranks, path), HasSubstr("digest verified"));
+}
+
+}  // namespace mylos::hostile_checkpoint_test
