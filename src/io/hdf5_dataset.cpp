@@ -49,6 +49,19 @@ bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64
   return true;
 }
 
+/// HDF5 holds a whole chunk in memory, however few elements of it there are: the chunks of a dataset that may
+/// grow can be larger than all it has.
+void check_chunks(const std::string& where, hid_t creation, std::size_t element_bytes, std::int64_t bytes) {
+  std::array<hsize_t, max_rank> extent{};
+  const int rank = H5Pget_chunk(creation, static_cast<int>(max_rank), extent.data());
+  double chunk = static_cast<double>(element_bytes);
+  for (int i = 0; i < rank; ++i) chunk *= static_cast<double>(extent[static_cast<std::size_t>(i)]);
+  if (chunk > static_cast<double>(std::max(bytes, piece_bytes))) {
+    fail_input("{} has chunks of {}, but all its elements are {}", where,
+               format_bytes(static_cast<std::int64_t>(chunk)), format_bytes(bytes));
+  }
+}
+
 /// Fails unless every HDF5 can undo the dataset's filters. Returns whether it is compressed.
 bool check_filters(const std::string& where, hid_t creation) {
   bool compressed = false;
@@ -114,6 +127,7 @@ void Dataset::State::describe() {
   if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0) {
     fail_input("{} keeps its data in another file, which is not followed", where);
   }
+  if (layout == H5D_CHUNKED) check_chunks(where, creation.id(), element_bytes, bytes);
   const bool compressed = layout == H5D_CHUNKED && check_filters(where, creation.id());
   const auto stored = static_cast<std::int64_t>(H5Dget_storage_size(id));
   if (stored < (compressed ? bytes / max_compression : bytes)) {

@@ -216,19 +216,22 @@ TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
 TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
   const TemporaryFolder folder;
   const std::string path = folder / "links.h5";
-  python("import h5py, numpy as n\nimport os\nos.chdir('" + folder.path() +
-         "')\n"
-         "open('raw', 'wb').write(b'secret!!')\n"
-         "other = h5py.File('other.h5', 'w')\nother['x'] = [1.0]\nother.close()\n"
-         "f = h5py.File('links.h5', 'w')\n"
-         "f['external'] = h5py.ExternalLink('other.h5', '/x')\nf['soft'] = h5py.SoftLink('/soft')\n"
-         "f.create_dataset('outside', (8,), dtype='u1', external=[('raw', 0, 8)])\n"
-         "layout = h5py.VirtualLayout(shape=(1,), dtype='f8')\n"
-         "layout[:] = h5py.VirtualSource('other.h5', 'x', shape=(1,))\nf.create_virtual_dataset('virtual', "
-         "layout)\n"
-         "f.create_dataset('lzf', data=n.zeros(4), compression='lzf')\n"
-         "f.create_dataset('claims', (1 << 40,), dtype='f8')\n"
-         "f.create_dataset('bomb', (1 << 40,), dtype='f8', chunks=(1 << 16,), compression='gzip')\n");
+  python(
+      "import h5py, numpy as n\nimport os\nos.chdir('" + folder.path() +
+      "')\n"
+      "open('raw', 'wb').write(b'secret!!')\n"
+      "other = h5py.File('other.h5', 'w')\nother['x'] = [1.0]\nother.close()\n"
+      "f = h5py.File('links.h5', 'w')\n"
+      "f['external'] = h5py.ExternalLink('other.h5', '/x')\nf['soft'] = h5py.SoftLink('/soft')\n"
+      "f.create_dataset('outside', (8,), dtype='u1', external=[('raw', 0, 8)])\n"
+      "layout = h5py.VirtualLayout(shape=(1,), dtype='f8')\n"
+      "layout[:] = h5py.VirtualSource('other.h5', 'x', shape=(1,))\nf.create_virtual_dataset('virtual', "
+      "layout)\n"
+      "f.create_dataset('lzf', data=n.zeros(4), compression='lzf')\n"
+      "f.create_dataset('wide', data=n.zeros(3), maxshape=(None,), chunks=(1 << 22,), compression='gzip')\n"
+      "f['null'] = h5py.Empty('f4')\n"
+      "f.create_dataset('claims', (1 << 40,), dtype='f8')\n"
+      "f.create_dataset('bomb', (1 << 40,), dtype='f8', chunks=(1 << 16,), compression='gzip')\n");
   const auto file = File::open(path);
   const auto refusal = [&](const char* name) { return error_of([&] { (void)file.dataset(name); }); };
   EXPECT_EQ(refusal("/external"),
@@ -239,6 +242,8 @@ TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
   EXPECT_EQ(refusal("/virtual"),
             path + ": dataset /virtual keeps its data in another file, which is not followed");
   EXPECT_EQ(refusal("/lzf"), path + ": dataset /lzf needs the filter 32000 (lzf), expected gzip or none");
+  EXPECT_EQ(refusal("/wide"), path + ": dataset /wide has chunks of 32 MiB, but all its elements are 24 B");
+  EXPECT_EQ(refusal("/null"), path + ": dataset /null has a null dataspace, expected elements");
   EXPECT_EQ(refusal("/claims"), path + ": dataset /claims has 0 B stored, its dimensions need 8 TiB");
   EXPECT_EQ(refusal("/bomb"), path + ": dataset /bomb has 0 B stored, its dimensions need 8 TiB");
 }
