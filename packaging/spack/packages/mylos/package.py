@@ -1,0 +1,64 @@
+"""Spack recipe. From a source tree: spack repo add packaging/spack && spack dev-build mylos@0.1.0 (docs/install.md)."""
+
+from spack.package import *
+
+# Spack 1.0 moved the build systems out of spack.package.
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+except ImportError:
+    pass
+
+
+class Mylos(CMakePackage, CudaPackage):
+    """Mixed-precision neural-network training on Kokkos and MPI, with HDF5 in and HDF5 out."""
+
+    license("Apache-2.0")
+
+    version("0.1.0")
+
+    variant("onednn", default=True, description="Fast products on hosts", when="~cuda")
+    variant("nccl", default=True, description="NCCL between NVIDIA devices", when="+cuda")
+    variant("kokkos_kernels", default=False, description="Products by Kokkos Kernels, on any backend")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    generator("ninja")
+
+    depends_on("mpi@3:")
+    depends_on("hdf5@1.10.8: +mpi")
+    # Products, attention and the cast kernels are written for vectors of the node's width: Kokkos hands its
+    # architecture, which it takes from Spack's target, on to all of them.
+    depends_on("kokkos@5.0: +openmp +serial cxxstd=20")
+    depends_on("kokkos ~cuda", when="~cuda")
+    depends_on("kokkos-kernels@5.0:", when="+kokkos_kernels")
+    depends_on("onednn@2.6: cpu_runtime=omp", when="+onednn")
+    depends_on("fmt@9:")
+    depends_on("tomlplusplus@3.3:")
+    depends_on("cli11@2.3:")
+    depends_on("nlohmann-json@3.11:")
+    depends_on("random123@1.14:")
+    depends_on("zlib-api")
+    depends_on("googletest@1.12: +gmock", type="test")
+
+    depends_on("cuda@13:", when="+cuda")
+    depends_on("nccl@2.18:", when="+nccl")
+    conflicts("cuda_arch=none", when="+cuda", msg="mylos +cuda needs one cuda_arch, as Kokkos does")
+    for arch in CudaPackage.cuda_arch_values:
+        depends_on(f"kokkos +cuda +wrapper cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
+
+    conflicts("%gcc@:11", msg="C++20 of GCC 12 or later")
+    conflicts("%clang", msg="GCC's vector extensions are used")
+
+    def cmake_args(self):
+        return [
+            self.define_from_variant("Mylos_ENABLE_CUDA", "cuda"),
+            self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
+            self.define("Mylos_ENABLE_NCCL", self.spec.satisfies("+nccl")),
+            self.define("Mylos_ENABLE_ONEDNN", self.spec.satisfies("+onednn")),
+            self.define_from_variant("Mylos_ENABLE_KOKKOSKERNELS", "kokkos_kernels"),
+            self.define("Mylos_ENABLE_TESTS", self.run_tests),
+            self.define("Mylos_ENABLE_PERF", False),
+        ]
