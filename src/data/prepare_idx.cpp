@@ -19,6 +19,7 @@ namespace {
 
 /// Deflate shrinks at most 1032 : 1 (zlib's technical notes).
 constexpr std::int64_t max_compression = 1032;
+constexpr std::int64_t small_sample = std::int64_t{1} << 16;
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 
 /// An IDX file of unsigned bytes, read from front to back; zlib passes plain files through.
@@ -108,6 +109,13 @@ class IdxReader {
       }
       elements *= dims_[i];
       if (i > 0) sample_bytes_ *= dims_[i];
+    }
+    // Statistics take 72 bytes for each number of a sample.
+    if (!plain && sample_bytes_ > std::max(stored, small_sample)) {
+      fail_input(
+          "{}: states samples of {} bytes ({}), more than the whole compressed file has; gunzip it if that "
+          "is right",
+          path_, sample_bytes_, dims);
     }
     if (plain && stored != header_bytes_ + elements) {
       fail_input("{}: states {} elements, which is {} bytes with the header, but has {}", path_, dims,

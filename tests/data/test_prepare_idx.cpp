@@ -104,6 +104,17 @@ TEST(PrepareIdx, ImagesAndLabelsMustBelongTogether) {
   EXPECT_EQ(refusal(good_images, good_labels, 2), "labels: label 2 (counted from 0) is 2, expected 0 to 1");
 }
 
+TEST(PrepareIdx, ACompressedFileThatClaimsOneHugeSampleIsRefused) {
+  const TemporaryFolder folder;
+  const std::string images = idx({1, 4'000'000}, std::string(4'000'000, '\0'));
+  write_file(folder / "images", images);
+  python("import gzip\nopen('" + (folder / "images.gz") + "', 'wb').write(gzip.compress(open('" +
+         (folder / "images") + "', 'rb').read()))\n");
+  EXPECT_EQ(refusal(read_file(folder / "images.gz"), idx({1}, {0})),
+            "images: states samples of 4000000 bytes (1 x 4000000), more than the whole compressed file has; "
+            "gunzip it if that is right");
+}
+
 TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
   const TemporaryFolder folder;
   write_file(folder / "images", idx({1000, 2, 2}, std::string(4000, 'x')));

@@ -52,6 +52,8 @@ def image_files():
         yield bytes([compressed]) + struct.pack("<H", len(labels)) + labels + images
     packed = gzip.compress(labels, mtime=0)
     yield bytes([0]) + struct.pack("<H", len(packed)) + packed + gzip.compress(images, mtime=0)
+    one, huge = idx(1), struct.pack(">HBBII", 0, 8, 2, 1, 4_000_000) + bytes(4_000_000)
+    yield bytes([0]) + struct.pack("<H", len(one)) + one + gzip.compress(huge, mtime=0)
 
 
 def weights():
