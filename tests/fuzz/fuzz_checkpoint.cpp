@@ -1,7 +1,6 @@
 // What a checkpoint with a right digest holds, and our checks of it (hostile_hdf5.hpp says why not its
 // bytes).
 #include <mpi.h>
-#include <sanitizer/lsan_interface.h>
 
 #include <filesystem>
 
@@ -54,8 +53,13 @@ struct Run {
 
 }  // namespace
 
+// LeakSanitizer's own tracer may crash on the threads of Open MPI; what HDF5 readers leak fuzz_dataset would
+// show.
+extern "C" int __lsan_is_turned_off() {
+  return 1;
+}
+
 extern "C" int LLVMFuzzerInitialize(int* argument_count, char*** arguments) {
-  const __lsan::ScopedDisabler what_mpi_keeps;
   return MPI_Init(argument_count, arguments);
 }
 
