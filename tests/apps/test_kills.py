@@ -56,7 +56,7 @@ def check(command, ranks, kills, source):
             writing += outcome == "writing"
         saved = list((command.folder / folder / "checkpoints").glob("*.h5"))
         went_on = command.must(*TRAIN, f"run.folder={folder}", "--restart", "auto", ranks=ranks).stdout
-        assert ("\nrestarted from" in went_on) == bool(saved), f"{folder}: {saved}, but {went_on}"
+        assert ("restarted from" in went_on) == bool(saved), f"{folder}: {saved}, but {went_on}"
         compare(last_checkpoint(command, f"whole-{ranks}"), last_checkpoint(command, folder), f"{folder}, seed {SEED}")
         runs += 1
     print(f"{ranks} ranks: {done} kills ({writing} while a checkpoint was written) in {runs} runs, which ended with "

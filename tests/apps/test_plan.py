@@ -83,7 +83,7 @@ FULL = {
     "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
 }
 SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
-SAMPLE_SHARES = (1.0, 0.3)
+SAMPLE_SHARES = (1.0, 0.4)
 
 
 def plan_of(command, deck, ranks, budget=None):

@@ -84,17 +84,17 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
   narrower.arrays[0].dims = {29, 37};
   narrower.arrays[1].dims = {6};
   EXPECT_EQ(refusal(path, narrower),
-            "checkpoint " + path + ": /model/hidden0/weight is [37, 29], the deck's model needs [29, 37]");
+            path + ": /model/hidden0/weight is [37, 29], the deck's model needs [29, 37]");
 
   CheckpointState deeper = sample.view();
   deeper.add_device("/model/hidden1/weight", sample.bias.data(), {5});
   EXPECT_EQ(refusal(path, deeper),
-            "checkpoint " + path + " has no /model/hidden1/weight, which the deck's model needs as [5]");
+            path + ": has no /model/hidden1/weight, which the deck's model needs as [5]");
 
   CheckpointState shallower = sample.view();
   shallower.arrays.erase(shallower.arrays.begin() + 1);
   EXPECT_EQ(refusal(path, shallower),
-            "checkpoint " + path + " has /model/hidden0/bias, which the deck's model has not");
+            path + ": has /model/hidden0/bias, which the deck's model has not");
 
   std::vector<double> wide(5);
   CheckpointState retyped = sample.view();
