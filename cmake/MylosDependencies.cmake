@@ -36,7 +36,7 @@ find_path(Random123_INCLUDE_DIR Random123/philox.h REQUIRED)
 
 # Kokkos. scripts/kokkos-prefix names the folder for this compiler, backend and processor, here as in scripts/setup.
 set(mylos_kokkos_backend openmp)
-if(Mylos_ENABLE_FUZZING)
+if(Mylos_ENABLE_FUZZING OR Mylos_ENABLE_THREAD_SANITIZER)
   set(mylos_kokkos_backend serial)
 elseif(Mylos_ENABLE_CUDA STREQUAL "ON")
   set(mylos_kokkos_backend cuda ${Mylos_CUDA_ARCH})

@@ -10,6 +10,7 @@ option(Mylos_ENABLE_APPS "Build the mylos command" ON)
 option(Mylos_ENABLE_TESTS "Build the tests" ON)
 option(Mylos_ENABLE_PERF "Build the benchmarks under perf/" ON)
 option(Mylos_ENABLE_SANITIZERS "Build with the address and undefined-behaviour sanitizers" OFF)
+option(Mylos_ENABLE_THREAD_SANITIZER "Build with Clang's thread sanitizer and Kokkos' Serial alone" OFF)
 option(Mylos_ENABLE_FUZZING "Build the fuzz targets under tests/fuzz, with Clang, sanitizers and Kokkos' Serial alone" OFF)
 option(Mylos_ENABLE_WERROR "Treat warnings in Mylos' own code as errors" OFF)
 
@@ -28,8 +29,13 @@ if(Mylos_ENABLE_FUZZING)
   add_compile_options(${mylos_fuzzing} -fno-omit-frame-pointer -O1 -g1)
   add_link_options(${mylos_fuzzing})
 endif()
+if(Mylos_ENABLE_THREAD_SANITIZER)  # it takes what libgomp does for races
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -O1 -g1)
+  add_link_options(-fsanitize=thread)
+endif()
 if(Mylos_ENABLE_SANITIZERS)
-  set(mylos_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # Null is left to the address sanitizer: its own check costs compile time, and sees no more.
+  set(mylos_sanitizers -fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options(-Wno-maybe-uninitialized)  # GCC sees it where there is none once sanitizers have added their checks
   # -O0 makes the kernels' tests ten times slower; full debug information takes a third of the compile time.
   add_compile_options(${mylos_sanitizers} -O1 -g1)

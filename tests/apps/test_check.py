@@ -70,7 +70,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         check_of_a_deck(command)
-        check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 40)
+        check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 16)
 
 
 main()
