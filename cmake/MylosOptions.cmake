@@ -31,7 +31,7 @@ if(Mylos_ENABLE_FUZZING)
 endif()
 if(Mylos_ENABLE_THREAD_SANITIZER)  # it takes what libgomp does for races
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -O1 -g1)
-  add_link_options(-fsanitize=thread)
+  add_link_options(-fsanitize=thread -Wl,-z,muldefs)  # the tests' own operator new counts
 endif()
 if(Mylos_ENABLE_SANITIZERS)
   # Null is left to the address sanitizer: its own check costs compile time, and sees no more.

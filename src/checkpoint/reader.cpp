@@ -109,6 +109,12 @@ std::vector<std::int64_t> CheckpointReader::dims(const std::string& array) const
   return file_.dataset(array).dims();
 }
 
+std::int64_t CheckpointReader::length(const std::string& array) const {
+  const std::vector<std::int64_t> found = dims(array);
+  if (found.size() != 1) fail_input("{}: {} is {}, expected one dimension", path_, array, shape_text(found));
+  return found.front();
+}
+
 std::string CheckpointReader::text(const std::string& path) const {
   const std::string text = file_.dataset(path).read_text();
   require_crc(file_, path, crc_of_text(text));

@@ -53,6 +53,10 @@ void History::append(std::span<const HistoryRow> rows) {
   std::error_code failure;
   const auto before = std::filesystem::file_size(path_, failure);
   const bool fresh = static_cast<bool>(failure);
+  if (fresh && begun_) {
+    begun_ = false;
+    fail_run("{}: is no longer there; was the run's folder deleted?", path_);
+  }
   try {
     std::ofstream file(path_, std::ios::app);
     write_or_fail(file, path_, (fresh ? header : "") + unwritten_);
@@ -61,6 +65,7 @@ void History::append(std::span<const HistoryRow> rows) {
     throw;
   }
   unwritten_.clear();
+  begun_ = true;
 }
 
 void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
@@ -80,6 +85,7 @@ void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
     write_or_fail(file, aside, kept);
   }
   std::filesystem::rename(aside, path_);
+  begun_ = true;
 }
 
 }  // namespace mylos

@@ -72,7 +72,7 @@ void OnlineTrainer::load(const std::string& path) {
     require_same_network(reader, parts.options);
   });
   RunState run;
-  run.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
+  run.history.resize(static_cast<std::size_t>(reader.length("/history/step")));
   CheckpointState state = full_state(trainer, run);
   reader.read(state);
   trainer.write_state(run.step);

@@ -89,7 +89,7 @@ void Run::require_same_run(const CheckpointReader& reader) const {
 }
 
 void Run::restore(const CheckpointReader& reader) {
-  state_.history.resize(static_cast<std::size_t>(reader.dims("/history/step").at(0)));
+  state_.history.resize(static_cast<std::size_t>(reader.length("/history/step")));
   CheckpointState state = full_state(*trainer_, state_);
   reader.read(state);
   trainer_->write_state(state_.step);

@@ -62,7 +62,7 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
   ColumnScaling scaling;
   const std::string group = "/data/normalization/" + of;
   if (!reader.exists(group)) return scaling;
-  const auto columns = static_cast<std::size_t>(reader.dims(group + "/shift").at(0));
+  const auto columns = static_cast<std::size_t>(reader.length(group + "/shift"));
   scaling.shift.resize(columns);
   scaling.scale.resize(columns);
   return scaling;

@@ -93,8 +93,7 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
 
   CheckpointState shallower = sample.view();
   shallower.arrays.erase(shallower.arrays.begin() + 1);
-  EXPECT_EQ(refusal(path, shallower),
-            path + ": has /model/hidden0/bias, which the deck's model has not");
+  EXPECT_EQ(refusal(path, shallower), path + ": has /model/hidden0/bias, which the deck's model has not");
 
   std::vector<double> wide(5);
   CheckpointState retyped = sample.view();

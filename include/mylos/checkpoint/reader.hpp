@@ -22,6 +22,8 @@ class CheckpointReader {
   /// For arrays whose length only the file knows (the history's tail). Throws Error if there is none.
   [[nodiscard]] bool exists(const std::string& array_or_group) const;
   [[nodiscard]] std::vector<std::int64_t> dims(const std::string& array) const;
+  /// Of an array of one dimension. Throws Error where the file has another.
+  [[nodiscard]] std::int64_t length(const std::string& array) const;
   [[nodiscard]] std::string text(const std::string& path) const;
 
   /// All ranks call this. Fills every array and text of `state`, and verifies each CRC-32. Before anything is

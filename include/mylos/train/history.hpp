@@ -36,6 +36,7 @@ class History {
  private:
   std::string path_;
   std::string unwritten_;
+  bool begun_ = false;  // the file was there
   std::deque<HistoryRow> tail_;
 };
 
