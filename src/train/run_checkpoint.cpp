@@ -65,7 +65,7 @@ void Run::write_checkpoint() {
     writer_->begin(options_.run.folder, header, state, options_.checkpoint);
   }
   logged_ = Clock::now();
-  held_s_ += seconds_to_now(start);
+  if (!finished()) held_s_ += seconds_to_now(start);  // the last one holds no step up
 }
 
 void Run::write_between_steps(const CheckpointHeader& header, const CheckpointState& state) {
