@@ -215,7 +215,8 @@ TEST(MeasuredTimes, MakeAPlanWithinTheBudgetThatReadsBackTheSame) {
   const MemoryPlan& plan = measured.plan;
   EXPECT_TRUE(plan.statement.cost.measured) << measured.note;
   EXPECT_LE(plan.rank_bytes(), problem.budget);
-  EXPECT_GT(plan.overhead(), 0);
+  EXPECT_GE(plan.overhead(), 0);  // what it computes again may take less time than this clock's noise
+  EXPECT_NE(plan.plan.schedule, all.plan.schedule);
   EXPECT_NE(measured.note.find("4 kinds of blocks"), std::string::npos) << measured.note;
 
   const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "it");
