@@ -9,6 +9,7 @@ set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices
 option(Mylos_ENABLE_APPS "Build the mylos command" ON)
 option(Mylos_ENABLE_TESTS "Build the tests" ON)
 option(Mylos_ENABLE_PERF "Build the benchmarks under perf/" ON)
+option(Mylos_ENABLE_PRECOMPILED_HEADERS "Precompile the headers of Kokkos and GoogleTest (GCC, hosts)" ON)
 option(Mylos_ENABLE_SANITIZERS "Build with the address and undefined-behaviour sanitizers" OFF)
 option(Mylos_ENABLE_THREAD_SANITIZER "Build with Clang's thread sanitizer and Kokkos' Serial alone" OFF)
 option(Mylos_ENABLE_FUZZING "Build the fuzz targets under tests/fuzz, with Clang, sanitizers and Kokkos' Serial alone" OFF)
