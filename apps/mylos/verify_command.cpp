@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +32,7 @@ constexpr std::uintmax_t slowest_bytes_per_s = 20'000'000;
 
 void limit(int resource, rlim_t most) {
   const rlimit both{most, most};
-  setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
+  setrlimit(resource, &both);
 }
 
 rlim_t mapped_bytes() {

@@ -6,6 +6,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/region.hpp"
+#include "mylos/base/seconds_since.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "stored_bytes.hpp"
 
@@ -82,7 +83,7 @@ void BackgroundWriter::begin(const std::string& folder, CheckpointHeader header,
     } catch (const std::exception& error) {
       outcome_.error = Error(ExitCode::failed, error.what());
     }
-    outcome_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    outcome_.seconds = seconds_since(start);
     ended_ = true;
   });
 }

@@ -7,15 +7,12 @@
 #include <thread>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/seconds_since.hpp"
 
 namespace mylos {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Ranks may share cores: a waiting rank offers its core now and then, and looks at the clock even less
 /// often.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mylos/base/seconds_since.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
@@ -23,10 +24,6 @@ namespace {
 constexpr double slow_disk = 100e6;
 constexpr double longest_ending_s = 30;
 constexpr double share_for_ending = 0.05;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

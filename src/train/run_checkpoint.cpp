@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "mylos/base/seconds_since.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/replicas.hpp"
@@ -11,15 +12,8 @@
 #include "mylos/train/run.hpp"
 
 namespace mylos {
-namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_to_now(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 void Run::prepare_checkpoints() {
   saved_ = Clock::now();
@@ -39,7 +33,7 @@ bool Run::is_checkpoint_due(bool log_point) {
   if (finished()) return false;  // the last one is finish()'s
   if (checkpoint.every > 0 && step_ % checkpoint.every == 0) return true;
   if (checkpoint.every_minutes == 0 || !log_point) return false;
-  char due = seconds_to_now(saved_) >= 60 * checkpoint.every_minutes ? 1 : 0;
+  char due = seconds_since(saved_) >= 60 * checkpoint.every_minutes ? 1 : 0;
   communicator_->ranks().broadcast(&due, sizeof due, 0);
   return due != 0;
 }
@@ -65,7 +59,7 @@ void Run::write_checkpoint() {
     writer_->begin(options_.run.folder, header, state, options_.checkpoint);
   }
   logged_ = Clock::now();
-  if (!finished()) held_s_ += seconds_to_now(start);  // the last one holds no step up
+  if (!finished()) held_s_ += seconds_since(start);  // the last one holds no step up
 }
 
 void Run::write_between_steps(const CheckpointHeader& header, const CheckpointState& state) {
@@ -79,7 +73,7 @@ void Run::write_between_steps(const CheckpointHeader& header, const CheckpointSt
     if (finished() || options_.checkpoint.on_error == OnError::stop) throw;
     meet_trouble(error);
   }
-  writing_s_ = std::max(writing_s_, seconds_to_now(start));
+  writing_s_ = std::max(writing_s_, seconds_since(start));
 }
 
 void Run::look_at_writer() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "mylos/base/seconds_since.hpp"
 #include "mylos/base/units.hpp"
 
 namespace mylos {
@@ -35,7 +36,7 @@ bool StopRequests::due(double reserve_s) {
   } else if (file_is_there()) {
     reason_ = "the file " + sources_.file;
   } else if (sources_.walltime_s > 0) {
-    const double elapsed = std::chrono::duration<double>(Clock::now() - sources_.started).count();
+    const double elapsed = seconds_since(sources_.started);
     if (elapsed + reserve_s >= sources_.walltime_s)
       reason_ = fmt::format("walltime {}, of which {} are left", format_duration(sources_.walltime_s),
                             format_duration(std::max(0.0, sources_.walltime_s - elapsed)));
