@@ -88,7 +88,8 @@ std::string describe_checkpoint(RankGroup& ranks, const std::string& path) {
   const CheckpointReader reader(ranks, path);
   const CheckpointHeader& header = reader.header();
   const hdf5::File file = hdf5::File::open(path);
-  std::string text = fmt::format("{}: {} {}, digest verified\n", path, checkpoint_format, checkpoint_version);
+  std::string text = fmt::format("{}: {} {}, digest verified\n", path, checkpoint_format,
+                                 file.integer_attribute("/", "version"));
   text += fmt::format("  step {}, created {} by Mylos {} on {} rank{}, {}\n", header.step, header.created,
                       header.code_version, header.world_size, header.world_size == 1 ? "" : "s",
                       format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path))));

@@ -1,6 +1,8 @@
 #include "stored_bytes.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -36,12 +38,16 @@ decltype(auto) with_type(hdf5::ElementType type, Function&& function) {
   fail_run("a checkpoint holds no arrays of {}", hdf5::name_of(type));
 }
 
+static_assert(std::endian::native == std::endian::little,
+              "the file's numbers are, and bytes go there as they are");
+
 std::int64_t elements_per_piece(hdf5::ElementType type) {
   return piece_bytes / element_bytes(type);
 }
 
 using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using DeviceBytes = Kokkos::View<std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using ConstDeviceBytes = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 enum class Direction { out_of_state, into_state };
 
@@ -85,6 +91,22 @@ std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, st
                  });
                  crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
                });
+  return crc;
+}
+
+std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array) {
+  std::uint32_t crc = 0;
+  const auto* start = static_cast<const std::byte*>(array.data);
+  const std::int64_t all = array.size() * element_bytes(array.type);
+  file.write(offset, all, [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
+    const auto bytes = static_cast<std::size_t>(count);
+    if (memory_is_host || !array.on_device) {
+      std::memcpy(buffer, start + first, bytes);
+    } else {
+      Kokkos::deep_copy(HostBytes(buffer, bytes), ConstDeviceBytes(start + first, bytes));
+    }
+    crc = crc32_of(buffer, bytes, crc);
+  });
   return crc;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mylos/checkpoint/state.hpp"
+#include "mylos/io/raw_file.hpp"
 
 namespace mylos {
 
@@ -20,6 +21,9 @@ inline constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 /// Writes elements [first, first + count) of the array; returns the CRC-32 of their bytes.
 std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
                              std::int64_t count);
+/// Writes all elements to where they lie in the file, from byte `offset` on; returns their CRC-32. For one
+/// process that writes alone.
+std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array);
 /// Reads all elements into the array; returns their CRC-32.
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array);
 

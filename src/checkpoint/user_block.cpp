@@ -8,18 +8,27 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/io/digest.hpp"
+#include "mylos/io/piece_digest.hpp"
+#include "mylos/io/raw_file.hpp"
 
 namespace mylos {
 namespace {
 
 /// A pure function of what it describes: a checker makes it anew and compares all of it.
-std::string make_block(const std::string& digest, std::int64_t file_bytes) {
-  std::string block = fmt::format(
-      "{} {}\nbytes {}\nsha256 {} (of bytes {} to the end)\nThe rest is HDF5: h5dump and h5py read this file "
-      "as it is.\n",
-      checkpoint_format, checkpoint_version, file_bytes, digest, user_block_bytes);
+std::string make_block(std::int64_t version, const std::string& digest, std::int64_t file_bytes) {
+  const std::string of_what =
+      version == 1 ? fmt::format("sha256 {} (of bytes {} to the end)", digest, user_block_bytes)
+                   : fmt::format("digest {} (sha256 of the crc32s of every {} bytes from byte {} on)", digest,
+                                 PieceDigest::piece_bytes, user_block_bytes);
+  std::string block =
+      fmt::format("{} {}\nbytes {}\n{}\nThe rest is HDF5: h5dump and h5py read this file as it is.\n",
+                  checkpoint_format, version, file_bytes, of_what);
   block.resize(static_cast<std::size_t>(user_block_bytes) - 1, ' ');
   return block + '\n';
+}
+
+std::string digest_of_contents(const std::string& path, std::int64_t version) {
+  return version == 1 ? sha256_of_file(path, user_block_bytes) : contents_digest(path);
 }
 
 std::string read_block(const std::string& path) {
@@ -53,8 +62,16 @@ std::int64_t number_after(std::string_view block, std::string_view name) {
 
 }  // namespace
 
-void write_user_block(const std::string& path) {
-  const std::string block = make_block(sha256_of_file(path, user_block_bytes), size_of_file(path));
+std::string contents_digest(const std::string& path) {
+  PieceDigest digest(user_block_bytes);
+  RawFile(path, RawFile::Cache::use).read(user_block_bytes, [&](const std::byte* data, std::int64_t bytes) {
+    digest.update(data, bytes);
+  });
+  return digest.finish();
+}
+
+void write_user_block(const std::string& path, const std::string& digest) {
+  const std::string block = make_block(checkpoint_version, digest, size_of_file(path));
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(block.data(), user_block_bytes);
   file.flush();
@@ -74,7 +91,7 @@ void verify_user_block(const std::string& path) {
   if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
     fail_input("{}: is truncated: {} bytes of {}", path, bytes, written);
   }
-  if (block != make_block(sha256_of_file(path, user_block_bytes), bytes)) {
+  if (version < 1 || block != make_block(version, digest_of_contents(path, version), bytes)) {
     fail_input("{}: is damaged: its contents do not have the digest that was written with them", path);
   }
 }

@@ -246,4 +246,13 @@ void Dataset::write_text(std::string_view text) {
   }
 }
 
+std::int64_t Dataset::file_offset() const {
+  const Turn turn;
+  const haddr_t offset = H5Dget_offset(state_->id);
+  if (offset == HADDR_UNDEF) {
+    fail_run("{}: dataset {} has no place in the file: {}", state_->file->path, path(), last_error());
+  }
+  return static_cast<std::int64_t>(offset);
+}
+
 }  // namespace mylos::hdf5

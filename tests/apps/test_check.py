@@ -2,12 +2,14 @@
 
 usage: test_check.py MYLOS
 """
-import hashlib
+import pathlib
 import random
 import re
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
 from checkpoints import last_checkpoint
 from small_problem import Command, prepare
 
@@ -32,20 +34,13 @@ def check_of_a_deck(command):
     assert "warmup" in refused.stderr, refused.stderr
 
 
-def with_right_digest(content):
-    """The file with a user block that says the truth about the rest: what a stranger would hand out."""
-    head, rest = content[:512], content[512:]
-    head = re.sub(rb"sha256 [0-9a-f]{64}", b"sha256 " + hashlib.sha256(rest).hexdigest().encode(), head)
-    return head + rest
-
-
 def check_of_hostile_files(command, count):
     command.must("train", "deck.toml", "run.epochs=1", "run.folder=run")
     path = last_checkpoint(command, "run")
     good = command.must("info", path, "--verify")
     assert re.search(r"valid: digest, and CRC-32 of \d+ datasets .*; step 11", good.stdout), good.stdout
     content = path.read_bytes()
-    assert with_right_digest(content) == content
+    assert checkpoint_block.with_right_block(content) == content
     hostile = command.folder / "hostile.h5"
     source = random.Random(4)
     seen = {}
@@ -53,7 +48,7 @@ def check_of_hostile_files(command, count):
         damaged = bytearray(content)
         for _ in range(source.choice((1, 4, 40))):
             damaged[source.randrange(512, len(damaged))] = source.randrange(256)
-        hostile.write_bytes(with_right_digest(bytes(damaged)))
+        hostile.write_bytes(checkpoint_block.with_right_block(bytes(damaged)))
         result = command.run("info", hostile, "--verify", timeout=60)
         assert result.returncode in (0, 2), (result.returncode, result.stdout, result.stderr)
         if result.returncode == 2:

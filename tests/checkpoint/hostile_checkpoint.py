@@ -1,10 +1,13 @@
 """Changes what a checkpoint holds and makes its digest right again. usage: hostile_checkpoint.py FILE HOW"""
 
-import hashlib
+import pathlib
 import sys
 
 import h5py
 import numpy
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
 
 path, how = sys.argv[1:]
 with h5py.File(path, "r+", libver=("v110", "v110")) as file:
@@ -22,9 +25,6 @@ with h5py.File(path, "r+", libver=("v110", "v110")) as file:
         sys.exit(f"unknown: {how}")
 
 with open(path, "rb") as file:
-    block, rest = file.read(512), file.read()
-lines = block.decode().splitlines()
-lines[1] = f"bytes {512 + len(rest)}"
-lines[2] = f"sha256 {hashlib.sha256(rest).hexdigest()} (of bytes 512 to the end)"
-with open(path, "r+b") as file:
-    file.write("\n".join(line.rstrip() for line in lines).ljust(511).encode() + b"\n")
+    contents = file.read()
+with open(path, "wb") as file:
+    file.write(checkpoint_block.with_right_block(contents))

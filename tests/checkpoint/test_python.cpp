@@ -38,7 +38,7 @@ TEST_F(Python, H5dumpPrintsTheFile) {
   EXPECT_EQ(on_rank_0(fmt::format("{} -d /model/hidden0/bias {} | grep -q '0.333333, 0.25, 0.2'",
                                   MYLOS_H5DUMP, path)),
             0);
-  EXPECT_EQ(on_rank_0(fmt::format("head -c 512 {} | grep -q '^sha256 [0-9a-f]\\{{64\\}}'", path)), 0);
+  EXPECT_EQ(on_rank_0(fmt::format("head -c 512 {} | grep -q '^digest [0-9a-f]\\{{64\\}}'", path)), 0);
 }
 
 }  // namespace mylos::python_test

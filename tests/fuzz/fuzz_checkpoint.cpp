@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = fuzz::scratch_path("checkpoint.h5");
   FuzzedDataProvider input(data, size);
   fuzz::make_hostile_file(path, expected_file(), input);
-  write_user_block(path);
+  write_user_block(path, contents_digest(path));
   const std::size_t bytes = std::filesystem::file_size(path);
   fuzz::take_or_refuse(bytes, [&] {
     Run run;

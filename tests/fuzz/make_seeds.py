@@ -4,11 +4,13 @@ usage: make_seeds.py FOLDER     FOLDER/TARGET/... are made
 """
 
 import gzip
-import hashlib
 import json
 import pathlib
 import struct
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
 
 INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
 
@@ -23,10 +25,9 @@ def decks():
 def user_blocks():
     """As src/checkpoint/user_block.cpp writes them."""
     for rest in (b"", b"HDF5 would follow"):
-        block = (f"mylos-checkpoint 1\nbytes {512 + len(rest)}\nsha256 {hashlib.sha256(rest).hexdigest()} "
-                 "(of bytes 512 to the end)\nThe rest is HDF5: h5dump and h5py read this file as it is.\n")
-        yield block.ljust(511).encode() + b"\n" + rest
-    yield b"mylos-checkpoint 2\nbytes 99\n"
+        for version in (1, 2):
+            yield checkpoint_block.block(rest, version) + rest
+    yield b"mylos-checkpoint 3\nbytes 99\n"
 
 
 def tables():

@@ -1,8 +1,8 @@
 // Writes a checkpoint so that a power cut, a full disk or a kill at any moment leaves the older ones whole.
 //
-// Format (h5py and h5dump read it): 512 bytes of text with the SHA-256 of all that follows; "/" has the
-// attributes format, version, step, created, code_version, world_size; every dataset has the attribute crc32,
-// zlib's CRC-32 of its bytes.
+// Format (h5py and h5dump read it): 512 bytes of text with the digest of all that follows (PieceDigest's);
+// "/" has the attributes format, version, step, created, code_version, world_size; every dataset has the
+// attribute crc32, zlib's CRC-32 of its bytes.
 #pragma once
 
 #include <string>

@@ -91,6 +91,9 @@ class Dataset {
   /// As long as it was created, or shorter.
   void write_text(std::string_view text);
 
+  /// Where in the file its bytes lie, one after the other as in memory: of one that this program created.
+  [[nodiscard]] std::int64_t file_offset() const;
+
  private:
   friend class File;
   struct State;

@@ -1,0 +1,72 @@
+#include "file_structure.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "mylos/io/atomic_publish.hpp"
+#include "stored_bytes.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace {
+
+/// All structure is made, and every attribute has its place, before the disk space is reserved.
+OpenFile create_structure(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                          const CheckpointState& state) {
+  hdf5::CreateOptions options;
+  options.user_block = user_block_bytes;
+  options.communicator = ranks.mpi();
+  OpenFile open{hdf5::File::create(path, options), {}, {}};
+  open.file.write_attribute("/", "format", checkpoint_format);
+  open.file.write_attribute("/", "version", checkpoint_version);
+  open.file.write_attribute("/", "step", header.step);
+  open.file.write_attribute("/", "created", header.created);
+  open.file.write_attribute("/", "code_version", header.code_version);
+  open.file.write_attribute("/", "world_size", header.world_size);
+  for (const StateArray& array : state.arrays) {
+    open.arrays.push_back(open.file.create_dataset(array.path, array.type, array.dims));
+    open.file.write_attribute(array.path, crc_attribute, std::int64_t{0});
+  }
+  for (const StateText& text : state.texts) {
+    open.texts.push_back(open.file.create_text(text.path, bytes_in_file(text)));
+    open.file.write_attribute(text.path, crc_attribute, static_cast<std::int64_t>(crc_of_text(text.text)));
+  }
+  open.file.flush();
+  return open;
+}
+
+}  // namespace
+
+std::int64_t bytes_in_file(const StateText& text) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(text.text.size()));
+}
+
+std::int64_t generous_bytes(const CheckpointState& state) {
+  std::int64_t bytes = 256 << 10;
+  for (const StateArray& array : state.arrays) bytes += array.size() * element_bytes(array.type) + 2048;
+  for (const StateText& text : state.texts) bytes += static_cast<std::int64_t>(text.text.size()) + 2048;
+  return bytes;
+}
+
+OpenFile begin_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
+                    const CheckpointState& state) {
+  OpenFile open = create_structure(ranks, path, header, state);
+  // A write that the disk refuses on one rank can hang the others: no rank writes before the space is
+  // certain. A flush extends the file to all that was allocated in it (HDF5 itself cannot tell that size over
+  // MPI).
+  ranks.barrier();
+  ranks.on_first([&] {
+    reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path)));
+    for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
+  });
+  return open;
+}
+
+void end_file(OpenFile& open) {
+  open.file.flush();
+  open.arrays.clear();
+  open.texts.clear();
+  open.file.close();
+}
+
+}  // namespace mylos

@@ -1,0 +1,113 @@
+#include "mylos/io/raw_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+/// Offsets, lengths and memory of direct transfers are multiples of it: the largest block of common disks.
+constexpr std::int64_t block_bytes = 4096;
+
+int open_file(const std::string& path, int flags) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags);
+  const bool read_only = descriptor < 0 && (errno == EACCES || errno == EROFS);
+  return read_only ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags) : descriptor;
+}
+
+}  // namespace
+
+void RawFile::Free::operator()(std::byte* memory) const {
+  std::free(memory);
+}
+
+RawFile::RawFile(std::string path, Cache cache) : path_(std::move(path)) {
+  cached_ = open_file(path_, 0);
+  if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
+  if (cache == Cache::bypass) direct_ = open_file(path_, O_DIRECT);
+  buffer_.reset(static_cast<std::byte*>(
+      std::aligned_alloc(static_cast<std::size_t>(block_bytes), static_cast<std::size_t>(piece_bytes))));
+  if (!buffer_) fail_run("{}: there is no memory to write it through", path_);
+}
+
+RawFile::~RawFile() {
+  ::close(cached_);
+  if (direct_ >= 0) ::close(direct_);
+}
+
+void RawFile::write(std::int64_t offset, std::int64_t bytes, const Fill& fill) {
+  for (std::int64_t done = 0; done < bytes;) {
+    // A piece ends with a block or with the data: all but the first begin with one.
+    const std::int64_t at = offset + done;
+    const std::int64_t most = piece_bytes - at % block_bytes;
+    const std::int64_t length = std::min(most, bytes - done);
+    std::byte* const start = buffer_.get() + at % block_bytes;
+    fill(start, done, length);
+    const std::int64_t head = std::min(length, (block_bytes - at % block_bytes) % block_bytes);
+    const std::int64_t tail = (length - head) % block_bytes;
+    write_piece(at, start, head);
+    write_piece(at + head, start + head, length - head - tail);
+    write_piece(at + length - tail, start + length - tail, tail);
+    done += length;
+  }
+}
+
+void RawFile::write_piece(std::int64_t offset, const std::byte* data, std::int64_t bytes) {
+  while (bytes > 0) {
+    const bool direct = direct_ >= 0 && offset % block_bytes == 0 && bytes % block_bytes == 0;
+    const ::ssize_t written =
+        ::pwrite(direct ? direct_ : cached_, data, static_cast<std::size_t>(bytes), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && direct && errno == EINVAL) {  // found out only now
+      ::close(direct_);
+      direct_ = -1;
+      continue;
+    }
+    if (written <= 0) {
+      fail_run("{}: {} bytes cannot be written at byte {}: {}", path_, bytes, offset,
+               written < 0 ? std::strerror(errno) : "the file system took none");
+    }
+    offset += written;
+    data += written;
+    bytes -= written;
+  }
+}
+
+void RawFile::read(std::int64_t first, const Use& use) {
+  for (std::int64_t offset = first - first % block_bytes;;) {
+    const std::int64_t length = read_piece(offset);
+    const std::int64_t skipped = std::min(length, std::max<std::int64_t>(0, first - offset));
+    if (length > skipped) use(buffer_.get() + skipped, length - skipped);
+    offset += length;
+    if (length == 0 || offset % block_bytes != 0) return;
+  }
+}
+
+std::int64_t RawFile::read_piece(std::int64_t offset) {
+  std::int64_t length = 0;
+  while (length < piece_bytes) {
+    const bool direct = direct_ >= 0 && length % block_bytes == 0;
+    const ::ssize_t bytes = ::pread(direct ? direct_ : cached_, buffer_.get() + length,
+                                    static_cast<std::size_t>(piece_bytes - length), offset + length);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && direct && errno == EINVAL) {
+      ::close(direct_);
+      direct_ = -1;
+      continue;
+    }
+    if (bytes < 0)
+      fail_run("{}: cannot be read at byte {}: {}", path_, offset + length, std::strerror(errno));
+    if (bytes == 0) break;
+    length += bytes;
+  }
+  return length;
+}
+
+}  // namespace mylos
