@@ -1,5 +1,7 @@
 #include "mylos/train/fault_replay.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -100,6 +102,18 @@ std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches) {
     }
   }
   return std::nullopt;
+}
+
+std::string describe_divergence(const StepState& state, const std::optional<Fault>& fault) {
+  const std::string culprit =
+      fault
+          ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
+                        fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
+          : std::string("every rank's own gradients are finite, their sum over ranks is not");
+  return fmt::format(
+      "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be lowered "
+      "further; {}. The weights are those before the first of these steps",
+      state.step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit);
 }
 
 }  // namespace mylos

@@ -138,16 +138,7 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
     trainer->throw_if_failed();
     fail_run("the ranks' loss scales differ: their states have diverged");
   }
-  const std::optional<Fault> fault = find_fault(*trainer, *batch);
-  diverged.emplace(
-      ExitCode::diverged,
-      fmt::format(
-          "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be lowered "
-          "further; {}. The weights are those before the first of these steps",
-          state.step, state.scaler.skipped_in_a_row, state.scaler.scale,
-          fault ? fmt::format("rank {}, layer {}, tensor '{}' is the first that is not finite", fault->rank,
-                              fault->layer, fault->tensor)
-                : std::string("every rank's own gradients are finite, their sum is not")));
+  diverged.emplace(ExitCode::diverged, describe_divergence(state, find_fault(*trainer, *batch)));
   throw *diverged;
 }
 

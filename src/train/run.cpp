@@ -9,6 +9,7 @@
 
 #include "mylos/base/seconds_since.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
@@ -39,20 +40,20 @@ double Run::elapsed_s() const {
 void Run::look_at_step() {
   step_ += 1;
   const bool regular = step_ % options_.run.log_every == 0;
-  checkpoint_due_ = is_checkpoint_due(regular);
+  checkpoint_due_ = !finished() && checkpoints_->due(step_, regular);  // the last one is finish()'s
   const bool log_point = regular || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = trainer_->read_state();
   if (state.halted != 0) explain_halt(state);
   if (state.record.stop != 0) stopping_rank_ = state.record.stop - 1;
   if (log_point || stopping_rank_ >= 0) log(state);
-  look_at_writer();
+  checkpoints_->look();
 }
 
 double Run::reserve_s() const {
   const double step_s = step_ > first_step_ ? training_s_ / static_cast<double>(step_ - first_step_) : 0;
   const double bytes = static_cast<double>(memory_->statement.checkpoint_bytes);
-  const double writing_s = std::max(writing_s_, bytes / slow_disk);
+  const double writing_s = std::max(checkpoints_->longest_s(), bytes / slow_disk);
   const double ending_s =
       std::min(longest_ending_s, share_for_ending * static_cast<double>(options_.run.walltime_s));
   return 2 * (step_s + writing_s) + evaluation_s_ + ending_s;
@@ -116,17 +117,9 @@ void Run::explain_halt(const StepState& state) {
   const auto step = static_cast<std::int64_t>(state.step);
   reader_->seek((step - 1) * options_.data.batch);
   const std::optional<Fault> fault = find_fault(*trainer_, *batches_);
-  const std::string culprit =
-      fault
-          ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
-                        fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
-          : std::string("every rank's own gradients are finite, their sum over ranks is not");
-  throw Error(
-      ExitCode::diverged,
-      fmt::format("diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be "
-                  "lowered further; {}. The weights are those before the first of these steps. A lower "
-                  "optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help",
-                  step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit));
+  throw Error(ExitCode::diverged,
+              describe_divergence(state, fault) +
+                  ". A lower optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help");
 }
 
 bool Run::wants_evaluation() const {
@@ -148,10 +141,43 @@ void Run::evaluate() {
   evaluation_s_ = std::max(evaluation_s_, seconds_since(start));
 }
 
+void Run::prepare_checkpoints() {
+  const bool fits = memory_->checkpoint_copy > 0;
+  const std::string obstacle = checkpoints_->write_beside_steps(full_state(*trainer_, state_), fits);
+  if (!obstacle.empty()) request_.output.line("checkpoints are written between steps: " + obstacle);
+}
+
+void Run::write_checkpoint() {
+  checkpoints_->begin();
+  communicator_->synchronize(trainer_->execution());
+  state_.step = trainer_->read_state();
+  state_.position = position();
+  state_.epoch = data_->epochs().of(position());
+  state_.history = columns_of(history_->tail());
+  CheckpointHeader header;
+  header.step = step_;
+  header.code_version = code_version();
+  header.deck = request_.deck.resolved;
+  header.world_size = communicator_->size();
+  checkpoints_->write(header, full_state(*trainer_, state_), trainer_->execution(), finished());
+  logged_ = Clock::now();
+}
+
+/// Of a disk that refuses.
+void Run::meet_trouble(const Error& error) {
+  if (options_.checkpoint.on_error == OnError::stop) {
+    if (finished()) throw error;
+    trainer_->bring_error(error);
+  } else if (noted_trouble_ != error.what()) {  // the same again at each progress line would hide the rest
+    noted_trouble_ = error.what();
+    progress_->note(fmt::format("warning: {}; the run goes on (checkpoint.on_error)", error.what()));
+  }
+}
+
 ExitCode Run::finish() {
   if (stopping_rank_ >= 0) progress_->note(fmt::format("step {}: asked to stop by {}", step_, stop_reason()));
-  wait_for_writer();
-  if (saved_step_ != step_) write_checkpoint();
+  checkpoints_->wait();
+  if (checkpoints_->saved_step() != step_) write_checkpoint();
   progress_->clear();
   std::vector<std::int64_t> peaks(static_cast<std::size_t>(communicator_->size()));
   const std::int64_t own_peak = peak_resident_memory();
@@ -169,7 +195,7 @@ ExitCode Run::finish() {
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
   row("speed", fmt::format("{:.0f} samples/s",
                            steps * static_cast<double>(options_.data.batch) / std::max(training_s_, 1e-9)));
-  row("checkpoints", checkpoint_summary());
+  row("checkpoints", checkpoints_->summary(training_s_));
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };

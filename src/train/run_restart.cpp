@@ -94,7 +94,8 @@ void Run::restore(const CheckpointReader& reader) {
   reader.read(state);
   trainer_->write_state(state_.step);
   trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
-  step_ = first_step_ = logged_step_ = saved_step_ = static_cast<std::int64_t>(state_.step.step);
+  step_ = first_step_ = logged_step_ = static_cast<std::int64_t>(state_.step.step);
+  checkpoints_->restarted_from(step_);
   if (step_ > total_steps_) {
     fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs",
                reader.path(), step_, total_steps_);

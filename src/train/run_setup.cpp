@@ -32,6 +32,10 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   open_checkpoint(saved);
   plan_memory(saved ? &*saved : nullptr);
   build_trainer();
+  checkpoints_ = std::make_unique<RunCheckpoints>(
+      options_.checkpoint, options_.run.folder, *communicator_,
+      RunCheckpoints::Listener{.note = [this](const std::string& line) { progress_->note(line); },
+                               .trouble = [this](const Error& error) { meet_trouble(error); }});
   if (saved) restore(*saved);
   note_plan();
   open_folder();

@@ -22,4 +22,7 @@ struct Fault {
 /// ranks overflowed).
 [[nodiscard]] std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches);
 
+/// For people: that the run diverged in this state, and where. Without a full stop.
+[[nodiscard]] std::string describe_divergence(const StepState& state, const std::optional<Fault>& fault);
+
 }  // namespace mylos

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "mylos/checkpoint/background_writer.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/train/evaluation.hpp"
 #include "mylos/train/memory_plan.hpp"
 #include "mylos/train/progress.hpp"
+#include "mylos/train/run_checkpoints.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_state.hpp"
 #include "mylos/train/staging.hpp"
@@ -64,14 +64,7 @@ class Run {
   void restore(const CheckpointReader& saved);
   void note_plan();
   void prepare_checkpoints();
-  [[nodiscard]] bool is_checkpoint_due(bool log_point);
-  void write_between_steps(const CheckpointHeader& header, const CheckpointState& state);
-  void look_at_writer();
-  void wait_for_writer();
-  void note_outcome(const BackgroundWriter::Outcome& outcome);
-  void note_checkpoint(const std::string& path);
   void meet_trouble(const Error& error);
-  [[nodiscard]] std::string checkpoint_summary() const;
   void log(const StepState& state);
   void note_scale(const StepRecord& record);
   [[noreturn]] void explain_halt(const StepState& state);
@@ -99,25 +92,18 @@ class Run {
   std::unique_ptr<Progress> progress_;
   RunState state_;
   StopRequests stop_;
-  std::unique_ptr<BackgroundWriter> writer_;  // on rank 0 of a run that writes in the background
-  bool in_background_ = false;                // on all ranks of such a run
+  std::unique_ptr<RunCheckpoints> checkpoints_;
   bool checkpoint_due_ = false;
 
   std::int64_t step_ = 0;         // steps begun
   std::int64_t first_step_ = 0;   // of this start
   std::int64_t logged_step_ = 0;  // up to which the history is written
-  std::int64_t saved_step_ = -1;
   std::uint64_t skipped_ = 0;
   double elapsed_before_s_ = 0;  // of earlier starts
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point logged_;
   double training_s_ = 0;    // of this start: steps without evaluation and checkpoints
   double evaluation_s_ = 0;  // of the longest evaluation of this start
-  double writing_s_ = 0;     // of the longest checkpoint of this start
-  double held_s_ = 0;        // that steps waited for checkpoints
-  std::int64_t written_ = 0;
-  std::int64_t written_beside_steps_ = 0;
-  std::chrono::steady_clock::time_point saved_;
   std::string noted_trouble_;
   std::optional<Evaluation> last_evaluation_;
   std::int32_t stopping_rank_ = -1;  // that asked first, of those that the ranks agreed on

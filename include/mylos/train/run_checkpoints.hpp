@@ -1,0 +1,74 @@
+// RunCheckpoints: when a run writes a checkpoint, and how: beside the steps from a copy, or between two of
+// them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "mylos/checkpoint/background_writer.hpp"
+#include "mylos/checkpoint/options.hpp"
+#include "mylos/checkpoint/state.hpp"
+#include "mylos/comm/communicator.hpp"
+
+namespace mylos {
+
+class RunCheckpoints {
+ public:
+  /// What the run does on this rank when something was written, or could not be written and the run need not
+  /// end at once.
+  struct Listener {
+    std::function<void(const std::string& line)> note;
+    std::function<void(const Error& error)> trouble;
+  };
+
+  RunCheckpoints(const CheckpointOptions& options, std::string folder, Communicator& communicator,
+                 Listener listener);
+
+  /// All ranks. From now on they are written beside the steps, where the deck wants that. Returns why not,
+  /// if it does; `fits`: memory was planned for the copy.
+  [[nodiscard]] std::string write_beside_steps(const CheckpointState& state, bool fits);
+
+  /// All ranks. `log_point`: the run has time to ask rank 0 for the time of day.
+  [[nodiscard]] bool due(std::int64_t step, bool log_point);
+
+  /// All ranks. Steps wait from here to the end of `write`; a write that was in flight has ended.
+  void begin();
+  /// All ranks, with nothing of the state in the making. The last one of a start is written at once, and what
+  /// it throws ends the run.
+  void write(const CheckpointHeader& header, const CheckpointState& state, const Execution& exec, bool last);
+
+  /// Hears of a write in flight that has ended, or waits for its end.
+  void look();
+  void wait();
+
+  /// That a file holds which was written between steps or restarted from; -1: none.
+  [[nodiscard]] std::int64_t saved_step() const { return saved_step_; }
+  void restarted_from(std::int64_t step) { saved_step_ = step; }
+  /// Of the longest write.
+  [[nodiscard]] double longest_s() const { return longest_s_; }
+  /// For the final table; `training_s`: of all steps.
+  [[nodiscard]] std::string summary(double training_s) const;
+
+ private:
+  void write_between_steps(const CheckpointHeader& header, const CheckpointState& state, bool last);
+  void note_outcome(const BackgroundWriter::Outcome& outcome);
+  void note_file(const std::string& path);
+
+  CheckpointOptions options_;
+  std::string folder_;
+  Communicator& communicator_;
+  Listener listener_;
+  std::unique_ptr<BackgroundWriter> writer_;  // on rank 0 of a run that writes beside the steps
+  bool beside_steps_ = false;                 // on all ranks of such a run
+  std::chrono::steady_clock::time_point begun_;
+  std::int64_t saved_step_ = -1;
+  double longest_s_ = 0;
+  double held_s_ = 0;  // that steps waited
+  std::int64_t written_ = 0;
+  std::int64_t written_beside_steps_ = 0;
+};
+
+}  // namespace mylos

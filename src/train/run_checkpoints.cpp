@@ -1,0 +1,103 @@
+#include "mylos/train/run_checkpoints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/checkpoint/replicas.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos {
+
+using Clock = std::chrono::steady_clock;
+
+RunCheckpoints::RunCheckpoints(const CheckpointOptions& options, std::string folder,
+                               Communicator& communicator, Listener listener)
+    : options_(options),
+      folder_(std::move(folder)),
+      communicator_(communicator),
+      listener_(std::move(listener)),
+      begun_(Clock::now()) {}
+
+std::string RunCheckpoints::write_beside_steps(const CheckpointState& state, bool fits) {
+  if (!options_.background || (options_.every == 0 && options_.every_minutes == 0)) return "";
+  if (communicator_.name() == "nccl") return "NCCL is active";
+  if (!fits) return "a copy of the state does not fit memory.budget";
+  beside_steps_ = true;
+  if (communicator_.rank() == 0) writer_ = std::make_unique<BackgroundWriter>(state);
+  return "";
+}
+
+bool RunCheckpoints::due(std::int64_t step, bool log_point) {
+  if (options_.every > 0 && step % options_.every == 0) return true;
+  if (options_.every_minutes == 0 || !log_point) return false;
+  char due = seconds_since(begun_) >= 60 * options_.every_minutes ? 1 : 0;
+  communicator_.ranks().broadcast(&due, sizeof due, 0);
+  return due != 0;
+}
+
+void RunCheckpoints::begin() {
+  begun_ = Clock::now();
+  wait();
+}
+
+void RunCheckpoints::write(const CheckpointHeader& header, const CheckpointState& state,
+                           const Execution& exec, bool last) {
+  require_equal_replicas(communicator_.ranks(), exec, state);
+  if (!beside_steps_ || last) {
+    write_between_steps(header, state, last);
+  } else if (writer_) {
+    writer_->begin(folder_, header, state, options_);
+  }
+  if (!last) held_s_ += seconds_since(begun_);  // the last one holds no step up
+}
+
+void RunCheckpoints::write_between_steps(const CheckpointHeader& header, const CheckpointState& state,
+                                         bool last) {
+  const auto start = Clock::now();
+  try {
+    const std::string path = write_checkpoint(communicator_.ranks(), folder_, header, state, options_);
+    saved_step_ = header.step;
+    note_file(path);
+  } catch (const Error& error) {
+    if (last || options_.on_error == OnError::stop) throw;
+    listener_.trouble(error);
+  }
+  longest_s_ = std::max(longest_s_, seconds_since(start));
+}
+
+void RunCheckpoints::look() {
+  if (!writer_) return;
+  if (const auto outcome = writer_->take()) note_outcome(*outcome);
+}
+
+void RunCheckpoints::wait() {
+  if (!writer_) return;
+  if (const auto outcome = writer_->wait()) note_outcome(*outcome);
+}
+
+void RunCheckpoints::note_outcome(const BackgroundWriter::Outcome& outcome) {
+  longest_s_ = std::max(longest_s_, outcome.seconds);
+  if (outcome.error) return listener_.trouble(*outcome.error);
+  ++written_beside_steps_;
+  note_file(outcome.path);
+}
+
+void RunCheckpoints::note_file(const std::string& path) {
+  ++written_;
+  std::error_code failure;
+  const auto bytes = std::filesystem::file_size(path, failure);
+  if (failure) return;  // somebody else has moved it
+  listener_.note(fmt::format("checkpoint {} ({})", path, format_bytes(static_cast<std::int64_t>(bytes))));
+}
+
+std::string RunCheckpoints::summary(double training_s) const {
+  return fmt::format(
+      "{} written, {} of them beside the steps; they held the steps up for {:.2f} s ({:.2g} %)", written_,
+      written_beside_steps_, held_s_, 100 * held_s_ / std::max(training_s, 1e-9));
+}
+
+}  // namespace mylos
