@@ -85,6 +85,11 @@ if(NOT Mylos_ENABLE_ONEDNN STREQUAL "OFF" AND (NOT Mylos_HAVE_DEVICE OR Mylos_EN
 endif()
 mylos_optional(ONEDNN "${dnnl_FOUND}")
 
+if(NOT Mylos_ENABLE_LIBDEFLATE STREQUAL "OFF")
+  find_package(LibDeflate QUIET)
+endif()
+mylos_optional(LIBDEFLATE "${LibDeflate_FOUND}")
+
 if(Mylos_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)
   find_package(NCCL QUIET)

@@ -32,6 +32,7 @@ endif()
 if(Mylos_HAVE_KOKKOSKERNELS AND KokkosKernels_FOUND)
   mylos_engine(ON Kokkos::kokkoskernels KokkosKernels)
 endif()
+mylos_engine("${Mylos_HAVE_LIBDEFLATE}" LibDeflate::libdeflate LibDeflate)
 mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
 mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
 
@@ -44,5 +45,5 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake
 install(TARGETS mylos_library EXPORT MylosTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
 install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package}")
+              "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

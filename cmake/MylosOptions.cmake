@@ -3,6 +3,7 @@ set(Mylos_ENABLE_CUDA AUTO CACHE STRING "Run on NVIDIA devices (ON, OFF, AUTO: a
 set(Mylos_CUDA_ARCH HOPPER90 CACHE STRING "Kokkos' name of the NVIDIA architecture that scripts/setup built for")
 set(Mylos_HOST_ARCH NATIVE CACHE STRING "Kokkos' name of the processor that scripts/setup built for (its --arch)")
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
+set(Mylos_ENABLE_LIBDEFLATE AUTO CACHE STRING "CRC-32 of checkpoints by libdeflate, else by zlib (ON, OFF, AUTO)")
 set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any backend (ON, OFF, AUTO)")
 set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
 set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices (ON, OFF, AUTO)")

@@ -29,6 +29,7 @@ libcli11-dev|CLI11|header:CLI/CLI.hpp|needed
 nlohmann-json3-dev|JSON for Modern C++|header:nlohmann/json.hpp|needed
 librandom123-dev|Random123|header:Random123/philox.h|needed
 zlib1g-dev|zlib|header:zlib.h|needed
+libdeflate-dev|libdeflate (faster CRC-32)|header:libdeflate.h|optional
 libgtest-dev|GoogleTest|header:gtest/gtest.h|needed
 libgmock-dev|GoogleMock|header:gmock/gmock.h|needed
 libbenchmark-dev|Google Benchmark|header:benchmark/benchmark.h|needed

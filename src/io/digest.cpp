@@ -13,12 +13,6 @@
 
 namespace mylos {
 
-std::uint32_t crc32_of(const void* data, std::size_t bytes, std::uint32_t crc) {
-  // crc32_z takes a size_t length (crc32 only 32 bits); a null pointer would reset the value.
-  if (bytes == 0) return crc;
-  return static_cast<std::uint32_t>(::crc32_z(crc, static_cast<const Bytef*>(data), bytes));
-}
-
 std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::int64_t second_bytes) {
   return static_cast<std::uint32_t>(::crc32_combine(first, second, static_cast<z_off_t>(second_bytes)));
 }

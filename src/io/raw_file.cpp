@@ -1,6 +1,7 @@
 #include "mylos/io/raw_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 
 /// Offsets, lengths and memory of direct transfers are multiples of it: the largest block of common disks.
 constexpr std::int64_t block_bytes = 4096;
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 int open_file(const std::string& path, int flags) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags);
@@ -32,9 +35,11 @@ RawFile::RawFile(std::string path, Cache cache) : path_(std::move(path)) {
   cached_ = open_file(path_, 0);
   if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
   if (cache == Cache::bypass) direct_ = open_file(path_, O_DIRECT);
-  buffer_.reset(static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(block_bytes), static_cast<std::size_t>(piece_bytes))));
+  constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
+  buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
   if (!buffer_) fail_run("{}: there is no memory to write it through", path_);
+  ::madvise(buffer_.get(), bytes,
+            MADV_HUGEPAGE);  // a wish: small pages cost a direct transfer more than its copy
 }
 
 RawFile::~RawFile() {

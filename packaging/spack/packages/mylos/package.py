@@ -41,6 +41,7 @@ class Mylos(CMakePackage, CudaPackage):
     depends_on("nlohmann-json@3.11:")
     depends_on("random123@1.14:")
     depends_on("zlib-api")
+    depends_on("libdeflate")
     depends_on("googletest@1.12: +gmock", type="test")
 
     depends_on("cuda@13:", when="+cuda")
@@ -56,6 +57,7 @@ class Mylos(CMakePackage, CudaPackage):
         return [
             self.define_from_variant("Mylos_ENABLE_CUDA", "cuda"),
             self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
+            self.define("Mylos_ENABLE_LIBDEFLATE", True),
             self.define("Mylos_ENABLE_NCCL", self.spec.satisfies("+nccl")),
             self.define("Mylos_ENABLE_ONEDNN", self.spec.satisfies("+onednn")),
             self.define_from_variant("Mylos_ENABLE_KOKKOSKERNELS", "kokkos_kernels"),
