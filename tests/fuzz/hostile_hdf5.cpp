@@ -150,8 +150,10 @@ void choose_storage(hid_t creation, hid_t type, std::vector<hsize_t>& dims, std:
   }
   if (choice == 3) {  // larger than the dataset: it may grow
     most.assign(dims.size(), H5S_UNLIMITED);
-    chunk.back() = input.ConsumeIntegralInRange<hsize_t>(1, hsize_t{1} << 25);
-    if (bytes_of(type, chunk) > hsize_t{1} << 25) chunk.assign(dims.size(), 1);
+    constexpr hsize_t longest = hsize_t{1} << 25;
+    std::vector<hsize_t> larger = chunk;
+    larger.back() = input.ConsumeIntegralInRange<hsize_t>(std::min(chunk.back(), longest), longest);
+    if (bytes_of(type, larger) <= longest) chunk = larger;
   }
   H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
   if (choice == 4) H5Pset_fletcher32(creation);

@@ -10,13 +10,6 @@ namespace mylos::piece_digest_test {
 
 using namespace testing_support;
 
-std::string random_bytes(std::size_t count) {
-  std::mt19937 random(5);
-  std::string bytes(count, '\0');
-  for (char& byte : bytes) byte = static_cast<char>(random());
-  return bytes;
-}
-
 /// In updates of random lengths up to `most`.
 void feed(PieceDigest& digest, const std::string& bytes, std::size_t most) {
   std::mt19937 random(7);

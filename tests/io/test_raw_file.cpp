@@ -3,20 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <random>
 
 #include "io/support.hpp"
 
 namespace mylos::raw_file_test {
 
 using namespace testing_support;
-
-std::string random_bytes(std::size_t count) {
-  std::mt19937 random(3);
-  std::string bytes(count, '\0');
-  for (char& byte : bytes) byte = static_cast<char>(random());
-  return bytes;
-}
 
 std::string read_from(const std::string& path, std::int64_t first, RawFile::Cache cache) {
   std::string bytes;
