@@ -43,20 +43,24 @@ void add_train(CLI::App& app, CommandLine& line) {
   train->add_option("deck", line.train.deck, "The deck (TOML); `mylos manual` lists every key")->required();
   train->add_option("overrides", line.train.overrides,
                     "section.key=value: takes the place of what the deck says");
-  train->add_option(
+  CLI::Option* restart = train->add_option(
       "--restart", line.train.restart,
       "auto: from the newest valid checkpoint, else afresh; latest: it must exist; or a checkpoint file");
   train
       ->add_option("--stop-after", line.train.stop_after,
                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
       ->check(integer_from(1, most_counted));
-  train->add_option("--plan", line.train.plan,
-                    "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
+  CLI::Option* plan =
+      train->add_option("--plan", line.train.plan,
+                        "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
   train->add_option(
       "--walltime", line.train.walltime,
       "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
-  train->add_flag("--check", line.train.check,
-                  "Read deck and data, print the resolved deck and the shapes, and touch nothing");
+  train
+      ->add_flag("--check", line.train.check,
+                 "Read deck and data, print the resolved deck and the shapes, and touch nothing")
+      ->excludes(restart)
+      ->excludes(plan);
   train->footer(
       "The keys of a deck, also for section.key=value (their types and meanings: mylos manual):\n" +
       mylos::deck_overview() +

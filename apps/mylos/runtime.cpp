@@ -87,21 +87,28 @@ bool writes_to_terminal() {
 
 }  // namespace
 
+ExitCode reporting_errors(const std::function<ExitCode()>& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::bad_alloc&) {
+    return report(
+        Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
+  } catch (const std::exception& error) {
+    return report(Error(ExitCode::failed, error.what()));
+  }
+}
+
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
   // The step polls on the main thread alone; the background reader makes no MPI call.
   int provided = 0;
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
-  ExitCode code = ExitCode::failed;
-  try {
-    code = command();
-  } catch (const Error& error) {
-    code = report(error);
-  } catch (const std::bad_alloc&) {
-    code =
-        report(Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
-  } catch (const std::exception& error) {
-    code = report(Error(ExitCode::failed, error.what()));
-  }
+  const ExitCode code = reporting_errors([&] {
+    const ExitCode done = command();
+    if (std::fflush(stdout) != 0) fail_run("standard output cannot be written: {}", std::strerror(errno));
+    return done;
+  });
   MPI_Finalize();
   return static_cast<int>(code);
 }

@@ -15,6 +15,10 @@ namespace mylos::app {
 /// 0; one that a rank throws alone is printed by that rank and ends all of them. Returns the exit code.
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command);
 
+/// Runs `work`; an exception becomes a message and an exit code as above. For what must outlive the message:
+/// the ranks wait only seconds for each other before they take one for lost.
+ExitCode reporting_errors(const std::function<ExitCode()>& work);
+
 /// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this
 /// rank may use divided by the ranks that share them, or by `ranks` where those are more.
 class KokkosRuntime {

@@ -46,7 +46,8 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   const KokkosRuntime kokkos(request.deck.options.run.threads);
   if (!kokkos.warning().empty()) request.output.line(kokkos.warning());
   Run run(std::move(request), MPI_COMM_WORLD);
-  return train(run);
+  // A checkpoint that is being written when the run fails is brought to its end after the message.
+  return reporting_errors([&] { return train(run); });
 }
 
 }  // namespace mylos::app

@@ -90,7 +90,7 @@ std::string verify_in_child(const std::string& file) {
                strsignal(WTERMSIG(child.status)));
   }
   if (WEXITSTATUS(child.status) == static_cast<int>(ExitCode::bad_input)) fail_input("{}", child.text);
-  if (WEXITSTATUS(child.status) != 0) fail_run("{}: {}", file, child.text);
+  if (WEXITSTATUS(child.status) != 0) fail_run("{}", child.text);
   return child.text;
 }
 

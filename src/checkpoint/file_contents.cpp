@@ -32,7 +32,7 @@ std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& st
 /// The same for a process that writes alone, past HDF5 and the page cache.
 std::vector<std::uint32_t> write_alone(const std::string& path, const OpenFile& open,
                                        const CheckpointState& state) {
-  RawFile file(path, RawFile::Cache::bypass);
+  RawFile file(path, RawFile::Access::write, RawFile::Cache::bypass);
   std::vector<std::uint32_t> crcs;
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const bool empty = state.arrays[i].size() == 0;  // then it has no place
@@ -69,13 +69,6 @@ void verify_share(const std::string& path, const CheckpointState& state, const W
   }
 }
 
-/// A dataset as it must be on the disk.
-struct StoredDataset {
-  std::string path;
-  ByteRange range;
-  std::uint32_t crc;
-};
-
 std::vector<StoredDataset> stored_datasets(const OpenFile& open, const CheckpointState& state,
                                            const std::vector<std::uint32_t>& array_crcs) {
   std::vector<StoredDataset> stored;
@@ -93,12 +86,20 @@ std::vector<StoredDataset> stored_datasets(const OpenFile& open, const Checkpoin
   return stored;
 }
 
-/// The same as verify_share for a process that wrote alone, in one pass with the digest, which it returns.
-std::string verify_alone(const std::string& path, const std::vector<StoredDataset>& stored) {
+/// HDF5 finds in the file what was put there: its own structure has checksums, of which the digest knows
+/// nothing.
+void open_again(const std::string& path, const std::vector<StoredDataset>& stored) {
+  const hdf5::File file = hdf5::File::open(path);
+  for (const StoredDataset& dataset : stored) require_crc(file, dataset.path, dataset.crc);
+}
+
+}  // namespace
+
+std::string verify_stored(const std::string& path, const std::vector<StoredDataset>& stored) {
   std::vector<ByteRange> ranges;
   for (const StoredDataset& dataset : stored) ranges.push_back(dataset.range);
   PieceDigest contents(user_block_bytes, ranges);
-  RawFile(path, RawFile::Cache::bypass)
+  RawFile(path, RawFile::Access::read, RawFile::Cache::bypass)
       .read(user_block_bytes,
             [&](const std::byte* data, std::int64_t bytes) { contents.update(data, bytes); });
   for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -109,8 +110,6 @@ std::string verify_alone(const std::string& path, const std::vector<StoredDatase
   return contents.finish();
 }
 
-}  // namespace
-
 void write_contents(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                     const CheckpointState& state) {
   OpenFile open = begin_file(ranks, path, header, state);
@@ -120,7 +119,8 @@ void write_contents(const WritingGroup& ranks, const std::string& path, const Ch
     write_crcs(open, state, ranks, crcs);
     const std::vector<StoredDataset> stored = stored_datasets(open, state, crcs);
     end_file(open);
-    write_user_block(path, verify_alone(path, stored));
+    write_user_block(path, verify_stored(path, stored));
+    open_again(path, stored);
     return;
   }
   ranks.on_all([&] { crcs = write_share(open, state, ranks); });

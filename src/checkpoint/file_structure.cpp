@@ -55,8 +55,9 @@ OpenFile begin_file(const WritingGroup& ranks, const std::string& path, const Ch
   // certain. A flush extends the file to all that was allocated in it (HDF5 itself cannot tell that size over
   // MPI).
   ranks.barrier();
-  ranks.on_first([&] {
-    reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  ranks.on_first([&] { reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path))); });
+  ranks.on_all([&] {
+    if (ranks.rank() != 0) return;
     for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
   });
   return open;

@@ -31,15 +31,30 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return std::stoll(std::string(digits));
 }
 
+/// Everything in FOLDER/checkpoints; nothing where there is no such folder. One that cannot be read is not an
+/// empty one.
+std::vector<fs::directory_entry> entries_of(const std::string& folder) {
+  const fs::path path = checkpoint_folder(folder);
+  std::error_code failure;
+  std::vector<fs::directory_entry> entries;
+  fs::directory_iterator entry(path, failure);
+  while (!failure && entry != fs::directory_iterator()) {
+    entries.push_back(*entry);
+    entry.increment(failure);
+  }
+  const bool is_missing =
+      failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+  if (failure && !is_missing) fail_input("{}: cannot be read: {}", path.string(), failure.message());
+  return entries;
+}
+
 void remove_half_written(const std::string& folder) {
   std::error_code failure;
-  std::vector<fs::path> half_written;
-  for (const auto& entry : fs::directory_iterator(checkpoint_folder(folder), failure)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     const std::string final_name = name.substr(0, name.rfind('.'));
-    if (name == temporary_path(final_name) && step_of(final_name)) half_written.push_back(entry.path());
+    if (name == temporary_path(final_name) && step_of(final_name)) fs::remove(entry.path(), failure);
   }
-  for (const fs::path& path : half_written) fs::remove(path, failure);
 }
 
 RestartChoice choose(const std::string& folder, const std::string& restart, std::int64_t below) {
@@ -61,6 +76,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
     try {
       verify_user_block(path);
       choice.path = path;
+      choice.step = files.back().step;
       return choice;
     } catch (const Error& error) {
       choice.messages.push_back(fmt::format("skipped {}", error.what()));
@@ -92,7 +108,7 @@ std::string checkpoint_path(const std::string& folder, std::int64_t step) {
 std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
   std::vector<CheckpointFile> files;
   std::error_code failure;
-  for (const auto& entry : fs::directory_iterator(checkpoint_folder(folder), failure)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     const auto step = step_of(entry.path().filename().string());
     if (step && entry.is_regular_file(failure)) files.push_back({*step, entry.path().string()});
   }
@@ -103,9 +119,8 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
 RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder, const std::string& restart,
                               std::int64_t below) {
   RestartChoice choice;
-  run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) choice = choose(folder, restart, below);
-  });
+  run_on_first(ranks, [&] { choice = choose(folder, restart, below); });
+  ranks.broadcast(&choice.step, sizeof choice.step, 0);
   const std::string path = broadcast_text(ranks, choice.path.value_or(""));
   choice.path = path.empty() ? std::nullopt : std::optional(path);
   std::string messages;
@@ -119,8 +134,7 @@ RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder, const
 }
 
 void require_unused_folder(RankGroup& ranks, const std::string& folder) {
-  run_on_all(ranks, [&] {
-    if (ranks.rank() != 0) return;
+  run_on_first(ranks, [&] {
     const auto files = list_checkpoints(folder);
     if (files.empty()) return;
     fail_input(
@@ -133,8 +147,7 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder) {
 
 std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& folder, std::int64_t step) {
   std::vector<std::string> moved;
-  run_on_all(ranks, [&] {
-    if (ranks.rank() != 0) return;
+  run_on_first(ranks, [&] {
     remove_half_written(folder);
     const fs::path aside = checkpoint_folder(folder) / "superseded";
     for (const CheckpointFile& file : list_checkpoints(folder)) {

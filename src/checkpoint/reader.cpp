@@ -14,9 +14,7 @@ namespace {
 
 hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
   std::optional<hdf5::File> file;
-  run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) verify_user_block(path);
-  });
+  run_on_first(ranks, [&] { verify_user_block(path); });
   run_on_all(ranks, [&] { file = hdf5::File::open(path); });
   return *file;
 }
@@ -124,6 +122,10 @@ std::string CheckpointReader::text(const std::string& path) const {
 }
 
 void CheckpointReader::require_match(const CheckpointState& state) const {
+  run_on_all(ranks_, [&] { require_match_here(state); });
+}
+
+void CheckpointReader::require_match_here(const CheckpointState& state) const {
   for (const StateArray& array : state.arrays) require_array(file_, array);
   for (const StateText& text : state.texts) {
     if (!file_.exists(text.path)) fail_input("{}: has no {}", path_, text.path);
@@ -133,7 +135,7 @@ void CheckpointReader::require_match(const CheckpointState& state) const {
 
 void CheckpointReader::read(CheckpointState& state) const {
   run_on_all(ranks_, [&] {
-    require_match(state);
+    require_match_here(state);
     for (const StateArray& array : state.arrays) {
       require_crc(file_, array.path, read_elements(file_.dataset(array.path), array));
     }

@@ -13,7 +13,7 @@ namespace mylos {
 inline constexpr const char* crc_attribute = "crc32";
 
 /// The most that passes through the host at a time.
-inline constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
+inline constexpr std::int64_t piece_bytes = RawFile::piece_bytes;
 
 /// Bytes of one element.
 [[nodiscard]] std::int64_t element_bytes(hdf5::ElementType type);

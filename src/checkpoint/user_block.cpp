@@ -34,6 +34,7 @@ std::string digest_of_contents(const std::string& path, std::int64_t version) {
 std::string read_block(const std::string& path) {
   std::string block(static_cast<std::size_t>(user_block_bytes), '\0');
   std::ifstream file(path, std::ios::binary);
+  if (!file) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
   file.read(block.data(), user_block_bytes);
   block.resize(static_cast<std::size_t>(file.gcount()));
   return block;
@@ -41,7 +42,8 @@ std::string read_block(const std::string& path) {
 
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file", path);
+  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
   if (failure) fail_input("{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
@@ -64,9 +66,8 @@ std::int64_t number_after(std::string_view block, std::string_view name) {
 
 std::string contents_digest(const std::string& path) {
   PieceDigest digest(user_block_bytes);
-  RawFile(path, RawFile::Cache::use).read(user_block_bytes, [&](const std::byte* data, std::int64_t bytes) {
-    digest.update(data, bytes);
-  });
+  RawFile(path, RawFile::Access::read, RawFile::Cache::use)
+      .read(user_block_bytes, [&](const std::byte* data, std::int64_t bytes) { digest.update(data, bytes); });
   return digest.finish();
 }
 

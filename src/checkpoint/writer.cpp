@@ -41,8 +41,6 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
   std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
   ranks.on_first([&] {
     require_writable(state);
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty()) std::filesystem::create_directories(folder);
     pending.emplace(path);
     if (!std::ofstream(temporary)) fail_run("{}: cannot be created: {}", temporary, std::strerror(errno));
     reserve_space(temporary, generous_bytes(state));

@@ -10,9 +10,8 @@ void WritingGroup::on_all(const std::function<void()>& function) const {
 }
 
 void WritingGroup::on_first(const std::function<void()>& function) const {
-  on_all([&] {
-    if (rank() == 0) function();
-  });
+  if (alone()) return function();
+  run_on_first(*ranks_, function);
 }
 
 void WritingGroup::barrier() const {

@@ -22,8 +22,9 @@ class WritingGroup {
   /// For a file that all of them write; MPI_COMM_NULL for one writer.
   [[nodiscard]] MPI_Comm mpi() const { return size() > 1 ? ranks_->mpi() : MPI_COMM_NULL; }
 
-  /// On every rank, or on the first alone. What it throws on one is thrown on all.
+  /// On every rank. What it throws on one is thrown on all.
   void on_all(const std::function<void()>& function) const;
+  /// On the first rank alone, however long it takes; no HDF5 and no MPI in it.
   void on_first(const std::function<void()>& function) const;
   void barrier() const;
   /// Those of rank 0, of rank 1, ...

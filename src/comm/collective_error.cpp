@@ -1,6 +1,9 @@
 #include "mylos/comm/collective_error.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <future>
 #include <vector>
 
 #include "mylos/base/hash.hpp"
@@ -41,16 +44,47 @@ void throw_if_any(RankGroup& ranks, const std::optional<Error>& own) {
   throw Error(code, same ? cause : fmt::format("rank {}: {}", lowest, cause));
 }
 
-void run_on_all(RankGroup& ranks, const std::function<void()>& function) {
-  std::optional<Error> own;
+namespace {
+
+std::optional<Error> error_of(const std::function<void()>& function) {
   try {
     function();
   } catch (const Error& error) {
-    own = error;
+    return error;
   } catch (const std::exception& error) {
-    own = Error(ExitCode::failed, error.what());
+    return Error(ExitCode::failed, error.what());
   }
-  throw_if_any(ranks, own);
+  return std::nullopt;
+}
+
+constexpr double longest_silence_s = 1;
+
+/// True at once when the work has ended, false when the ranks should hear that it has not.
+bool ended_soon(std::future<std::optional<Error>>& work, double timeout_s) {
+  const std::chrono::duration<double> silence(std::min(longest_silence_s, timeout_s / 4));
+  return work.wait_for(silence) == std::future_status::ready;
+}
+
+}  // namespace
+
+void run_on_all(RankGroup& ranks, const std::function<void()>& function) {
+  throw_if_any(ranks, error_of(function));
+}
+
+void run_on_first(RankGroup& ranks, const std::function<void()>& function) {
+  if (ranks.size() == 1) return throw_if_any(ranks, error_of(function));
+  std::future<std::optional<Error>> work;
+  if (ranks.rank() == 0) work = std::async(std::launch::async, [&function] { return error_of(function); });
+  for (char ended = 0; ended == 0;) {
+    if (ranks.rank() == 0) ended = ended_soon(work, ranks.timeout_s()) ? 1 : 0;
+    ranks.broadcast(&ended, sizeof ended, 0);
+  }
+  std::optional<Error> error;
+  if (ranks.rank() == 0) error = work.get();
+  std::int32_t code = error ? static_cast<std::int32_t>(error->code()) : 0;
+  ranks.broadcast(&code, sizeof code, 0);
+  if (code == 0) return;
+  throw Error(static_cast<ExitCode>(code), broadcast_text(ranks, error ? error->what() : ""));
 }
 
 std::string broadcast_text(RankGroup& ranks, const std::string& text, int root) {

@@ -5,10 +5,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/units.hpp"
@@ -55,8 +57,11 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   if (::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &disk) != 0) {
     fail_run("{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
-  const auto free_bytes = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
-  const bool fits = bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
+  constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
+  const double said = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  const auto free_bytes = static_cast<std::int64_t>(std::min(said, most));
+  const bool says_its_size = disk.f_blocks > 0;  // ramfs and some network file systems do not
+  const bool fits = !says_its_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
   const int failure = fits ? ::posix_fallocate(file.get(), 0, bytes) : ENOSPC;
   if (failure == ENOSPC) {
     fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,

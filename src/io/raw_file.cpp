@@ -19,10 +19,13 @@ constexpr std::int64_t block_bytes = 4096;
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-int open_file(const std::string& path, int flags) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags);
-  const bool read_only = descriptor < 0 && (errno == EACCES || errno == EROFS);
-  return read_only ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags) : descriptor;
+int open_file(const std::string& path, RawFile::Access access, int flags) {
+  const int mode = access == RawFile::Access::write ? O_RDWR : O_RDONLY;
+  return ::open(path.c_str(), mode | O_CLOEXEC | flags);
+}
+
+ExitCode code_for(RawFile::Access access) {
+  return access == RawFile::Access::write ? ExitCode::failed : ExitCode::bad_input;
 }
 
 }  // namespace
@@ -31,15 +34,16 @@ void RawFile::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-RawFile::RawFile(std::string path, Cache cache) : path_(std::move(path)) {
-  cached_ = open_file(path_, 0);
-  if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
-  if (cache == Cache::bypass) direct_ = open_file(path_, O_DIRECT);
+RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move(path)), access_(access) {
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
-  if (!buffer_) fail_run("{}: there is no memory to write it through", path_);
-  ::madvise(buffer_.get(), bytes,
-            MADV_HUGEPAGE);  // a wish: small pages cost a direct transfer more than its copy
+  if (!buffer_) fail_run("{}: there is no memory to read or write it through", path_);
+  ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);  // a wish: small pages cost a transfer more than its copy
+  cached_ = open_file(path_, access, 0);
+  if (cached_ < 0) {
+    throw Error(code_for(access), fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
+  }
+  if (cache == Cache::bypass) direct_ = open_file(path_, access, O_DIRECT);
 }
 
 RawFile::~RawFile() {

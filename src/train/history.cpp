@@ -68,6 +68,13 @@ void History::append(std::span<const HistoryRow> rows) {
   begun_ = true;
 }
 
+void History::begin_anew() {
+  if (!std::filesystem::exists(path_)) return;
+  int number = 1;
+  while (std::filesystem::exists(fmt::format("{}.{}", path_, number))) ++number;
+  std::filesystem::rename(path_, fmt::format("{}.{}", path_, number));
+}
+
 void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
   tail_ = std::move(tail);
   if (path_.empty() || !std::filesystem::exists(path_)) return;

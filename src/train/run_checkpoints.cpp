@@ -9,6 +9,7 @@
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/replicas.hpp"
 #include "mylos/checkpoint/writer.hpp"
+#include "mylos/comm/collective_error.hpp"
 
 namespace mylos {
 
@@ -75,8 +76,10 @@ void RunCheckpoints::look() {
 }
 
 void RunCheckpoints::wait() {
-  if (!writer_) return;
-  if (const auto outcome = writer_->wait()) note_outcome(*outcome);
+  if (!beside_steps_) return;
+  std::optional<BackgroundWriter::Outcome> outcome;
+  run_on_first(communicator_.ranks(), [&] { outcome = writer_->wait(); });
+  if (outcome) note_outcome(*outcome);
 }
 
 void RunCheckpoints::note_outcome(const BackgroundWriter::Outcome& outcome) {
@@ -96,7 +99,7 @@ void RunCheckpoints::note_file(const std::string& path) {
 
 std::string RunCheckpoints::summary(double training_s) const {
   return fmt::format(
-      "{} written, {} of them beside the steps; they held the steps up for {:.2f} s ({:.2g} %)", written_,
+      "{} written, {} of them beside the steps; they held the steps up for {:.2f} s ({:.2f} %)", written_,
       written_beside_steps_, held_s_, 100 * held_s_ / std::max(training_s, 1e-9));
 }
 

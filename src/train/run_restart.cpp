@@ -1,7 +1,10 @@
 // From which checkpoint a run goes on, whether it may, and how.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
@@ -33,10 +36,12 @@ bool is_free(const std::string& key) {
 void Run::open_checkpoint(std::optional<CheckpointReader>& saved) {
   RankGroup& ranks = communicator_->ranks();
   if (request_.restart.empty()) return require_unused_folder(ranks, options_.run.folder);
+  const bool is_named = request_.restart != "auto" && request_.restart != "latest";
+  if (is_named) require_no_other_run();
   const Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, false);
   const CheckpointState shapes =
       parameter_shapes(make_parameter_layout(chain, options_.communication.bucket_bytes, ranks.size()));
-  std::optional<Error> refused;  // of the newest file that is whole, but another network's
+  std::optional<Error> refused;  // of the newest file that has the right digest, but cannot be gone on from
   auto below = std::numeric_limits<std::int64_t>::max();
   while (!saved) {
     const RestartChoice choice = [&] {
@@ -50,19 +55,35 @@ void Run::open_checkpoint(std::optional<CheckpointReader>& saved) {
     if (!choice.path && refused) throw *refused;  // "auto" starts afresh where there is nothing, not here
     for (const std::string& message : choice.messages) request_.output.line(message);
     if (!choice.path) return;
-    saved.emplace(ranks, *choice.path);
     try {
+      saved.emplace(ranks, *choice.path);
       saved->require_match(shapes);
     } catch (const Error& error) {
-      const bool is_named = request_.restart != "auto" && request_.restart != "latest";
-      if (is_named) throw;
+      if (is_named || error.code() != ExitCode::bad_input) throw;
       if (!refused) refused = error;
       request_.output.line(fmt::format("skipped {}", error.what()));
-      below = saved->header().step;
+      below = choice.step;
       saved.reset();
     }
   }
-  require_same_run(*saved);
+  run_on_all(ranks, [&] { require_same_run(*saved); });
+}
+
+/// A file from elsewhere would mix two runs in a folder that has checkpoints of its own.
+void Run::require_no_other_run() const {
+  namespace fs = std::filesystem;
+  run_on_first(communicator_->ranks(), [this] {
+    const std::vector<CheckpointFile> own = list_checkpoints(options_.run.folder);
+    if (own.empty()) return;
+    const fs::path file = fs::weakly_canonical(request_.restart);
+    const fs::path folder = fs::weakly_canonical(options_.run.folder);
+    const fs::path inside = file.lexically_relative(folder);
+    if (!inside.empty() && *inside.begin() != "..") return;
+    fail_input(
+        "--restart {}: is another run's, and {} has checkpoints of its own (the newest: {}); give another "
+        "run.folder",
+        request_.restart, options_.run.folder, fs::path(own.back().path).filename().string());
+  });
 }
 
 void Run::require_same_run(const CheckpointReader& reader) const {
@@ -89,7 +110,8 @@ void Run::require_same_run(const CheckpointReader& reader) const {
 }
 
 void Run::restore(const CheckpointReader& reader) {
-  state_.history.resize(static_cast<std::size_t>(reader.length("/history/step")));
+  run_on_all(communicator_->ranks(),
+             [&] { state_.history.resize(static_cast<std::size_t>(reader.length("/history/step"))); });
   CheckpointState state = full_state(*trainer_, state_);
   reader.read(state);
   trainer_->write_state(state_.step);

@@ -102,11 +102,16 @@ void Run::build_trainer() {
 }
 
 void Run::open_folder() {
+  // A run that was ended a moment ago may still be on its way out.
+  constexpr double patience_s = 10;
+  run_on_first(communicator_->ranks(), [&] { lock_.emplace(options_.run.folder, patience_s); });
   set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
   run_on_all(communicator_->ranks(), [this] {
     if (communicator_->rank() != 0) return;
     std::error_code failure;
-    std::filesystem::create_directories(options_.run.folder, failure);
+    std::filesystem::create_directories(options_.run.folder + "/checkpoints", failure);
+    if (failure) fail_run("{}/checkpoints: cannot be made: {}", options_.run.folder, failure.message());
+    if (step_ == 0) history_->begin_anew();
     std::ofstream deck(options_.run.folder + "/deck.toml", std::ios::trunc);
     deck << request_.deck.resolved << std::flush;
     std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);

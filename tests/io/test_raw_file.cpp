@@ -1,7 +1,11 @@
 #include "mylos/io/raw_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "io/support.hpp"
@@ -12,7 +16,7 @@ using namespace testing_support;
 
 std::string read_from(const std::string& path, std::int64_t first, RawFile::Cache cache) {
   std::string bytes;
-  RawFile(path, cache).read(first, [&](const std::byte* data, std::int64_t count) {
+  RawFile(path, RawFile::Access::read, cache).read(first, [&](const std::byte* data, std::int64_t count) {
     bytes.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(count));
   });
   return bytes;
@@ -35,7 +39,7 @@ TEST_P(BothWays, WritesBetweenWhatIsThere) {
     write_file(folder / "file", expected);
     const std::string inserted = random_bytes(static_cast<std::size_t>(bytes) + 1).substr(1);
     std::int64_t filled = 0;
-    RawFile(folder / "file", GetParam())
+    RawFile(folder / "file", RawFile::Access::write, GetParam())
         .write(offset, bytes, [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
           EXPECT_EQ(first, filled);
           std::memcpy(buffer, inserted.data() + first, static_cast<std::size_t>(count));
@@ -62,12 +66,52 @@ TEST_P(BothWays, ReadsFromAnywhereToTheEnd) {
   }
 }
 
+TEST_P(BothWays, ReadsWhatItMayNotWrite) {
+  write_file(folder / "file", "what is there");
+  std::filesystem::permissions(folder / "file", std::filesystem::perms::owner_read);
+  EXPECT_EQ(read_from(folder / "file", 5, GetParam()), "is there");
+}
+
+/// Bytes of the file that the page cache holds.
+std::size_t cached_bytes(const std::string& path, std::size_t bytes) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  std::vector<unsigned char> pages(bytes / 4096);
+  EXPECT_EQ(::mincore(mapped, bytes, pages.data()), 0);
+  ::munmap(mapped, bytes);
+  ::close(file);
+  return 4096 * static_cast<std::size_t>(
+                    std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+}
+
+TEST(RawFile, GoesPastThePageCacheWhereTheFileSystemCan) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_file(path, "");
+  const int direct = ::open(path.c_str(), O_RDWR | O_DIRECT);
+  if (direct < 0) GTEST_SKIP() << "no direct transfers in " << folder.path();
+  ::close(direct);
+  const std::int64_t bytes = 2 * RawFile::piece_bytes;
+  RawFile(path, RawFile::Access::write, RawFile::Cache::bypass)
+      .write(0, bytes, [](std::byte* buffer, std::int64_t, std::int64_t count) {
+        std::memset(buffer, 1, static_cast<std::size_t>(count));
+      });
+  EXPECT_EQ(cached_bytes(path, static_cast<std::size_t>(bytes)), 0u);
+  EXPECT_EQ(read_from(path, 0, RawFile::Cache::bypass).size(), static_cast<std::size_t>(bytes));
+  EXPECT_EQ(cached_bytes(path, static_cast<std::size_t>(bytes)), 0u);
+}
+
 TEST_P(BothWays, NamesTheFileThatCannotBeOpenedOrWritten) {
-  EXPECT_THROW(RawFile(folder / "none", GetParam()), Error);
+  const std::string none = folder / "none";
+  EXPECT_EQ(error_of([&] { RawFile(none, RawFile::Access::read, GetParam()); }),
+            none + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(error_of([&] { RawFile(none, RawFile::Access::write, GetParam()); }, ExitCode::failed),
+            none + ": cannot be opened: No such file or directory");
   try {
-    RawFile("/dev/full", GetParam()).write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
-      std::memset(buffer, 1, static_cast<std::size_t>(count));
-    });
+    RawFile("/dev/full", RawFile::Access::write, GetParam())
+        .write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
+          std::memset(buffer, 1, static_cast<std::size_t>(count));
+        });
     ADD_FAILURE() << "a full disk took bytes";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),

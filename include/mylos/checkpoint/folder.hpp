@@ -19,11 +19,13 @@ struct CheckpointFile {
   std::int64_t step = 0;
   std::string path;
 };
-/// What FOLDER/checkpoints holds, valid or not, oldest first. Files half written (.tmp) do not count.
+/// What FOLDER/checkpoints holds, valid or not, oldest first. Files half written (.tmp) do not count. Throws
+/// Error (bad_input) where there is such a folder and it cannot be read.
 [[nodiscard]] std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
 
 struct RestartChoice {
   std::optional<std::string> path;    // empty: start afresh ("auto" only)
+  std::int64_t step = -1;             // of the file's name, where it was chosen from the folder
   std::vector<std::string> messages;  // what was skipped and why
 };
 /// All ranks call this. `restart` is "auto", "latest" or a file. "latest" takes the newest valid checkpoint

@@ -31,10 +31,12 @@ class CheckpointReader {
   /// otherwise or not at all is named by the Error (bad_input), and so is one that the file has beyond the
   /// state's in a top-level group of which the state names any ("/model").
   void read(CheckpointState& state) const;
-  /// The comparison alone.
+  /// All ranks call this. The comparison alone.
   void require_match(const CheckpointState& state) const;
 
  private:
+  void require_match_here(const CheckpointState& state) const;
+
   RankGroup& ranks_;
   std::string path_;
   hdf5::File file_;

@@ -19,6 +19,11 @@ void throw_if_any(RankGroup& ranks, const std::optional<Error>& own);
 /// failures of the run). `function` may exchange nothing that a failed rank would miss.
 void run_on_all(RankGroup& ranks, const std::function<void()>& function);
 
+/// Runs `function` on rank 0 alone, however long it takes: a thread of its own runs it while the ranks hear
+/// each second that it still does, and no wait of theirs ends. What it throws is thrown on all ranks. It may
+/// make no MPI call, and no call of a library that makes some.
+void run_on_first(RankGroup& ranks, const std::function<void()>& function);
+
 /// The text of rank `root`, on every rank.
 [[nodiscard]] std::string broadcast_text(RankGroup& ranks, const std::string& text, int root = 0);
 

@@ -15,13 +15,15 @@ namespace mylos {
 
 class RawFile {
  public:
+  enum class Access { read, write };
   enum class Cache { use, bypass };
 
   /// What passes through memory at a time.
   static constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
-  /// Opens a file that is there for reading, and for writing where the user may. Throws Error (failed).
-  RawFile(std::string path, Cache cache);
+  /// Of a file that is there. Throws Error: bad_input where it cannot be read, failed where it cannot be
+  /// written.
+  RawFile(std::string path, Access access, Cache cache);
   ~RawFile();
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
@@ -32,6 +34,7 @@ class RawFile {
   /// Called for consecutive pieces of what is read.
   using Use = std::function<void(const std::byte* data, std::int64_t bytes)>;
 
+  /// With Access::write.
   void write(std::int64_t offset, std::int64_t bytes, const Fill& fill);
   /// From byte `first` to the end.
   void read(std::int64_t first, const Use& use);
@@ -45,9 +48,10 @@ class RawFile {
   };
 
   std::string path_;
+  Access access_;
+  std::unique_ptr<std::byte, Free> buffer_;
   int cached_ = -1;  // descriptors
   int direct_ = -1;  // -1 where the file system has no such way
-  std::unique_ptr<std::byte, Free> buffer_;
 };
 
 }  // namespace mylos

@@ -30,6 +30,9 @@ class History {
   void append(std::span<const HistoryRow> rows);
   /// The last rows, oldest first.
   [[nodiscard]] const std::deque<HistoryRow>& tail() const { return tail_; }
+  /// Of a run that starts afresh: sets aside the file of an earlier one, which had no checkpoint to go on
+  /// from.
+  void begin_anew();
   /// Goes on after a restart: takes the tail of the checkpoint, and cuts the file behind `step`.
   void resume(std::deque<HistoryRow> tail, std::uint64_t step);
 

@@ -8,6 +8,7 @@
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/io/folder_lock.hpp"
 #include "mylos/train/evaluation.hpp"
 #include "mylos/train/memory_plan.hpp"
 #include "mylos/train/progress.hpp"
@@ -56,6 +57,7 @@ class Run {
   void open_data();
   void require_same_data();
   void open_checkpoint(std::optional<CheckpointReader>& saved);
+  void require_no_other_run() const;
   void require_same_run(const CheckpointReader& saved) const;
   void plan_memory(const CheckpointReader* saved);
   [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
@@ -77,6 +79,7 @@ class Run {
 
   RunRequest request_;
   Options options_;
+  std::optional<FolderLock> lock_;  // on rank 0
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<GemmEngine> gemm_;
   std::unique_ptr<RunData> data_;

@@ -40,8 +40,9 @@ class RunCheckpoints {
   /// it throws ends the run.
   void write(const CheckpointHeader& header, const CheckpointState& state, const Execution& exec, bool last);
 
-  /// Hears of a write in flight that has ended, or waits for its end.
+  /// Hears of a write in flight that has ended.
   void look();
+  /// All ranks. Waits for its end.
   void wait();
 
   /// That a file holds which was written between steps or restarted from; -1: none.

@@ -1,0 +1,54 @@
+// What a process that writes alone reads back from the disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "checkpoint/file_contents.hpp"
+#include "checkpoint/user_block.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos::contents_test {
+
+using testing::HasSubstr;
+
+class Contents : public testing::Test {
+ protected:
+  void SetUp() override { write("the block, then /first and the second array"); }
+  void write(const std::string& text) const {
+    if (ranks.rank() == 0) std::ofstream(path) << std::string(512, ' ') << text;
+  }
+  /// Two datasets of the text, as they were in memory.
+  static std::vector<StoredDataset> stored() {
+    return {{"/second", {512 + 31, 6}, crc32_of("second", 6)},
+            {"/first", {512 + 16, 6}, crc32_of("/first", 6)}};
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+  std::string path = folder.path() + "/file";
+};
+
+TEST_F(Contents, HaveTheDigestThatReadersCompute) {
+  if (ranks.rank() == 0) {
+    EXPECT_EQ(verify_stored(path, stored()), contents_digest(path));
+  }
+  ranks.barrier();
+}
+
+TEST_F(Contents, ThatCameBackOtherwiseAreNamed) {
+  if (ranks.rank() == 0) {
+    write("the block, then /first and the sexond array");
+    try {
+      (void)verify_stored(path, stored());
+      ADD_FAILURE() << "what came back otherwise was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed);
+      EXPECT_THAT(error.what(), HasSubstr("/second came back from the disk with the CRC-32"));
+    }
+  }
+  ranks.barrier();
+}
+
+}  // namespace mylos::contents_test
