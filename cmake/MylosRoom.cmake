@@ -37,14 +37,20 @@ set(mylos_test_environment
   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0:leak_check_at_exit=0"
   UBSAN_OPTIONS=print_stacktrace=1)
 
-# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...]): the GoogleTest program test_ROOM. One ctest entry,
-# ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than the tests.
+# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE]): the GoogleTest program test_ROOM. One ctest
+# entry, ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than the tests.
+# DEVICE: its kernels run where Kokkos' default execution space is, so they get the label device, and the preset cuda-tests
+# builds them for the device.
 function(mylos_add_tests room)
-  cmake_parse_arguments(test "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(test "DEVICE" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(test_${room} ${test_SOURCES})
   target_link_libraries(test_${room} PRIVATE mylos_${room} mylos_test_support ${test_LINK})
   mylos_warnings(test_${room})
   mylos_precompile(test_${room} mylos_test_support)
+  if(test_DEVICE)
+    list(APPEND test_LABELS device)
+    add_dependencies(device_tests test_${room})
+  endif()
   foreach(source IN LISTS test_SOURCES)
     get_filename_component(file "${source}" NAME)
     if(file MATCHES "^test_(.*)\\.cpp$")
@@ -57,14 +63,25 @@ function(mylos_add_tests room)
   endforeach()
 endfunction()
 
-# mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...]): the command under mpirun, one entry per rank count.
+# mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...] [DEVICE]): the command under mpirun, one entry per rank
+# count. DEVICE: as above; in a build for devices several ranks need a device each, and so have the label multi-gpu.
 function(mylos_add_rank_test name)
-  cmake_parse_arguments(test "" "" "COMMAND;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(test "DEVICE" "" "COMMAND;RANKS;LABELS" ${ARGN})
   list(POP_FRONT test_COMMAND program)
   if(TARGET ${program})
+    if(test_DEVICE)
+      add_dependencies(device_tests ${program})
+    endif()
     set(program $<TARGET_FILE:${program}>)
   endif()
+  set(labels ${test_LABELS})
   foreach(ranks IN LISTS test_RANKS)
+    set(test_LABELS ${labels})
+    if(test_DEVICE AND Mylos_HAVE_DEVICE AND ranks GREATER 1)
+      list(APPEND test_LABELS multi-gpu)
+    elseif(test_DEVICE)
+      list(APPEND test_LABELS device)
+    endif()
     add_test(NAME ${name}.ranks${ranks}
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
     set_tests_properties(${name}.ranks${ranks} PROPERTIES

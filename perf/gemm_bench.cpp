@@ -1,10 +1,12 @@
 // Products by engine, type and shape, in GFLOP/s: the three of every layer of an MLP 784-2048-2048-10 at
-// batch 512, and those of a small transformer's layers at 1024 tokens.
+// batch 512, and those of a small transformer's layers at 1024 tokens; on a device also those of GPT-2 124M's
+// at 16 x 1024 tokens.
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "mylos/kernels/gemm.hpp"
 
@@ -26,6 +28,13 @@ struct Layer {
 
 constexpr Layer layers[] = {{512, 784, 2048},  {512, 2048, 2048}, {512, 2048, 10},  {1024, 384, 384},
                             {1024, 384, 1152}, {1024, 384, 1536}, {1024, 1536, 384}};
+constexpr Layer large_layers[] = {{16384, 768, 2304}, {16384, 768, 3072}, {16384, 3072, 768}};
+
+std::vector<Layer> all_layers() {
+  std::vector<Layer> all(std::begin(layers), std::end(layers));
+  if (!memory_is_host) all.insert(all.end(), std::begin(large_layers), std::end(large_layers));
+  return all;
+}
 
 std::array<Named, 3> products_of(const Layer& layer, DType type) {
   const auto [samples, inputs, outputs] = layer;
@@ -68,7 +77,7 @@ void multiply(benchmark::State& state, const std::string& engine_name, const Gem
 void register_all() {
   for (const auto& engine : gemm_engine_names()) {
     for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-      for (const Layer& layer : layers) {
+      for (const Layer& layer : all_layers()) {
         for (const auto& [name, problem] : products_of(layer, type)) {
           benchmark::RegisterBenchmark(
               (engine + "/" + std::string(name_of(type)) + "/" + name).c_str(),

@@ -58,13 +58,14 @@ void stream_arrays(const Execution& exec, const ParameterStore& store, const Opt
   float* m = optimizer.moment(0, slot).as<float>();
   float* v = optimizer.moment(1, slot).as<float>();
   T* weight = store.compute_weight(slot).as<T>();
+  const bool has_masters = !std::is_same_v<T, float>;  // no if constexpr: nvcc's lambdas capture before it
   for_each_element(
       exec, "stream", slot.size(), KOKKOS_LAMBDA(const std::int64_t i) {
         const float sum = master[i] + 0.5f * to_float(gradient[i]);
         master[i] = sum;
         m[i] = 0.5f * m[i] + sum;
         v[i] = 0.5f * v[i] + sum;
-        if constexpr (!std::is_same_v<T, float>) weight[i] = from_float<T>(sum);
+        if (has_masters) weight[i] = from_float<T>(sum);
       });
 }
 

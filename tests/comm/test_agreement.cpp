@@ -5,6 +5,7 @@
 
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::agreement_test {
 
@@ -12,13 +13,17 @@ using testing::HasSubstr;
 
 class Agreement : public testing::Test {
  protected:
-  [[nodiscard]] AgreementFlags& flags() const { return *buffer.own_flags(); }
-  [[nodiscard]] AgreementSums& sums() const { return *buffer.own_sums(); }
   AgreementResult agree() {
+    test::copy_to_device(&flags, buffer.own_flags(), sizeof(flags));
+    test::copy_to_device(&sums, buffer.own_sums(), sizeof(sums));
     communicator->agree(execution, buffer);
+    communicator->synchronize(execution);
+    check_scales(execution, *communicator, buffer);  // on the host agree() has done it
     return buffer.read(execution);
   }
 
+  AgreementFlags flags;
+  AgreementSums sums;
   Execution execution;
   std::unique_ptr<Communicator> communicator = test::all_ranks();
   int rank = communicator->rank();
@@ -27,7 +32,7 @@ class Agreement : public testing::Test {
 };
 
 TEST_F(Agreement, NothingHappenedMeansNothingIsSkipped) {
-  flags().set_scale(65536);
+  flags.set_scale(65536);
   const AgreementResult agreed = agree();
   EXPECT_EQ(agreed.overflow, 0);
   EXPECT_EQ(agreed.stop, 0);
@@ -39,10 +44,10 @@ TEST_F(Agreement, NothingHappenedMeansNothingIsSkipped) {
 TEST_F(Agreement, WhatHappensOnOneRankIsSeenByAll) {
   for (int concerned = 0; concerned < ranks; ++concerned) {
     for (int flag = 0; flag < 3; ++flag) {
-      flags() = {};
-      flags().set_scale(1024);
+      flags = {};
+      flags.set_scale(1024);
       if (rank == concerned) {
-        (flag == 0 ? flags().overflow : flag == 1 ? flags().stop : flags().error) = rank + 1;
+        (flag == 0 ? flags.overflow : flag == 1 ? flags.stop : flags.error) = rank + 1;
       }
       const AgreementResult agreed = agree();
       EXPECT_EQ(agreed.overflow, flag == 0 ? concerned + 1 : 0);
@@ -56,8 +61,8 @@ TEST_F(Agreement, WhatHappensOnOneRankIsSeenByAll) {
 TEST_F(Agreement, SumsAreFoldedInRankOrderToTheSameBits) {
   // 1e16 + 1 = 1e16 in double, but 1 + 1 + 1e16 is more: the order shows in the bits.
   const auto norm = [](int r) { return r == 0 ? 1e16 : 1.0; };
-  flags().set_scale(1);
-  sums() = {norm(rank), 3.0 + rank, 0.1 * rank};
+  flags.set_scale(1);
+  sums = {norm(rank), 3.0 + rank, 0.1 * rank};
   const AgreementResult agreed = agree();
   AgreementSums expected;
   for (int r = 0; r < ranks; ++r) {
@@ -72,8 +77,8 @@ TEST_F(Agreement, SumsAreFoldedInRankOrderToTheSameBits) {
 }
 
 TEST_F(Agreement, ANormThatIsNotANumberStaysOneOnEveryRank) {
-  flags().set_scale(1);
-  sums() = {rank == ranks - 1 ? std::numeric_limits<double>::quiet_NaN() : 1.0, 1, 1};
+  flags.set_scale(1);
+  sums = {rank == ranks - 1 ? std::numeric_limits<double>::quiet_NaN() : 1.0, 1, 1};
   EXPECT_TRUE(std::isnan(agree().sums.squared_norm));
 }
 
@@ -81,7 +86,7 @@ TEST_F(Agreement, DifferentScalesAreFatalOnAllRanksAndBothAreNamed) {
   if (ranks == 1) GTEST_SKIP() << "one rank always agrees with itself";
   for (int odd = 1; odd < ranks; ++odd) {
     for (const float scale : {32768.0f, 131072.0f, std::nextafter(65536.0f, 0.0f)}) {
-      flags().set_scale(rank == odd ? scale : 65536.0f);
+      flags.set_scale(rank == odd ? scale : 65536.0f);
       try {
         agree();
         FAIL() << "rank " << rank << " did not notice";

@@ -3,6 +3,7 @@
 
 #include "comm/communicator_builders.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::allocations_test {
 
@@ -13,7 +14,9 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   const Kokkos::View<float*, Device> gradients("gradients", count);
   const Kokkos::View<bfloat16*, Device> weights("weights", count);
   AgreementBuffer agreement(communicator->rank(), communicator->size());
-  agreement.own_flags()->set_scale(65536);
+  AgreementFlags flags;
+  flags.set_scale(65536);
+  test::copy_to_device(&flags, agreement.own_flags(), sizeof(flags));
   communicator->reserve(count * sizeof(float));
   long before = 0;
   for (int step = 0; step < 12; ++step) {

@@ -245,18 +245,27 @@ TEST(LossScaler, WithHysteresisOneItIsPyTorchsGradScaler) {
   }
 }
 
+KOKKOS_FUNCTION bool overflows_at(int step) {
+  return step % 7 == 3 || step % 11 == 5;
+}
+
+/// 50 steps in one kernel. (nvcc takes no device lambda within a test, which is a private function.)
+void advance_on_device(const ScalerRule& rule, const Kokkos::View<ScalerState, Device>& state) {
+  Kokkos::parallel_for(
+      "scaler", 1, KOKKOS_LAMBDA(const int) {
+        for (int step = 0; step < 50; ++step) rule.advance(state(), overflows_at(step));
+      });
+}
+
 TEST(LossScaler, AdvancesTheSameInAKernel) {
   ScalerOptions options = small();
   options.hysteresis = 2;
   const ScalerRule rule = scaler_rule(options, ScalerMode::dynamic);
   ScalerState on_host = initial_scaler_state(options, ScalerMode::dynamic);
-  const Kokkos::View<ScalerState> on_device("scaler");
+  const Kokkos::View<ScalerState, Device> on_device("scaler");
   Kokkos::deep_copy(on_device, on_host);
-  Kokkos::parallel_for(
-      "scaler", 1, KOKKOS_LAMBDA(const int) {
-        for (int step = 0; step < 50; ++step) rule.advance(on_device(), step % 7 == 3 || step % 11 == 5);
-      });
-  for (int step = 0; step < 50; ++step) rule.advance(on_host, step % 7 == 3 || step % 11 == 5);
+  advance_on_device(rule, on_device);
+  for (int step = 0; step < 50; ++step) rule.advance(on_host, overflows_at(step));
   ScalerState result;
   Kokkos::deep_copy(result, on_device);
   EXPECT_EQ(result.scale, on_host.scale);

@@ -29,6 +29,22 @@ inline void copy_to_device(const void* from, void* to, std::size_t bytes) {
                     Source(static_cast<const std::byte*>(from), bytes));
 }
 
+/// A view in device memory with these values.
+template <class T>
+Kokkos::View<T*, Device> on_device(const std::vector<T>& values) {
+  const Kokkos::View<T*, Device> view("test values", values.size());
+  copy_to_device(values.data(), view.data(), values.size() * sizeof(T));
+  return view;
+}
+
+/// A view's elements. Waits for all kernels before.
+template <class T>
+std::vector<T> on_host(const Kokkos::View<T*, Device>& view) {
+  std::vector<T> values(view.size());
+  copy_to_host(view.data(), values.data(), values.size() * sizeof(T));
+  return values;
+}
+
 /// One object in device memory, read and written from the host.
 template <class T>
 class DeviceValue {

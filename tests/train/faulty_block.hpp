@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mylos/model/chain.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::testing_support {
 
@@ -16,8 +17,10 @@ struct FaultPlan {
 };
 
 inline void poison(const Tensor& tensor, std::int64_t element) {
+  Kokkos::fence();
   dispatch(tensor.type(), [&]<class T>(TypeTag<T>) {
-    tensor.as<T>()[element] = from_float<T>(std::numeric_limits<float>::infinity());
+    const T bad = from_float<T>(std::numeric_limits<float>::infinity());
+    test::copy_to_device(&bad, tensor.as<T>() + element, sizeof(T));
   });
 }
 
@@ -53,7 +56,10 @@ class FaultyBlock final : public Block {
 
  private:
   [[nodiscard]] bool strikes(const StepContext& context, const char* tensor) const {
-    return plan_.tensor == tensor && *context.step >= plan_.first_step && *context.step <= plan_.last_step;
+    if (plan_.tensor != tensor) return false;
+    std::uint64_t step = 0;
+    test::copy_to_host(context.step, &step, sizeof(step));
+    return step >= plan_.first_step && step <= plan_.last_step;
   }
 
   std::unique_ptr<Block> inner_;

@@ -7,8 +7,8 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/random.hpp"
-#include "mylos/kernels/convert.hpp"
 #include "mylos/train/trainer.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::testing_support {
 
@@ -21,20 +21,23 @@ class SyntheticBatches final : public BatchSource {
   SyntheticBatches(const StepPlan& plan, int rank, int ranks, DType type)
       : plan_(plan),
         first_(plan.batch / ranks * rank + std::min<std::int64_t>(rank, plan.batch % ranks)),
-        floats_("floats", static_cast<std::size_t>(plan.micro_batch * features) * sizeof(float)),
         inputs_("inputs",
                 aligned_bytes(static_cast<std::size_t>(plan.micro_batch * features) * sizeof(float))),
         labels_("labels", static_cast<std::size_t>(plan.micro_batch)),
         type_(type) {}
 
-  MicroBatch next(const Execution& exec) override {
+  MicroBatch next(const Execution&) override {
     const std::int64_t done = micro_ * plan_.micro_batch;
     const std::int64_t count = std::min(plan_.micro_batch, plan_.own_samples - done);
     const auto first = static_cast<std::uint64_t>(first_ + done);
-    const Tensor values = floats_.tensor(0, DType::fp32, count, features);
-    for (std::int64_t row = 0; row < count; ++row) draw(values.as<float>() + row * features, first, row);
+    std::vector<float> values(static_cast<std::size_t>(count * features));
+    std::vector<std::int32_t> labels;
+    for (std::int64_t row = 0; row < count; ++row)
+      labels.push_back(draw(values.data() + row * features, first, row));
+    Kokkos::fence();  // the step before may still read them
     const Tensor inputs = inputs_.tensor(0, type_, count, features);
-    convert(exec, values, inputs);
+    test::set_values(inputs, values);
+    test::copy_to_device(labels.data(), labels_.data(), labels.size() * sizeof(std::int32_t));
     if (++micro_ == plan_.micro_batches) {
       micro_ = 0;
       ++step_;
@@ -45,7 +48,8 @@ class SyntheticBatches final : public BatchSource {
   void seek(std::uint64_t step) { step_ = step; }
 
  private:
-  void draw(float* row, std::uint64_t first, std::int64_t index) {
+  /// Fills the row and returns its label.
+  std::int32_t draw(float* row, std::uint64_t first, std::int64_t index) const {
     static const RandomStream stream(7, RandomPurpose::sampling, "synthetic");
     const std::uint64_t sample = first + static_cast<std::uint64_t>(index);
     for (std::int64_t i = 0; i < features; ++i) {
@@ -62,16 +66,15 @@ class SyntheticBatches final : public BatchSource {
         best = c;
       }
     }
-    labels_(static_cast<std::size_t>(index)) = best;
+    return best;
   }
 
   StepPlan plan_;
   std::int64_t first_;
   std::int64_t micro_ = 0;
   std::uint64_t step_ = 0;
-  Arena floats_;
   Arena inputs_;
-  Kokkos::View<std::int32_t*, Kokkos::HostSpace> labels_;
+  Kokkos::View<std::int32_t*, Device> labels_;
   DType type_;
 };
 
@@ -124,8 +127,8 @@ struct SmallRun {
     std::vector<float> values;
     const ParameterStore& parameters = trainer->model().parameters();
     for (const ParameterSlot& slot : parameters.layout().slots) {
-      const float* data = parameters.master(slot).as<float>();
-      values.insert(values.end(), data, data + slot.size());
+      const std::vector<float> own = test::values_of(parameters.master(slot));
+      values.insert(values.end(), own.begin(), own.end());
     }
     return values;
   }

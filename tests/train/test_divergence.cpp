@@ -17,13 +17,12 @@ using namespace testing_support;  // NOLINT
 class SmallTargets final : public BatchSource {
  public:
   SmallTargets(std::int64_t samples, DType type)
-      : inputs_("inputs", static_cast<std::size_t>(samples * features) * sizeof(float)),
-        rounded_("rounded inputs", static_cast<std::size_t>(samples * features) * sizeof(float)),
-        targets_("targets", static_cast<std::size_t>(samples * classes)) {
+      : inputs_("inputs", static_cast<std::size_t>(samples * features) * sizeof(float)) {
     const RandomStream stream(3, RandomPurpose::sampling, "small targets");
-    const Tensor values = inputs_.tensor(0, DType::fp32, samples, features);
+    std::vector<float> values(static_cast<std::size_t>(samples * features));
+    std::vector<float> targets;
     for (std::int64_t row = 0; row < samples; ++row) {
-      float* x = values.as<float>() + row * features;
+      float* x = values.data() + row * features;
       for (std::int64_t i = 0; i < features; ++i) {
         x[i] =
             2 * uniform_from(stream.word(0, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(i))) -
@@ -33,12 +32,13 @@ class SmallTargets final : public BatchSource {
         double sum = 0;
         for (std::int64_t i = 0; i < features; ++i)
           sum += std::sin(1.0 + 3.0 * static_cast<double>(c * features + i)) * x[i];
-        targets_(static_cast<std::size_t>(row * classes + c)) = static_cast<float>(0x1p-12 * sum);
+        targets.push_back(static_cast<float>(0x1p-12 * sum));
         variance_ += 0x1p-24 * sum * sum / static_cast<double>(samples * classes);
       }
     }
-    batch_.inputs = rounded_.tensor(0, type, samples, features);
-    convert(Execution(), values, batch_.inputs);
+    batch_.inputs = inputs_.tensor(0, type, samples, features);
+    test::set_values(batch_.inputs, values);
+    targets_ = test::on_device(targets);
     batch_.truth.targets = targets_.data();
   }
   MicroBatch next(const Execution&) override { return batch_; }
@@ -46,8 +46,7 @@ class SmallTargets final : public BatchSource {
 
  private:
   Arena inputs_;
-  Arena rounded_;
-  Kokkos::View<float*, Kokkos::HostSpace> targets_;
+  Kokkos::View<float*, Device> targets_;
   double variance_ = 0;
   MicroBatch batch_;
 };
