@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core_share.hpp"
+#include "mylos/base/devices.hpp"
 
 namespace mylos::app {
 namespace {
@@ -114,6 +115,7 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
 }
 
 KokkosRuntime::KokkosRuntime(int threads, int ranks) {
+  if (const auto survey = survey_devices()) require_devices(*survey);
   const CoreShare share = core_share();
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);

@@ -14,6 +14,7 @@
 #include "fold.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
+#include "mylos/comm/shared_devices.hpp"
 
 namespace mylos {
 namespace {
@@ -72,6 +73,7 @@ class NcclCommunicator final : public Communicator {
 };
 
 NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communicator(parent, timeout_s) {
+  require_a_device_per_rank(devices_of_ranks(ranks_));
   const int device = Execution().cuda_device();
   if (const cudaError_t code = cudaSetDevice(device); code != cudaSuccess) {
     fail_run("rank {}: CUDA device {}: {}", rank(), device, cudaGetErrorString(code));

@@ -90,6 +90,21 @@ void refuse(const MemoryProblem& problem, const MemoryStatement& statement) {
   throw Error(ExitCode::does_not_fit, message);
 }
 
+void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes,
+                         int ranks_on_device) {
+  if (!free_bytes) return;
+  const auto needed = static_cast<std::int64_t>(plan.rank_bytes());
+  const std::int64_t share = *free_bytes / ranks_on_device;
+  if (needed <= share) return;
+  throw Error(ExitCode::does_not_fit,
+              fmt::format("the plan takes {} of device memory per rank, and {} are free on the device{}. End "
+                          "what else runs there, or set memory.budget to less than that",
+                          format_bytes(needed), format_bytes(*free_bytes),
+                          ranks_on_device == 1 ? ""
+                                               : fmt::format(", which {} ranks share: {} each",
+                                                             ranks_on_device, format_bytes(share))));
+}
+
 void refuse(const MemoryProblem& problem, const MemoryPlan& plan, const std::string& source) {
   throw Error(ExitCode::does_not_fit,
               fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = \"{}\"",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/shared_devices.hpp"
 #include "mylos/io/system_memory.hpp"
 
 namespace mylos {
@@ -47,7 +48,11 @@ MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std:
   });
   text = broadcast_text(ranks, text);
   std::optional<MemoryPlan> plan;
-  run_on_all(ranks, [&] { plan = plan_again(problem, parse_plan(text, source), source); });
+  const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
+  run_on_all(ranks, [&] {
+    plan = plan_again(problem, parse_plan(text, source), source);
+    require_free_memory(*plan, free_device_memory(), on_device);
+  });
   return *std::move(plan);
 }
 

@@ -142,6 +142,26 @@ TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
   EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
 }
 
+TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
+  const World world(small_options(DType::bf16));
+  const MemoryPlan plan = plan_memory(world.problem(plenty));
+  const auto bytes = static_cast<std::int64_t>(plan.rank_bytes());
+  EXPECT_NO_THROW(require_free_memory(plan, bytes, 1));
+  EXPECT_NO_THROW(require_free_memory(plan, 2 * bytes, 2));
+  EXPECT_NO_THROW(require_free_memory(plan, std::nullopt, 1)) << "host memory is the budget's business";
+  for (const int ranks : {1, 2}) {
+    try {
+      require_free_memory(plan, ranks * bytes - 1, ranks);
+      FAIL() << ranks;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+      const std::string message = error.what();
+      EXPECT_NE(message.find("memory.budget"), std::string::npos) << message;
+      EXPECT_EQ(message.find("2 ranks share") != std::string::npos, ranks == 2) << message;
+    }
+  }
+}
+
 TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
   Options options = gpt_options(DType::bf16);
   options.checkpoint.background = false;  // its copy would be the first to go

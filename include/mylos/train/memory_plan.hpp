@@ -2,6 +2,8 @@
 // budget.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "mylos/planner/plan.hpp"
@@ -44,6 +46,10 @@ struct MemoryPlan {
 /// within the budget, saying what would; Error (bad_input) where the deck's groups are not those of the
 /// model.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
+
+/// Throws Error (does_not_fit) where a device has less than `plan` free for each of the ranks that share it.
+/// `free_bytes`: of the device, as of free_device_memory(); nothing where memory is the host's.
+void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes, int ranks_on_device);
 
 /// Whether a run that starts measures times: where the deck says so, and by itself where the plan is ours to
 /// choose and does not keep all.

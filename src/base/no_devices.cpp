@@ -1,0 +1,14 @@
+// In place of cuda_devices.cpp where kernels run on the host.
+#include "mylos/base/devices.hpp"
+
+namespace mylos {
+
+std::optional<DeviceSurvey> survey_devices() {
+  return std::nullopt;
+}
+
+DeviceId own_device() {
+  return {};
+}
+
+}  // namespace mylos
