@@ -1,0 +1,90 @@
+"""Runs of `mylos train` on small data made here, and what they left."""
+
+import array
+import csv
+import random
+import re
+
+from .report import Failure
+
+REQUEUE = 85
+WEIGHTS = "weights.safetensors"
+
+
+class Training:
+    def __init__(self, installation, folder, sample):
+        self.installation, self.folder = installation, folder
+        self.steps = 8 if sample else 40
+        self.text = self._prepare("text", installation.inputs / "data" / "tinyshakespeare.txt", name="text.h5")
+        self.table = self._prepare("csv", self._table(folder / "table.csv"), "--targets", "lift,drag", name="table.h5")
+
+    def _prepare(self, kind, *arguments, name):
+        path = self.folder / name
+        process = self.installation.run("mylos", "prepare", kind, *arguments, "--out", path)
+        if process.returncode != 0:
+            raise SystemExit(f"gpu-check: mylos prepare {kind} failed:\n{process.stdout}")
+        return path
+
+    @staticmethod
+    def _table(path):
+        numbers = random.Random(1)
+        with path.open("w") as file:
+            file.write("angle,speed,height,lift,drag\n")
+            for _ in range(2000):
+                angle, speed, height = (numbers.uniform(-1, 1) for _ in range(3))
+                file.write(f"{angle},{speed},{height},{angle * speed + height},{speed * speed - angle}\n")
+        return path
+
+    def random_tokens(self, vocabulary, count):
+        """For decks whose text is not at hand; speeds do not depend on what is learnt."""
+        raw = self.folder / "tokens.bin"
+        words = array.array("H", random.Random(2).randbytes(2 * count))
+        raw.write_bytes(array.array("H", (word % vocabulary for word in words)).tobytes())
+        return self._prepare("tokens", raw, "--vocabulary", vocabulary, name="tokens.h5")
+
+    def deck(self, name):
+        return self.installation.inputs / f"{name}.toml"
+
+    def run(self, deck, run, *overrides, ranks=0, expected=0, timeout=1800):
+        """A run's folder. `deck`: gpt_shakespeare_cpu, surrogate, or any other with data of its own."""
+        folder = self.folder / run
+        data = {"gpt_shakespeare_cpu": self.text, "gpt_shakespeare": self.text, "surrogate": self.table}.get(deck)
+        settings = {"run.folder": folder, "data.validation": 0.0, "run.log_every": 1, "schedule.warmup": 0,
+                    "run.steps": self.steps} | ({"data.train": data} if data else {})
+        given = {override.split("=")[0] for override in overrides}
+        settings = [f"{key}={value}" for key, value in settings.items() if key not in given]
+        process = self.installation.run("mylos", "train", self.deck(deck), *settings, *overrides, ranks=ranks,
+                                        timeout=timeout)
+        if process.returncode != expected:
+            tail = "\n".join(process.stdout.strip().splitlines()[-4:])
+            raise Failure(f"ended with code {process.returncode}, not {expected}:\n{tail}")
+        self.output = process.stdout
+        return folder
+
+    def weights(self, run):
+        """The float weights of a GPT's run, as bytes."""
+        path = run / WEIGHTS
+        if not path.exists():
+            process = self.installation.run("mylos", "convert", run, path)
+            if process.returncode != 0:
+                raise Failure(f"mylos convert: {process.stdout.strip()}")
+        return path.read_bytes()
+
+    @staticmethod
+    def history(run):
+        with (run / "history.csv").open() as file:
+            return list(csv.DictReader(file))
+
+    def losses(self, run):
+        return [row["loss"] for row in self.history(run)]
+
+    def peak_memory(self):
+        """Bytes that the last run's plan said, and that its process reached."""
+        row = re.search(r"peak memory per rank +(\S+ \S+) predicted, (\S+ \S+) at most", self.output)
+        units = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+        return [float(number) * units[unit] for number, unit in (text.split() for text in row.groups())]
+
+
+def expect_same(what, first, second):
+    if first != second:
+        raise Failure(f"{what} differ")
