@@ -1,0 +1,89 @@
+# Sourced by scripts/bundle: which libraries go into a bundle, and whether all of them are there. It works on $target, of
+# which $build is the origin; $cuda_libraries is empty where CUDA's stay out.
+# shellcheck shell=bash
+# shellcheck disable=SC2154
+
+# What a node has itself, as extended regular expressions of sonames. glibc's own libraries go with the node's loader.
+of_glibc='^(libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libanl|libnsl|libthread_db|ld-linux-x86-64|linux-vdso)\.so'
+of_driver='^(libcuda|libnvidia-ml)\.so'
+of_cuda='^(libcublasLt|libcublas|libcudart|libnccl|libnvrtc|libnvJitLink)\.so'
+
+# The folder names that Open MPI and PMIx were configured with: open_mpi_folder pkglibdir
+open_mpi_folder() { ompi_info --path "$1" --parsable | sed -n 's/^path:[^:]*://p'; }
+
+# mpirun, what it starts and what it loads. Left out: what speaks to networks other than TCP, and SHMEM.
+pack_open_mpi() {
+  local plugins data pmix plugin
+  plugins=$(open_mpi_folder pkglibdir)
+  data=$(open_mpi_folder pkgdatadir)
+  cp -L "$(command -v mpirun)" "$target/bin/mpirun"
+  cp -L "$(command -v orted)" "$target/bin/orted"
+  mkdir -p "$target/lib/openmpi" "$target/lib/pmix" "$target/share/openmpi" "$target/share/pmix" "$target/etc/openmpi"
+  for plugin in "$plugins"/mca_*.so; do
+    case "$plugin" in
+      *_ofi.so | *_openib.so | *_psm.so | *_psm2.so | *_ucx.so | *_netlink.so) ;;
+      */mca_atomic_* | */mca_memheap_* | */mca_scoll_* | */mca_spml_* | */mca_sshmem_* | *_monitoring.so) ;;
+      *) cp -L "$plugin" "$target/lib/openmpi/" ;;
+    esac
+  done
+  cp -L "$data"/*.txt "$target/share/openmpi/"
+  cp -L "$(open_mpi_folder sysconfdir)"/openmpi-mca-params.conf "$target/etc/openmpi/"
+  if [ -e "$plugins/mca_pmix_ext3x.so" ]; then  # PMIx is a library of its own
+    pmix=$(dirname "$(path_of libpmix.so.2 "$plugins/mca_pmix_ext3x.so")")
+    pmix=$(dirname "$(readlink -f "$pmix/libpmix.so.2")")
+    cp -L "$pmix"/pmix/*.so "$target/lib/pmix/"
+    cp -L "$pmix"/../share/pmix/*.txt "$target/share/pmix/"
+  fi
+}
+
+# path_of SONAME FILE: where the loader finds SONAME for FILE; nothing where it does not.
+path_of() { ldd "$2" | awk -v name="$1" '$1 == name && $3 ~ "^/" { print $3 }'; }
+
+path_of_cublaslt() { ldd "$target/bin/mylos" | awk '$1 ~ "^libcublasLt" && $3 ~ "^/" { print $3; found = 1 } END { exit !found }'; }
+
+files_to_run() { find "$target/bin" "$target/lib/openmpi" "$target/lib/pmix" -type f; }
+stays_out() {
+  grep -qE "$of_glibc" <<<"$1" || grep -qE "$of_driver" <<<"$1" ||
+    { [ -z "$cuda_libraries" ] && grep -qE "$of_cuda" <<<"$1"; }
+}
+
+# All that programs and plugins load, and what those libraries load.
+pack_libraries() {
+  local name path version
+  while read -r name path; do
+    stays_out "$name" || [ -e "$target/lib/$name" ] || cp -L "$path" "$target/lib/$name"
+  done < <(files_to_run | xargs ldd | awk '$3 ~ "^/" { print $1, $3 }' | sort -u)
+  if [ -z "$cuda_libraries" ]; then
+    touch "$target/lib/without-cuda-libraries"
+  elif path=$(path_of_cublaslt); then
+    # cuBLASLt loads the run-time compiler when it first wants it.
+    cp -L "$(dirname "$path")"/libnvrtc.so.[0-9]* "$(dirname "$path")"/libnvrtc-builtins.so.[0-9]* "$target/lib/"
+  fi
+  version=$(find "$target/bin" "$target/lib" -type f ! -name 'without-*' -print0 | xargs -0 readelf --version-info --wide 2>/dev/null |
+    grep -oE 'GLIBC_[0-9.]+' | cut -d_ -f2 | sort -Vu | tail -n 1)
+  echo "$version" >"$target/lib/glibc-version"
+}
+
+needed_by() { readelf --dynamic --wide "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+# Every library that any packed file names is packed or the node's.
+check_libraries() {
+  local file name missing=0
+  while read -r file; do
+    for name in $(needed_by "$file"); do
+      [ -e "$target/lib/$name" ] || stays_out "$name" || {
+        echo "missing: $name, which ${file#"$target/"} needs; install the package that has it on this machine"
+        missing=1
+      }
+    done
+  done < <(find "$target/bin" "$target/lib" -type f)
+  return $missing
+}
+
+node_also_needs() {
+  local names
+  names=$(find "$target/bin" -type f -name mylos | while read -r file; do needed_by "$file"; done)
+  grep -qE "$of_driver" <<<"$names" && printf ', the NVIDIA driver'
+  [ -n "$cuda_libraries" ] || printf ', %s' "$(grep -E "$of_cuda" <<<"$names" | tr '\n' ' ')"
+  return 0
+}
