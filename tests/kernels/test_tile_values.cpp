@@ -46,7 +46,7 @@ TYPED_TEST_SUITE(TileValues, Types);
 
 TYPED_TEST(TileValues, ConvertAsSingleElementsDoForAnyLength) {
   using T = TypeParam;
-  const std::int64_t room = 3 * tile_width;
+  const std::int64_t room = 3 * tile_width + 64;
   const Elements<T> from("from", room), to("to", room);
   const Elements<float> rounded("rounded", room);
   const auto host_from = Kokkos::create_mirror_view(from);

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "mylos/base/devices.hpp"
+#include "mylos/base/error.hpp"
 #include "support/leak_check.hpp"
 
 namespace {
@@ -44,6 +46,12 @@ int main(int argument_count, char** arguments) {
     testing::GTEST_FLAG(filter) = filter;
   }
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list needs neither MPI nor a device
+  try {
+    if (const auto survey = mylos::survey_devices()) mylos::require_devices(*survey);
+  } catch (const mylos::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return static_cast<int>(error.code());
+  }
   mylos::test::start_mpi(&argument_count, &arguments);
   int result = 0;
   {

@@ -138,7 +138,9 @@ TEST(Refusal, NamesABudgetAndAMicroBatchThatDo) {
 }
 
 TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
-  const std::string message = refusal(World(small_options(DType::fp32)), std::size_t{1} << 20);
+  const World world(small_options(DType::fp32));
+  const std::size_t fixed = plan_memory(world.problem(plenty)).statement.fixed_bytes();
+  const std::string message = refusal(world, fixed / 2);
   EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
 }
 
@@ -200,7 +202,8 @@ TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   const MemoryPlan plan = plan_memory(world.problem(plenty));
   const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "text");
   EXPECT_EQ(plan_again(world.problem(plenty), stored, "text").arena_bytes(), plan.arena_bytes());
-  EXPECT_THROW(static_cast<void>(plan_again(world.problem(1 << 20), stored, "text")), Error);
+  const MemoryProblem half = world.problem(plan.statement.fixed_bytes() / 2);
+  EXPECT_THROW(static_cast<void>(plan_again(half, stored, "text")), Error);
   Options options = small_options(DType::bf16);
   options.data.micro_batch = 2;
   EXPECT_THROW(static_cast<void>(plan_again(World(options).problem(plenty), stored, "text")), Error);

@@ -3,6 +3,7 @@
 
 #include "support/allocation_counter.hpp"
 #include "train/allocations.hpp"
+#include "train/engines.hpp"
 #include "train/online.hpp"
 
 namespace mylos::online_trainer_test {
@@ -191,6 +192,7 @@ TEST(OnlineTrainer, TrainsOnAPartOfTheWorldWhileTheOthersDoSomethingElse) {
 }
 
 TEST(OnlineTrainer, AStepAndAnInferenceAllocateNothing) {
+  if (!testing_support::has_tiles()) GTEST_SKIP() << "no tiles in this build";
   Options options = online_options(DType::bf16);
   options.kernels.gemm = GemmChoice::tiles;  // oneDNN 2.6 itself allocates at every call
   OnlineTrainer online(options, MPI_COMM_WORLD);

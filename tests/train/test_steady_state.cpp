@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "support/allocation_counter.hpp"
+#include "train/engines.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 
@@ -76,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(TypesAndEngines, SteadyState,
                                          Case{DType::bf16, GemmChoice::automatic}));
 
 TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
+  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
   SmallRun run(busy_options(GetParam().compute, GetParam().gemm));
   // The batches are drawn beforehand: the test's own source is not what is measured.
   struct OneBatch final : BatchSource {
@@ -105,7 +107,7 @@ TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
 TEST(ScalerCost, ScalerOnAndOffRunTheSameKernels) {
   long kernels[2];
   for (const bool on : {false, true}) {
-    Options options = busy_options(DType::fp16, GemmChoice::tiles);
+    Options options = busy_options(DType::fp16, GemmChoice::automatic);
     options.precision.scaler.mode = on ? ScalerMode::dynamic : ScalerMode::off;
     SmallRun run(options);
     run.step();
