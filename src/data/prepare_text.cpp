@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "input_file.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/data/token_writer.hpp"
-#include "raw_file.hpp"
 #include "utf8.hpp"
 
 namespace mylos {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 
-[[noreturn]] void fail_character(const RawFile& file, std::int64_t offset, const std::string& what) {
+[[noreturn]] void fail_character(const InputFile& file, std::int64_t offset, const std::string& what) {
   fail_input("{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes takes any file",
              file.path(), what, offset);
 }
@@ -21,7 +21,7 @@ constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 /// Calls function(code points of a piece) for one piece of the file after the other.
 template <class Function>
 void for_each_piece(const std::string& path, Function&& function) {
-  RawFile file(path);
+  InputFile file(path);
   std::string piece(static_cast<std::size_t>(text_piece_bytes), '\0');
   std::vector<char32_t> codes;
   std::int64_t offset = 0;  // of the piece's first byte
@@ -68,7 +68,7 @@ void prepare_characters(const PrepareText& job) {
     append_character(text, static_cast<char32_t>(code));
   }
   TokenWriter writer(job.out, token_type_for(distinct), characters, Vocabulary::characters(text),
-                     RawFile(job.file).name());
+                     InputFile(job.file).name());
   std::vector<std::uint32_t> tokens;
   for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
     tokens.clear();
@@ -79,7 +79,7 @@ void prepare_characters(const PrepareText& job) {
 }
 
 void prepare_bytes(const PrepareText& job) {
-  RawFile file(job.file);
+  InputFile file(job.file);
   TokenWriter writer(job.out, TokenType::uint8, file.bytes(), Vocabulary::bytes(), file.name());
   std::vector<std::uint8_t> piece(static_cast<std::size_t>(text_piece_bytes));
   std::vector<std::uint32_t> tokens;

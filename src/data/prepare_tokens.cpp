@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "input_file.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/data/token_writer.hpp"
-#include "raw_file.hpp"
 
 namespace mylos {
 namespace {
@@ -55,7 +55,7 @@ class TokenStream {
     file_.seek(first_byte_);
   }
 
-  [[nodiscard]] const RawFile& file() const { return file_; }
+  [[nodiscard]] const InputFile& file() const { return file_; }
   [[nodiscard]] TokenType type() const { return type_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
@@ -106,7 +106,7 @@ class TokenStream {
                first_byte_ + index * size_of(type_), token, vocabulary - 1);
   }
 
-  RawFile file_;
+  InputFile file_;
   TokenType type_ = TokenType::uint16;
   std::int64_t tokens_ = 0;
   std::int64_t first_byte_ = 0;

@@ -1,4 +1,4 @@
-// RawFile: a plain file read from front to back in pieces.
+// InputFile: a plain file read from front to back in pieces.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace mylos {
 
-class RawFile {
+class InputFile {
  public:
   /// Throws Error (bad_input) when it is missing, empty or no file.
-  explicit RawFile(const std::string& path);
+  explicit InputFile(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string name() const { return std::filesystem::path(path_).filename().string(); }

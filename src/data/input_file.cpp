@@ -1,4 +1,4 @@
-#include "raw_file.hpp"
+#include "input_file.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -8,20 +8,20 @@
 
 namespace mylos {
 
-RawFile::RawFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+InputFile::InputFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
   if (!file_) fail_input("{}: cannot be opened: {}{}", path, std::strerror(errno), current_folder_note(path));
   if (!std::filesystem::is_regular_file(path)) fail_input("{}: is not a file", path);
   bytes_ = static_cast<std::int64_t>(std::filesystem::file_size(path));
   if (bytes_ == 0) fail_input("{}: is empty", path);
 }
 
-std::int64_t RawFile::read(void* destination, std::int64_t bytes) {
+std::int64_t InputFile::read(void* destination, std::int64_t bytes) {
   file_.read(static_cast<char*>(destination), bytes);
   if (file_.bad()) fail_input("{}: cannot be read", path_);
   return file_.gcount();
 }
 
-void RawFile::seek(std::int64_t offset) {
+void InputFile::seek(std::int64_t offset) {
   file_.clear();
   file_.seekg(offset);
 }
