@@ -103,7 +103,7 @@ void Run::build_trainer() {
 
 void Run::open_folder() {
   // A run that was ended a moment ago may still be on its way out.
-  constexpr double patience_s = 10;
+  constexpr double patience_s = 5;
   run_on_first(communicator_->ranks(), [&] { lock_.emplace(options_.run.folder, patience_s); });
   set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
   run_on_all(communicator_->ranks(), [this] {

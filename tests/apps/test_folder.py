@@ -1,0 +1,149 @@
+"""What else may be in a run's folder, and a disk that takes its time.
+
+usage: test_folder.py MYLOS SLOW_DISK_LIBRARY
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
+from processes import wait_until
+from small_problem import DECK, Command, environment, prepare
+
+STEP = "step-{:010d}.h5"
+
+
+def names(folder):
+    return sorted(path.name for path in (folder / "checkpoints").glob("step-*.h5"))
+
+
+def steps_in_history(path):
+    return [int(line.split(",")[0]) for line in path.read_text().splitlines()[1:]]
+
+
+def check_two_runs_at_once(command):
+    endless = ("train", "deck.toml", "run.epochs=1000000", "run.folder=one", "checkpoint.every=300")
+    run = command.start(*endless)
+    wait_until(lambda: names(command.folder / "one"), 30, "no checkpoint")
+    refused = command.must(*endless, "--restart", "auto", code=2)
+    assert f"one: process {run.pid} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
+    assert run.poll() is None
+    (command.folder / "one/stop").touch()
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 85, (run.returncode, stderr)
+    command.must(*endless, "--restart", "latest", "--stop-after", "3", code=85)
+
+
+def check_another_networks_file_under_a_wrong_name(command):
+    command.must("train", "deck.toml", "run.folder=wrong", "--stop-after", "12", code=85)
+    command.must("train", "deck.toml", "run.folder=other", "model.hidden=[8]", "--stop-after", "20", code=85)
+    # Its own step, 20, is above that of its name: looking below 20 would find it again.
+    shutil.copy(command.folder / "other/checkpoints" / STEP.format(20), command.folder / "wrong/checkpoints" / STEP.format(15))
+    result = command.must("train", "deck.toml", "run.folder=wrong", "--restart", "auto", "--stop-after", "1", code=85, timeout=60)
+    assert result.stdout.count("skipped wrong") == 1 and "at step 12 of" in result.stdout, result.stdout
+
+
+def check_structure_that_hdf5_refuses(command):
+    """The digest is right: the file was damaged before it was computed."""
+    command.must("train", "deck.toml", "run.folder=damaged", "--stop-after", "12", code=85)
+    newest = command.folder / "damaged/checkpoints" / STEP.format(12)
+    contents = bytearray(newest.read_bytes())
+    contents[contents.index(b"OHDR", 600) + 12] ^= 1  # in an object's header, behind that of the root
+    newest.write_bytes(checkpoint_block.with_right_block(bytes(contents)))
+    result = command.must("train", "deck.toml", "run.folder=damaged", "--restart", "latest", "--stop-after", "1", code=85)
+    assert "skipped damaged" in result.stdout and "at step 9 of" in result.stdout, result.stdout
+
+
+def check_another_runs_file(command):
+    file = command.folder / "other/checkpoints" / STEP.format(20)
+    result = command.must("train", "deck.toml", "run.folder=wrong", "--restart", file, "model.hidden=[8]", code=2)
+    assert "is another run's, and wrong has checkpoints of its own" in result.stderr, result.stderr
+    inside = command.folder / "other/checkpoints/superseded/older.h5"
+    inside.parent.mkdir(exist_ok=True)
+    shutil.copy(file, inside)
+    command.must("train", "deck.toml", "run.folder=other", "--restart", inside, "model.hidden=[8]", "--stop-after", "1", code=85)
+
+
+def check_old_history(command):
+    """Of a run that never came to a checkpoint."""
+    run = command.start("train", "deck.toml", "run.epochs=1000000", "run.folder=fresh", "checkpoint.every=0")
+    history = command.folder / "fresh/history.csv"
+    wait_until(lambda: history.exists() and len(history.read_text().splitlines()) > 40, 30, "no history")
+    run.kill()
+    run.communicate()
+    command.must("train", "deck.toml", "run.folder=fresh", "--restart", "auto")
+    assert steps_in_history(history) == list(range(1, 33))
+    assert len(steps_in_history(history.with_name("history.csv.1"))) >= 39
+
+
+def check_unreadable_folder(command):
+    """It is not an empty one."""
+    if os.getuid() != 0:
+        return
+    checkpoints = command.folder / "wrong/checkpoints"
+    command.folder.chmod(0o755)
+    checkpoints.chmod(0o700)
+    before = names(command.folder / "wrong")
+    for restart in ((), ("--restart", "auto")):
+        result = subprocess.run(command.line("train", "deck.toml", "run.folder=wrong", *restart), cwd=command.folder,
+                                env=environment(), user="nobody", capture_output=True, text=True, check=False)
+        assert result.returncode == 2, (result.returncode, result.stderr)
+        assert "wrong/checkpoints: cannot be read: Permission denied" in result.stderr, result.stderr
+    assert names(command.folder / "wrong") == before
+
+
+def slow_run(command, library, *arguments):
+    settings = {**environment(), "LD_PRELOAD": library, "SLOW_DISK_S": "2"}
+    return subprocess.run(command.line("train", "deck.toml", "communication.timeout=1", *arguments, ranks=2),
+                          cwd=command.folder, env=settings, capture_output=True, text=True, timeout=120, check=False)
+
+
+def check_slow_disk(command, library):
+    """A write that takes longer than the ranks wait for each other."""
+    for background in ("true", "false"):
+        folder = f"slow-{background}"
+        result = slow_run(command, library, f"run.folder={folder}", "run.epochs=1", "checkpoint.every=6",
+                          f"checkpoint.background={background}")
+        assert result.returncode == 0, result.stderr
+        assert names(command.folder / folder) == [STEP.format(step) for step in (6, 11)]
+
+
+def check_failure_during_a_slow_write(command, library):
+    """The message comes at once, and the checkpoint is brought to its end."""
+    shutil.copy(command.folder / "train.h5", command.folder / "nan.h5")
+    with h5py.File(command.folder / "nan.h5", "r+") as file:
+        file["inputs"][499, 3] = float("nan")
+    fails = ("train", "deck.toml", "data.train=nan.h5", "data.normalize=none")
+    command.must(*fails, "run.folder=quick", "checkpoint.every=1", ranks=2, code=2)
+    last = names(command.folder / "quick")[-1]  # before the step that fails
+    every = int(last.removeprefix("step-").removesuffix(".h5"))
+    result = slow_run(command, library, *fails[2:], "run.folder=failed", f"checkpoint.every={every}")
+    assert result.returncode == 2 and "nan.h5" in result.stderr, (result.returncode, result.stderr)
+    assert result.stderr.count("mylos:") == 1 and "ended with it" not in result.stderr, result.stderr
+    assert names(command.folder / "failed") == [last], list((command.folder / "failed/checkpoints").iterdir())
+
+
+def main():
+    program, library = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(program, folder)
+        prepare(command, DECK)
+        check_two_runs_at_once(command)
+        check_another_networks_file_under_a_wrong_name(command)
+        check_structure_that_hdf5_refuses(command)
+        check_another_runs_file(command)
+        check_old_history(command)
+        check_unreadable_folder(command)
+        check_slow_disk(command, library)
+        check_failure_during_a_slow_write(command, library)
+    print("folders of others, damaged and unreadable ones, and slow disks: ok")
+
+
+if __name__ == "__main__":
+    main()
