@@ -15,8 +15,7 @@ void require_devices(const DeviceSurvey& survey) {
   if (survey.devices.empty()) {
     fail_input(
         "this build is for NVIDIA devices, and there is none here ({}). Start it on a node with a device, "
-        "let "
-        "CUDA_VISIBLE_DEVICES show one, or use the build of the preset \"host\"",
+        "let CUDA_VISIBLE_DEVICES show one, or use the build of the preset \"host\"",
         survey.driver_says);
   }
   for (std::size_t i = 0; i < survey.devices.size(); ++i) {

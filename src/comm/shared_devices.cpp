@@ -27,10 +27,8 @@ void require_a_device_per_rank(const std::vector<DeviceId>& of_ranks) {
     if (static_cast<std::size_t>(first) == rank) continue;
     fail_input(
         "ranks {} and {} share a device, which NCCL does not allow: {} ranks have {} device{} in all. Start "
-        "as "
-        "many ranks as devices, with each node's devices visible to its ranks, or set communication.backend "
-        "= "
-        "\"mpi\"",
+        "as many ranks as devices, with each node's devices visible to its ranks, or set "
+        "communication.backend = \"mpi\"",
         first, rank, of_ranks.size(), devices, devices == 1 ? "" : "s");
   }
 }

@@ -116,9 +116,9 @@ void Run::open_folder() {
     deck << request_.deck.resolved << std::flush;
     std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);
     plan << plan_document(request_.deck.options.run.name, *memory_) << std::flush;
-    if (failure || !deck || !plan) {
+    if (!deck || !plan) {
       fail_run("{}: the run's folder cannot be made or written: {}", options_.run.folder,
-               failure ? failure.message() : std::strerror(errno));
+               std::strerror(errno));
     }
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
     std::filesystem::remove(stop_file(), failure);  // one that an earlier start left
