@@ -118,6 +118,7 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
   const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
   const float scale = mask.scale();
   const bool sums = !bias_gradient.empty();  // walks down the rows
+  const bool changes_nothing = std::is_same_v<Function, None> && !mask.active() && d_in == d_out;
   constexpr std::int64_t rows_ahead = 6;
   // The tile's d_in, rounded, both into memory and into value[].
   const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
@@ -137,9 +138,10 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     } else {
       for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::backward(k[i], dy[i] * scale); });
     }
-    write_rounded_tile(value, count, d_in + row * columns + first);
+    if (!changes_nothing) write_rounded_tile(value, count, d_in + row * columns + first);
   };
   if (bias_gradient.empty()) {
+    if (changes_nothing) return;
     for_each_tile(
         exec, "d_activation", d_out_tensor.rows(), columns,
         KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "float_words.hpp"
 
@@ -65,6 +66,35 @@ inline void interleave(const bfloat16* low, const bfloat16* high, std::uint32_t*
   const lanes::Words words = __builtin_convertvector(halves[0], lanes::Words) |
                              __builtin_convertvector(halves[1], lanes::Words) << 16;
   std::memcpy(target, &words, sizeof words);
+}
+
+/// The same for sixteen of 32 columns, from column `first` on: one instruction where vectors have 64 bytes.
+template <std::size_t first, std::size_t... i>
+inline void interleave_some(const bfloat16* low, const bfloat16* high, std::uint32_t* target,
+                            std::index_sequence<i...>) {
+  using Vector = std::uint16_t __attribute__((vector_size(64)));
+  Vector rows[2];
+  std::memcpy(&rows[0], low, sizeof rows[0]);
+  std::memcpy(&rows[1], high, sizeof rows[1]);
+  const Vector words =
+      __builtin_shufflevector(rows[0], rows[1], (first + i / 2 + i % 2 * (sizeof(Vector) / 2))...);
+  std::memcpy(target, &words, sizeof words);
+}
+
+/// The same for `columns` columns, a multiple of 16 and at least 32.
+template <int columns>
+inline void interleave_columns(const bfloat16* low, const bfloat16* high, std::uint32_t* target) {
+  constexpr int step = lanes::count;
+  constexpr auto all = std::make_index_sequence<2 * step>();
+#pragma GCC unroll 4
+  for (int c = 0; c + 2 * step <= columns; c += 2 * step) {
+    interleave_some<0>(low + c, high + c, target + c, all);
+    interleave_some<step>(low + c, high + c, target + c + step, all);
+  }
+  if constexpr (columns % (2 * step) != 0) {
+    constexpr int c = columns - 2 * step;
+    interleave_some<step>(low + c, high + c, target + c + step, all);
+  }
 }
 
 }  // namespace mylos

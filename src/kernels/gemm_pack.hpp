@@ -32,23 +32,45 @@ void pack_columns_of_row(const T* row, const T* below, std::int64_t columns, typ
 /// The same for as many columns as the caller's code says, and a row below.
 template <class Words, int columns, class T>
 void pack_columns_of_row(const T* row, const T* below, typename Words::Word* target) {
+  if constexpr (Words::per_word == 1) {
 #pragma GCC unroll 4
-  for (int c = 0; c < columns; c += lanes::count) {
-    if constexpr (Words::per_word == 1) {
+    for (int c = 0; c < columns; c += lanes::count) {
       lanes::Floats words;
       lanes::load(row + c, words);
       std::memcpy(target + c, &words, sizeof words);
-    } else {
-      interleave(row + c, below + c, target + c);
     }
+  } else {
+    interleave_columns<columns>(row, below, target);
   }
 }
 
 /// Asks for elements of a row that will be copied soon.
-template <class T>
-[[gnu::always_inline]] inline void fetch_row(const T* row, std::int64_t count) {
+template <std::int64_t count, class T>
+[[gnu::always_inline]] inline void fetch_row(const T* row) {
   constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(T));
-  for (std::int64_t i = 0; i < count; i += in_a_line) fetch(row + i);
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < count; i += in_a_line) __builtin_prefetch(row + i);
+}
+
+/// Copies `depth` rows of as many columns as the panel has, but a last one that is no whole word. Returns the
+/// rows copied.
+template <class Words, int panel, class T>
+std::int64_t pack_whole_rows(const T* source, std::int64_t stride, std::int64_t depth,
+                             typename Words::Word* target) {
+  constexpr std::int64_t per_word = Words::per_word;
+  constexpr std::int64_t rows_ahead = 32;
+  const auto copy = [&](std::int64_t p) {
+    const T* row = source + p * stride;
+    pack_columns_of_row<Words, panel>(row, row + (per_word - 1) * stride, target + p / per_word * panel);
+  };
+  std::int64_t p = 0;
+  for (; p + per_word + rows_ahead <= depth; p += per_word) {
+    for (std::int64_t ahead = 0; ahead < per_word; ++ahead)
+      fetch_row<panel>(source + (p + rows_ahead + ahead) * stride);
+    copy(p);
+  }
+  for (; p + per_word <= depth; p += per_word) copy(p);
+  return p;
 }
 
 /// Copies `width` <= `panel` x `depth` elements into a panel: target[words of depth][panel]. `along_depth`:
@@ -58,20 +80,14 @@ template <class Words, int panel, class T>
 void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t width, std::int64_t depth,
           typename Words::Word* target) {
   static_assert(panel % lanes::count == 0);
-  constexpr std::int64_t rows_ahead = 8;
   constexpr std::int64_t per_word = Words::per_word;
   if (!along_depth) {
-    for (std::int64_t p = 0; p < depth; p += per_word, target += panel) {
+    const std::int64_t whole =
+        width == panel ? pack_whole_rows<Words, panel>(source, stride, depth, target) : 0;
+    for (std::int64_t p = whole; p < depth; p += per_word) {
       const T* row = source + p * stride;
       const T* below = p + 1 < depth ? row + stride : nullptr;
-      for (std::int64_t ahead = rows_ahead; ahead < rows_ahead + per_word; ++ahead) {
-        if (p + ahead < depth) fetch_row(row + ahead * stride, width);
-      }
-      if (width == panel && (per_word == 1 || below != nullptr)) {
-        pack_columns_of_row<Words, panel>(row, below, target);
-      } else {
-        pack_columns_of_row<Words>(row, below, width, target);
-      }
+      pack_columns_of_row<Words>(row, below, width, target + p / per_word * panel);
     }
     return;
   }

@@ -37,11 +37,22 @@ struct HeadRows {
   std::int64_t columns;  // the head's width
 };
 
+/// Asks for a row that comes soon: a head's rows are too far apart for the processor to see them coming.
+template <class T>
+[[gnu::always_inline]] inline void fetch_ahead(const HeadRows<T>& head, std::int64_t row) {
+  constexpr std::int64_t rows_ahead = 16;
+  constexpr std::int64_t in_a_line = 64 / sizeof(T);
+  if (row + rows_ahead >= head.rows) return;
+  const T* const coming = head.first + (row + rows_ahead) * head.stride;
+  for (std::int64_t c = 0; c < head.columns; c += in_a_line) __builtin_prefetch(coming + c);
+}
+
 /// Elements row by row: target[padded_rows, padded_columns].
 template <class Words, class T>
 void pack_rows(const HeadRows<T>& head, typename Words::Element* target) {
   const std::int64_t columns = padded_columns<Words>(head.columns);
   for (std::int64_t row = 0; row < padded_rows(head.rows); ++row) {
+    fetch_ahead(head, row);
     for (std::int64_t c = 0; c < columns; c += lanes::count * Words::per_word) {
       lanes::Floats words = {};
       if (row < head.rows) Words::load(head.first + row * head.stride + c, head.columns - c, words);
@@ -58,8 +69,10 @@ void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std:
     for (std::int64_t word = 0; word < words_for<Words>(head.columns); word += lanes::count) {
       const std::int64_t c = word * Words::per_word;
       lanes::Floats block[lanes::count] = {};
-      for (std::int64_t r = 0; r < std::min<std::int64_t>(tile_rows, head.rows - row); ++r)
+      for (std::int64_t r = 0; r < std::min<std::int64_t>(tile_rows, head.rows - row); ++r) {
+        if (word == 0) fetch_ahead(head, row + r);
         Words::load(head.first + (row + r) * head.stride + c, head.columns - c, block[r]);
+      }
       lanes::transpose(block);
       for (std::int64_t w = 0; w < lanes::count; ++w)
         std::memcpy(target + (word + w) * stride + row, &block[w], sizeof block[w]);

@@ -11,13 +11,23 @@ namespace launch {
 /// low.
 inline constexpr std::int64_t rows_per_partial_sum = 64;
 
+/// Columns of a strip: whole cache lines, and the same for all threads as far as possible. The columns' sums
+/// do not depend on it.
+inline std::int64_t strip_columns(const Execution& exec, std::int64_t columns) {
+  constexpr std::int64_t in_a_line = 32;  // of 16-bit elements
+  const std::int64_t threads = exec.concurrency();
+  const std::int64_t strips = threads * ceiling_quotient(columns, threads * tile_width);
+  return ceiling_quotient(ceiling_quotient(columns, strips), in_a_line) * in_a_line;
+}
+
 template <class Tile, class Store>
 void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                          const Tile& tile, const Store& store) {
-  const std::int64_t strips = ceiling_quotient(columns, tile_width);
+  const std::int64_t width = strip_columns(exec, columns);
+  const std::int64_t strips = ceiling_quotient(columns, width);
   Kokkos::parallel_for(name.string(), Range(exec, 0, strips), [=](std::int64_t strip) {
-    const std::int64_t first = strip * tile_width;
-    const std::int64_t count = smaller(tile_width, columns - first);
+    const std::int64_t first = strip * width;
+    const std::int64_t count = smaller(width, columns - first);
     float total[tile_width] = {};
     for (std::int64_t start = 0; start < rows; start += rows_per_partial_sum) {
       float partial[tile_width] = {};
@@ -75,10 +85,10 @@ void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t 
 
 }  // namespace launch
 
-/// Calls tile(row, first_column, count, value) for every tile; it must put its `count` terms into value[].
-/// Then store(column, total) for every column, where total is the float sum of the column's terms over the
-/// rows. The order of the additions is fixed, whatever the number of threads; there are no atomics and no
-/// workspace.
+/// Calls tile(row, first_column, count, value) for every tile (they start at multiples of 4); it must put its
+/// `count` terms into value[]. Then store(column, total) for every column, where total is the float sum of
+/// the column's terms over the rows. The order of the additions is fixed, whatever the number of threads;
+/// there are no atomics and no workspace.
 template <class Tile, class Store>
 void sum_columns(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                  const Tile& tile, const Store& store) {
