@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/precision/loss_scaler.hpp"
 
 namespace mylos::loss_scaler_test {
