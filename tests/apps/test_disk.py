@@ -30,7 +30,10 @@ def take_own_mounts():
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
         print(f"skipped: no mount namespace: {os.strerror(ctypes.get_errno())}")
         return False
-    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    private = subprocess.run(["mount", "--make-rprivate", "/"], capture_output=True, text=True)
+    if private.returncode != 0:  # in a chroot / is no mount point: what is mounted would be seen outside
+        print(f"skipped: no mounts of its own: {private.stderr.strip()}")
+        return False
     return True
 
 
