@@ -29,8 +29,9 @@ struct Finish {
       fetch_to_write(c + row * c_stride + column);
     fetch_to_write(c + row * c_stride + panel_columns - 1);
   }
+  /// Inlined, or the block would go to memory and come back.
   template <int vectors>
-  void take(Block<vectors>& block) const {
+  [[gnu::always_inline]] void take(Block<vectors>& block) const {
     if (!last) return sums.take<vectors>(block);
     if (sums.add) add<vectors>(block, sums.values, sums.stride);
     if (bias != nullptr) add<vectors>(block, bias, 0);

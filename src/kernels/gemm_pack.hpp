@@ -95,7 +95,8 @@ void pack(const T* source, std::int64_t stride, bool along_depth, std::int64_t w
   for (std::int64_t w = 0; w < width; w += lanes::count) {
     const std::int64_t rows = std::min<std::int64_t>(lanes::count, width - w);
     for (std::int64_t first = 0; first < words_deep; first += lanes::count) {
-      lanes::Floats block[lanes::count] = {};
+      lanes::Floats block[lanes::count];
+      for (std::int64_t row = rows; row < lanes::count; ++row) block[row] = lanes::Floats{};
       for (std::int64_t row = 0; row < rows; ++row) {
         if (w + lanes::count + row < width)
           fetch(source + (w + lanes::count + row) * stride + first * per_word);

@@ -10,14 +10,19 @@
 // bfloat16 is multiplied as such where the processor has AVX512-BF16, whose instructions take subnormal
 // numbers for zero; elsewhere, and half everywhere, as float.
 //
+// A thread that finds no task left takes strips of the others' tasks.
+//
 // Every element of C is summed in an order that depends on k, the form of the product and its type alone: any
 // number of threads gives the same bits.
 #include <algorithm>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "dealt_tasks.hpp"
 #include "gemm_block.hpp"
 #include "gemm_engines.hpp"
+#include "gemm_open_task.hpp"
 #include "gemm_pack.hpp"
 #include "gemm_tiling.hpp"
 #include "mylos/base/dispatch.hpp"
@@ -40,6 +45,29 @@ struct RowsInPlace {
   RowsInPlace from_row(std::int64_t row) const { return {first + row * stride, stride}; }
 };
 
+constexpr std::size_t open_task_bytes = aligned_bytes(sizeof(OpenTask));
+constexpr std::size_t begun_tasks_bytes = aligned_bytes(sizeof(BegunTasks));
+
+/// What a product's threads know of each other. A worker's memory begins with its OpenTask.
+struct SharedWork {
+  SharedWork(std::byte* workspace, std::size_t bytes_of_worker, std::int64_t all)
+      : begun(new (workspace) BegunTasks),
+        memory(workspace + begun_tasks_bytes),
+        worker_bytes(open_task_bytes + bytes_of_worker),
+        workers(all) {
+    for (std::int64_t worker = 0; worker < workers; ++worker)
+      new (memory + static_cast<std::size_t>(worker) * worker_bytes) OpenTask;
+  }
+  static OpenTask& task_of(std::byte* worker_memory) {
+    return *std::launder(reinterpret_cast<OpenTask*>(worker_memory));
+  }
+
+  BegunTasks* begun;
+  std::byte* memory;
+  std::size_t worker_bytes;
+  std::int64_t workers;
+};
+
 /// A product, and how it is cut.
 template <class Input, class Output, class Bias>
 class Tasks {
@@ -51,36 +79,30 @@ class Tasks {
   static constexpr std::int64_t strip_rows = elements_in_line;
 
   Tasks(const GemmProblem& problem, const Tiling& tiling, const void* a, const void* b, void* c,
-        const void* bias)
+        const void* bias, const SharedWork& shared)
       : problem_(problem),
         tiling_(tiling),
+        shared_(shared),
         a_(static_cast<const Input*>(a)),
         b_(static_cast<const Input*>(b)),
         c_(static_cast<Output*>(c)),
         bias_(static_cast<const Bias*>(bias)) {}
 
+  /// A task, or if there are no more, other threads' strips.
   void compute(std::int64_t task, std::byte* memory) const {
-    Part part{};
-    part.panels = reinterpret_cast<Word*>(memory);
-    part.strip = reinterpret_cast<Word*>(memory + tiling_.panel_bytes());
-    part.sums = reinterpret_cast<float*>(memory + tiling_.panel_bytes() + tiling_.strip_bytes());
-    const std::int64_t column_task = task % tiling_.column_tasks;
-    const std::int64_t row_task = task / tiling_.column_tasks;
-    part.column = tiling_.first_column(column_task);
-    part.columns = std::min(tiling_.first_column(column_task + 1), problem_.n) - part.column;
-    const std::int64_t end = std::min(tiling_.first_row(row_task + 1), problem_.m);
+    if (task >= tiling_.tasks()) return help(memory);
+    Part part = part_of(task, memory);
+    OpenTask& open = shared_.task_of(memory);
+    open.open(task, tiling_.chunks == 1 ? strips_of(part) : 0);
+    shared_.begun->add();
+    if (tiling_.chunks == 1) {
+      multiply_strip(part, 0);
+      open.set_panels_ready();
+      multiply_strips_of(open, part);
+      return;
+    }
     for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
-      part.k = part.chunk * tiling_.chunk_words * Words::per_word;
-      part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
-      part.row_sums = part.sums;
-      part.first_strip = true;
-      for (part.row = tiling_.first_row(row_task); part.row < end; part.row += strip_rows) {
-        part.rows = std::min(strip_rows, end - part.row);
-        part.next_rows = std::min(strip_rows, end - part.row - part.rows);
-        multiply_strip(part);
-        part.first_strip = false;
-        part.row_sums += strip_rows * tiling_.task_panels() * panel_columns;
-      }
+      for (std::int64_t strip = 0; strip < strips_of(part); ++strip) multiply_strip(part, strip);
     }
   }
 
@@ -92,10 +114,47 @@ class Tasks {
     float* sums;
     float* row_sums;
     std::int64_t column, columns;
+    std::int64_t first_row, end_row;
     std::int64_t row, rows, next_rows;
     std::int64_t chunk, k, depth;
     bool first_strip;  // of a chunk: its panels are packed as it comes to them
   };
+
+  Part part_of(std::int64_t task, std::byte* memory) const {
+    Part part{};
+    part.panels = reinterpret_cast<Word*>(memory + open_task_bytes);
+    part.strip = reinterpret_cast<Word*>(memory + open_task_bytes + tiling_.panel_bytes());
+    part.sums = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.strip) + tiling_.strip_bytes());
+    const std::int64_t column_task = task % tiling_.column_tasks;
+    const std::int64_t row_task = task / tiling_.column_tasks;
+    part.column = tiling_.first_column(column_task);
+    part.columns = std::min(tiling_.first_column(column_task + 1), problem_.n) - part.column;
+    part.first_row = tiling_.first_row(row_task);
+    part.end_row = std::min(tiling_.first_row(row_task + 1), problem_.m);
+    return part;
+  }
+  static std::int64_t strips_of(const Part& part) {
+    return divide_up(part.end_row - part.first_row, strip_rows);
+  }
+
+  void multiply_strips_of(OpenTask& open, Part& part) const {
+    for (std::int64_t strip = open.take(); strip < strips_of(part); strip = open.take())
+      multiply_strip(part, strip);
+  }
+
+  /// Where all tasks have been begun, no thread packs other panels than those it has announced.
+  void help(std::byte* memory) const {
+    if (shared_.begun->count() < tiling_.tasks()) return;
+    for (std::int64_t worker = 0; worker < shared_.workers; ++worker) {
+      std::byte* const theirs = shared_.memory + static_cast<std::size_t>(worker) * shared_.worker_bytes;
+      OpenTask& open = shared_.task_of(theirs);
+      while (open.has_strips() && !open.panels_are_ready()) std::this_thread::yield();
+      if (!open.has_strips()) continue;
+      Part part = part_of(open.task(), memory);
+      part.panels = part_of(open.task(), theirs).panels;
+      multiply_strips_of(open, part);
+    }
+  }
 
   /// Parts of rows of A or B that will be read later.
   struct Coming {
@@ -133,7 +192,14 @@ class Tasks {
     return {columns_of(part, panel), problem_.n, divide_up(width, elements_in_line), part.depth};
   }
 
-  void multiply_strip(const Part& part) const {
+  void multiply_strip(Part& part, std::int64_t strip) const {
+    part.k = part.chunk * tiling_.chunk_words * Words::per_word;
+    part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
+    part.first_strip = strip == 0;
+    part.row = part.first_row + strip * strip_rows;
+    part.rows = std::min(strip_rows, part.end_row - part.row);
+    part.next_rows = std::min(strip_rows, part.end_row - part.row - part.rows);
+    part.row_sums = part.sums + strip * strip_rows * tiling_.task_panels() * panel_columns;
     if (problem_.transpose_a) {
       const Input* first = a_ + part.k * problem_.m + part.row;
       pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip);
@@ -223,6 +289,7 @@ class Tasks {
 
   GemmProblem problem_;
   Tiling tiling_;
+  SharedWork shared_;
   const Input* a_;
   const Input* b_;
   Output* c_;
@@ -234,20 +301,22 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    const std::size_t thread_bytes = most_thread_bytes(problem, elements_of(problem.a));
-    return thread_bytes * static_cast<std::size_t>(threads_);
+    const std::size_t thread_bytes = open_task_bytes + most_thread_bytes(problem, elements_of(problem.a));
+    return begun_tasks_bytes + thread_bytes * static_cast<std::size_t>(threads_);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
            const void* bias, void* workspace) override {
     check_gemm_problem(problem);
     const Tiling cut = tile(problem, elements_of(problem.a), threads_);
+    const SharedWork shared(static_cast<std::byte*>(workspace), cut.thread_bytes(), threads_);
+    const std::int64_t helps = threads_ > 1 ? threads_ : 0;
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-          const Tasks<Input, Output, Bias> tasks(problem, cut, a, b, c, bias);
-          for_each_dealt_task(execution, "gemm_tiles", cut.tasks(), static_cast<std::byte*>(workspace),
-                              cut.thread_bytes(),
+          const Tasks<Input, Output, Bias> tasks(problem, cut, a, b, c, bias, shared);
+          for_each_dealt_task(execution, "gemm_tiles", cut.tasks() + helps, shared.memory,
+                              shared.worker_bytes,
                               [tasks](std::int64_t task, std::byte* memory) { tasks.compute(task, memory); });
         });
       });
