@@ -219,14 +219,20 @@ template <class T, class Words>
 void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
                const HeadRows<const T>& output, const HeadRows<const T>& d_output, const float* log_sums,
                const BackwardMemory<Words>& memory) {
+  fetch_first_rows(qkv[0]);
+  fetch_first_rows(qkv[1]);
   memory.queries.pack(qkv[0]);
+  fetch_first_rows(qkv[2]);
   memory.keys.pack(qkv[1]);
-  memory.d_output.pack(d_output);
+  fetch_first_rows(d_output);
   pack_rows<Words>(qkv[2], memory.values);
+  fetch_first_rows(output);
+  memory.d_output.pack(d_output);
   pack_transposed<Words>(qkv[0], memory.transposed_queries, memory.query_stride);
   pack_transposed<Words>(d_output, memory.transposed_d_output, memory.query_stride);
   for (std::int64_t i = 0; i < padded_rows(shape.length); ++i) {
     const bool real = i < shape.length;
+    fetch_row(output, i + rows_ahead);
     const T* o = output.first + i * output.stride;
     const T* d_o = d_output.first + i * d_output.stride;
     memory.log_sums[i] = real ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;

@@ -161,6 +161,8 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
                         const auto part = [&](int number) {
                           return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
                         };
+                        fetch_first_rows(part(1));
+                        fetch_first_rows(part(2));
                         pack_transposed<Words>(part(1), memory.keys, memory.key_stride);
                         memory.values.pack(part(2));
                         const HeadForward<T> pass{shape,

@@ -37,14 +37,21 @@ struct HeadRows {
   std::int64_t columns;  // the head's width
 };
 
-/// Asks for a row that comes soon: a head's rows are too far apart for the processor to see them coming.
+inline constexpr std::int64_t rows_ahead = 16;
+
+/// Asks for a row, if there is one: a head's rows are too far apart for the processor to see them coming.
 template <class T>
-[[gnu::always_inline]] inline void fetch_ahead(const HeadRows<T>& head, std::int64_t row) {
-  constexpr std::int64_t rows_ahead = 16;
+[[gnu::always_inline]] inline void fetch_row(const HeadRows<T>& head, std::int64_t row) {
   constexpr std::int64_t in_a_line = 64 / sizeof(T);
-  if (row + rows_ahead >= head.rows) return;
-  const T* const coming = head.first + (row + rows_ahead) * head.stride;
-  for (std::int64_t c = 0; c < head.columns; c += in_a_line) __builtin_prefetch(coming + c);
+  if (row >= head.rows) return;
+  const T* const first = head.first + row * head.stride;
+  for (std::int64_t c = 0; c < head.columns; c += in_a_line) __builtin_prefetch(first + c);
+}
+
+/// Asks for the rows that fetch_row(head, row + rows_ahead) at each row comes too late for.
+template <class T>
+void fetch_first_rows(const HeadRows<T>& head) {
+  for (std::int64_t row = 0; row < rows_ahead; ++row) fetch_row(head, row);
 }
 
 /// Elements row by row: target[padded_rows, padded_columns].
@@ -52,7 +59,7 @@ template <class Words, class T>
 void pack_rows(const HeadRows<T>& head, typename Words::Element* target) {
   const std::int64_t columns = padded_columns<Words>(head.columns);
   for (std::int64_t row = 0; row < padded_rows(head.rows); ++row) {
-    fetch_ahead(head, row);
+    fetch_row(head, row + rows_ahead);
     for (std::int64_t c = 0; c < columns; c += lanes::count * Words::per_word) {
       lanes::Floats words = {};
       if (row < head.rows) Words::load(head.first + row * head.stride + c, head.columns - c, words);
@@ -68,9 +75,11 @@ void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std:
   for (std::int64_t row = 0; row < head.rows; row += tile_rows) {
     for (std::int64_t word = 0; word < words_for<Words>(head.columns); word += lanes::count) {
       const std::int64_t c = word * Words::per_word;
-      lanes::Floats block[lanes::count] = {};
-      for (std::int64_t r = 0; r < std::min<std::int64_t>(tile_rows, head.rows - row); ++r) {
-        if (word == 0) fetch_ahead(head, row + r);
+      lanes::Floats block[lanes::count];
+      const std::int64_t rows = std::min<std::int64_t>(tile_rows, head.rows - row);
+      for (std::int64_t r = rows; r < tile_rows; ++r) block[r] = lanes::Floats{};
+      for (std::int64_t r = 0; r < rows; ++r) {
+        if (word == 0) fetch_row(head, row + r + rows_ahead);
         Words::load(head.first + (row + r) * head.stride + c, head.columns - c, block[r]);
       }
       lanes::transpose(block);
