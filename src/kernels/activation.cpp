@@ -32,12 +32,15 @@ struct GeluTanh {
   static constexpr bool needs_kept = true;
   static constexpr float slope = 1.5957691216f;  // 2 sqrt(2 / pi)
   static constexpr float cubic = 0.044715f;
-  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) {
-    return x * math::sigmoid(slope * x * (1.0f + cubic * x * x));
+  static constexpr float log2_e = 1.4426950409f;
+  KOKKOS_FORCEINLINE_FUNCTION static float logistic(float x, float square) {
+    return math::binary_sigmoid(x * (log2_e * slope + log2_e * slope * cubic * square));
   }
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x * logistic(x, x * x); }
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
-    const float s = math::sigmoid(slope * x * (1.0f + cubic * x * x));
-    return d_out * (s + x * (s * (1.0f - s)) * (slope + 3.0f * slope * cubic * (x * x)));
+    const float square = x * x;
+    const float s = logistic(x, square);
+    return d_out * (s + x * (s - s * s) * (slope + 3.0f * slope * cubic * square));
   }
 };
 struct TanhOfInput {
@@ -93,7 +96,7 @@ void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_t
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
         float buffer[tile_width];
         const auto x = tile_values(in + row * columns + first, count, buffer);
-        float value[tile_width] = {};
+        float value[tile_width];
         if (mask.active()) {
           float factor[tile_width];
           mask.factors(row, first, count, factor);

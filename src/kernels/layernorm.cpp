@@ -2,6 +2,7 @@
 
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/store.hpp"
+#include "mylos/kernels/tile_values.hpp"
 #include "row_blocks.hpp"
 
 namespace mylos {
@@ -26,15 +27,20 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
           return deviation * deviation;
         });
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
-        if (beta != nullptr) {
-          row.for_each(columns, [=](std::int64_t c) {
-            out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]) + to_float(beta[c]));
-          });
-        } else {
-          row.for_each(columns, [=](std::int64_t c) {
-            out[c] = from_float<T>((to_float(in[c]) - m) * r * to_float(gamma[c]));
-          });
-        }
+        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+          float buffers[3][tile_width];
+          float value[tile_width];
+          const auto element = tile_values(in + first, count, buffers[0]);
+          const auto factor = tile_values(gamma + first, count, buffers[1]);
+          if (beta != nullptr) {
+            const auto shift = tile_values(beta + first, count, buffers[2]);
+            for_each_in_tile(count,
+                             [&](std::int64_t i) { value[i] = (element[i] - m) * r * factor[i] + shift[i]; });
+          } else {
+            for_each_in_tile(count, [&](std::int64_t i) { value[i] = (element[i] - m) * r * factor[i]; });
+          }
+          write_tile(value, count, out + first);
+        });
         row.once([=]() {
           mean[index] = m;
           rstd[index] = r;
@@ -60,9 +66,9 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
       exec, "d_layernorm", row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         float* gamma_sums = workspace + index * 2 * columns;
         float* beta_sums = gamma_sums + columns;
-        row.for_each(columns, [=](std::int64_t c) {
-          gamma_sums[c] = 0.0f;
-          beta_sums[c] = 0.0f;
+        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+          for_each_in_tile(count,
+                           [=](std::int64_t i) { gamma_sums[first + i] = beta_sums[first + i] = 0.0f; });
         });
         const std::int64_t end = launch::smaller((index + 1) * block, rows);
         for (std::int64_t r = index * block; r < end; ++r) {
@@ -77,13 +83,24 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
             return to_float(d_out[c]) * to_float(gamma[c]) * ((to_float(in[c]) - m) * s);
           });
-          row.for_each(columns, [=](std::int64_t c) {
-            const float d = to_float(d_out[c]);
-            const float n = (to_float(in[c]) - m) * s;
-            gamma_sums[c] += d * n;
-            beta_sums[c] += d;
-            const float past = residual != nullptr ? to_float(residual[r * columns + c]) : 0.0f;
-            d_in[c] = from_float<T>(s * (d * to_float(gamma[c]) - mean_g - n * mean_gn) + past);
+          row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+            float buffers[4][tile_width];
+            float value[tile_width];
+            const auto element = tile_values(in + first, count, buffers[0]);
+            const auto gradient = tile_values(d_out + first, count, buffers[1]);
+            const auto factor = tile_values(gamma + first, count, buffers[2]);
+            for_each_in_tile(count, [&](std::int64_t i) {
+              const float d = gradient[i];
+              const float n = (element[i] - m) * s;
+              gamma_sums[first + i] += d * n;
+              beta_sums[first + i] += d;
+              value[i] = s * (d * factor[i] - mean_g - n * mean_gn);
+            });
+            if (residual != nullptr) {
+              const auto past = tile_values(residual + r * columns + first, count, buffers[3]);
+              for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
+            }
+            write_tile(value, count, d_in + first);
           });
         }
       });

@@ -19,7 +19,7 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& branch
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
         float past_buffer[tile_width];
         float branch_buffer[tile_width];
-        float sum[tile_width] = {};
+        float sum[tile_width];
         const auto past = tile_values(x + row * columns + first, count, past_buffer);
         const auto through = tile_values(branch + row * columns + first, count, branch_buffer);
         if (mask.active()) {

@@ -2,6 +2,7 @@
 
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/store.hpp"
+#include "mylos/kernels/tile_values.hpp"
 #include "row_blocks.hpp"
 
 namespace mylos {
@@ -23,8 +24,13 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight
           return to_float(in[c]) * to_float(in[c]);
         });
         const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
-        row.for_each(columns, [=](std::int64_t c) {
-          out[c] = from_float<T>(to_float(in[c]) * r * to_float(weight[c]));
+        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+          float buffers[2][tile_width];
+          float value[tile_width];
+          const auto element = tile_values(in + first, count, buffers[0]);
+          const auto factor = tile_values(weight + first, count, buffers[1]);
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] = element[i] * r * factor[i]; });
+          write_tile(value, count, out + first);
         });
         row.once([=]() { rstd[index] = r; });
       });
@@ -47,7 +53,9 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
   for_each_row(
       exec, "d_rmsnorm", row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         float* sums = workspace + index * columns;
-        row.for_each(columns, [=](std::int64_t c) { sums[c] = 0.0f; });
+        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+          for_each_in_tile(count, [=](std::int64_t i) { sums[first + i] = 0.0f; });
+        });
         const std::int64_t end = launch::smaller((index + 1) * block, rows);
         for (std::int64_t r = index * block; r < end; ++r) {
           const T* in = x + r * columns;
@@ -57,12 +65,22 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
             return to_float(d_out[c]) * to_float(weight[c]) * (to_float(in[c]) * s);
           });
-          row.for_each(columns, [=](std::int64_t c) {
-            const float d = to_float(d_out[c]);
-            const float n = to_float(in[c]) * s;
-            sums[c] += d * n;
-            const float past = residual != nullptr ? to_float(residual[r * columns + c]) : 0.0f;
-            d_in[c] = from_float<T>(s * (d * to_float(weight[c]) - n * mean_gn) + past);
+          row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+            float buffers[4][tile_width];
+            float value[tile_width];
+            const auto element = tile_values(in + first, count, buffers[0]);
+            const auto gradient = tile_values(d_out + first, count, buffers[1]);
+            const auto factor = tile_values(weight + first, count, buffers[2]);
+            for_each_in_tile(count, [&](std::int64_t i) {
+              const float n = element[i] * s;
+              sums[first + i] += gradient[i] * n;
+              value[i] = s * (gradient[i] * factor[i] - n * mean_gn);
+            });
+            if (residual != nullptr) {
+              const auto past = tile_values(residual + r * columns + first, count, buffers[3]);
+              for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
+            }
+            write_tile(value, count, d_in + first);
           });
         }
       });

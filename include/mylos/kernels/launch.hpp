@@ -44,7 +44,7 @@ using Range =
     Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
 using Teams = Kokkos::TeamPolicy<Execution>;
 
-constexpr std::int64_t ceiling_quotient(std::int64_t dividend, std::int64_t divisor) {
+KOKKOS_INLINE_FUNCTION constexpr std::int64_t ceiling_quotient(std::int64_t dividend, std::int64_t divisor) {
   return (dividend + divisor - 1) / divisor;
 }
 KOKKOS_INLINE_FUNCTION std::int64_t smaller(std::int64_t a, std::int64_t b) {
@@ -136,6 +136,12 @@ class HostRow {
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
     simd_for(0, columns, body);
   }
+  /// body(first_column, count) for every tile of the row. A tile goes to the same thread in every call.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
+    for (std::int64_t first = 0; first < columns; first += tile_width)
+      body(first, launch::smaller(tile_width, columns - first));
+  }
   /// Calls body() once for the row.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Body& body) const {
@@ -174,6 +180,13 @@ class DeviceRow {
   template <class Body>
   KOKKOS_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, columns), body);
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
+    const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, tiles), [&](std::int64_t tile) {
+      body(tile * tile_width, launch::smaller(tile_width, columns - tile * tile_width));
+    });
   }
   template <class Body>
   KOKKOS_FUNCTION void once(const Body& body) const {

@@ -14,6 +14,9 @@ namespace host_tile {
 void read(const half* from, std::int64_t count, float* values);
 void write(const float* values, std::int64_t count, half* to);
 void write(const float* values, std::int64_t count, bfloat16* to);
+/// The values become what was written.
+void write_rounded(float* values, std::int64_t count, half* to);
+void write_rounded(float* values, std::int64_t count, bfloat16* to);
 
 }  // namespace host_tile
 
@@ -61,13 +64,11 @@ KOKKOS_FORCEINLINE_FUNCTION void write_tile(const float* values, std::int64_t co
 /// The same, and `values` become what was written.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_rounded_tile(float* values, std::int64_t count, T* to) {
-  write_tile(values, count, to);
-  if constexpr (!runs_on_host) {
+  if constexpr (!std::is_same_v<T, float> && runs_on_host) {
+    host_tile::write_rounded(values, count, to);
+  } else {
+    write_tile(values, count, to);
     for_each_in_tile(count, [=](std::int64_t i) { values[i] = to_float(from_float<T>(values[i])); });
-  } else if constexpr (!std::is_same_v<T, float>) {
-    float buffer[tile_width];
-    const auto written = tile_values(to, count, buffer);
-    for_each_in_tile(count, [=](std::int64_t i) { values[i] = written[i]; });
   }
 }
 
