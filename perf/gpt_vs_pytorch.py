@@ -120,6 +120,8 @@ def main():
     parser.add_argument("--run-steps", type=int, default=2000)
     arguments = turns.read_options(parser)
     if arguments.run:
+        if not arguments.mylos.exists():
+            parser.error(f"{arguments.mylos} does not exist: build the target mylos, or name it with --mylos")
         compare_runs(arguments)
     else:
         compare_steps(arguments)
