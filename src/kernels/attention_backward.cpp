@@ -232,7 +232,7 @@ void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
   pack_transposed<Words>(d_output, memory.transposed_d_output, memory.query_stride);
   for (std::int64_t i = 0; i < padded_rows(shape.length); ++i) {
     const bool real = i < shape.length;
-    fetch_row(output, i + rows_ahead);
+    fetch_row(output, i + head_rows_ahead);
     const T* o = output.first + i * output.stride;
     const T* d_o = d_output.first + i * d_output.stride;
     memory.log_sums[i] = real ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;

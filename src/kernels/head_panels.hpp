@@ -37,7 +37,7 @@ struct HeadRows {
   std::int64_t columns;  // the head's width
 };
 
-inline constexpr std::int64_t rows_ahead = 16;
+inline constexpr std::int64_t head_rows_ahead = 16;
 
 /// Asks for a row, if there is one: a head's rows are too far apart for the processor to see them coming.
 template <class T>
@@ -48,10 +48,10 @@ template <class T>
   for (std::int64_t c = 0; c < head.columns; c += in_a_line) __builtin_prefetch(first + c);
 }
 
-/// Asks for the rows that fetch_row(head, row + rows_ahead) at each row comes too late for.
+/// Asks for the rows that fetch_row(head, row + head_rows_ahead) at each row comes too late for.
 template <class T>
 void fetch_first_rows(const HeadRows<T>& head) {
-  for (std::int64_t row = 0; row < rows_ahead; ++row) fetch_row(head, row);
+  for (std::int64_t row = 0; row < head_rows_ahead; ++row) fetch_row(head, row);
 }
 
 /// Elements row by row: target[padded_rows, padded_columns].
@@ -59,7 +59,7 @@ template <class Words, class T>
 void pack_rows(const HeadRows<T>& head, typename Words::Element* target) {
   const std::int64_t columns = padded_columns<Words>(head.columns);
   for (std::int64_t row = 0; row < padded_rows(head.rows); ++row) {
-    fetch_row(head, row + rows_ahead);
+    fetch_row(head, row + head_rows_ahead);
     for (std::int64_t c = 0; c < columns; c += lanes::count * Words::per_word) {
       lanes::Floats words = {};
       if (row < head.rows) Words::load(head.first + row * head.stride + c, head.columns - c, words);
@@ -79,7 +79,7 @@ void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std:
       const std::int64_t rows = std::min<std::int64_t>(tile_rows, head.rows - row);
       for (std::int64_t r = rows; r < tile_rows; ++r) block[r] = lanes::Floats{};
       for (std::int64_t r = 0; r < rows; ++r) {
-        if (word == 0) fetch_row(head, row + r + rows_ahead);
+        if (word == 0) fetch_row(head, row + r + head_rows_ahead);
         Words::load(head.first + (row + r) * head.stride + c, head.columns - c, block[r]);
       }
       lanes::transpose(block);

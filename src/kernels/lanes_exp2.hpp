@@ -2,11 +2,12 @@
 #pragma once
 
 #include "lanes.hpp"
+#include "mylos/kernels/math.hpp"
 
 namespace mylos::lanes {
 
 /// x becomes 2^x, for x < 127, within two units in the last place; 0 below 2^-126; NaN for NaN. x = n + f
-/// with |f| <= 1/2, and 2^f by a polynomial (relative error 2e-9), made for this file.
+/// with |f| <= 1/2.
 inline void exp2(Floats& x) {
   // 1.5 * 2^23 makes the sum's low bits the rounded integer, and 127 makes them the exponent bits of 2^n.
   constexpr float round_to_exponent = 12582912.0f + 127.0f;
@@ -17,12 +18,8 @@ inline void exp2(Floats& x) {
   bits <<= 23;
   Floats power;
   std::memcpy(&power, &bits, sizeof power);
-  Floats series = 1.535336188e-04f * f + 1.339887444e-03f;
-  series = series * f + 9.618437358e-03f;
-  series = series * f + 5.550332471e-02f;
-  series = series * f + 2.402264791e-01f;
-  series = series * f + 6.931472029e-01f;
-  series = series * f + 1.0f;
+  Floats series;
+  math::exp2_series(f, series);
   x = x < -126.0f ? Floats{} : series * power;
 }
 

@@ -90,6 +90,19 @@ TEST_P(EveryActivation, BackwardIsTheCentralDifferenceOfTheDoubleReference) {
   }
 }
 
+TEST(Activation, FarFromZeroGeluIsItsLimit) {
+  const test::Matrix in(DType::fp32, 1, 4, {-1e15f, -200.0f, 200.0f, 1e15f});
+  const test::Matrix d_out(DType::fp32, 1, 4, {1, 1, 1, 1});
+  for (const Activation gelu : {Activation::gelu, Activation::gelu_tanh}) {
+    const test::Matrix out(DType::fp32, 1, 4);
+    const test::Matrix d_in(DType::fp32, 1, 4);
+    activation_forward(Execution{}, gelu, in, out, {});
+    activation_backward(Execution{}, gelu, in, d_out, d_in, {}, false, {});
+    EXPECT_EQ(out.values(), (std::vector<float>{0, 0, 200, 1e15f}));
+    EXPECT_EQ(d_in.values(), (std::vector<float>{0, 0, 1, 1}));
+  }
+}
+
 TEST_P(EveryActivation, InPlaceGivesTheSameBits) {
   const auto x = inputs(type());
   const test::Matrix in(type(), rows, columns, x);

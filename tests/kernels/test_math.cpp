@@ -23,6 +23,10 @@ struct Sigmoid {
   KOKKOS_FUNCTION static float value(float x) { return math::sigmoid(x); }
   static double reference(double x) { return 1 / (1 + std::exp(-x)); }
 };
+struct BinarySigmoid {
+  KOKKOS_FUNCTION static float value(float x) { return math::binary_sigmoid(x); }
+  static double reference(double x) { return 1 / (1 + std::exp2(-x)); }
+};
 struct Cumulative {
   KOKKOS_FUNCTION static float value(float x) { return math::normal(x).cumulative; }
   static double reference(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
@@ -85,6 +89,10 @@ TEST(Math, TanhIsWithinThreeUnits) {
 TEST(Math, SigmoidIsWithinFourUnits) {
   EXPECT_LE(worst_error<Sigmoid>(-87.0f, 30.0f), 4.0);
 }
+TEST(Math, BinarySigmoidIsWithinThreeUnits) {
+  EXPECT_LE(worst_error<BinarySigmoid>(-126.0f, 126.0f), 3.0);
+  EXPECT_LE(worst_error<BinarySigmoid>(-2.0f, 2.0f), 3.0);
+}
 TEST(Math, NormalDistributionIsWithinSixUnitsAndTwelveInItsTails) {
   EXPECT_LE(worst_error<Cumulative>(-2.0f, 8.0f), 6.0);
   EXPECT_LE(worst_error<Density>(-2.0f, 2.0f), 6.0);
@@ -109,6 +117,8 @@ TEST(Math, InfinityGivesTheLimit) {
             (std::vector<float>{0, infinity, infinity, 0}));
   EXPECT_EQ(values_at<Tanh>({-infinity, infinity}), (std::vector<float>{-1, 1}));
   EXPECT_EQ(values_at<Sigmoid>({-infinity, infinity}), (std::vector<float>{0, 1}));
+  EXPECT_EQ(values_at<BinarySigmoid>({-infinity, -1e30f, -127.0f, 127.0f, 1e30f, infinity}),
+            (std::vector<float>{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(values_at<Cumulative>({-infinity, -1e30f, 1e30f, infinity}), (std::vector<float>{0, 0, 1, 1}));
 }
 
