@@ -5,7 +5,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <new>
+
+#include "mylos/base/arena.hpp"
 
 namespace mylos {
 
@@ -44,6 +48,29 @@ class BegunTasks {
 
  private:
   std::atomic<std::int64_t> count_ = 0;
+};
+
+inline constexpr std::size_t open_task_bytes = aligned_bytes(sizeof(OpenTask));
+inline constexpr std::size_t begun_tasks_bytes = aligned_bytes(sizeof(BegunTasks));
+
+/// What a product's threads know of each other. A worker's memory begins with its OpenTask.
+struct SharedWork {
+  SharedWork(std::byte* workspace, std::size_t bytes_of_worker, std::int64_t all)
+      : begun(new (workspace) BegunTasks),
+        memory(workspace + begun_tasks_bytes),
+        worker_bytes(open_task_bytes + bytes_of_worker),
+        workers(all) {
+    for (std::int64_t worker = 0; worker < workers; ++worker)
+      new (memory + static_cast<std::size_t>(worker) * worker_bytes) OpenTask;
+  }
+  static OpenTask& task_of(std::byte* worker_memory) {
+    return *std::launder(reinterpret_cast<OpenTask*>(worker_memory));
+  }
+
+  BegunTasks* begun;
+  std::byte* memory;
+  std::size_t worker_bytes;
+  std::int64_t workers;
 };
 
 }  // namespace mylos

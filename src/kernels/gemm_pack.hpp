@@ -5,6 +5,7 @@
 
 #include "bfloat16_words.hpp"
 #include "lanes_transpose.hpp"
+#include "mylos/kernels/tile_values.hpp"
 #include "tile_product.hpp"
 
 namespace mylos {
@@ -44,14 +45,6 @@ void pack_columns_of_row(const T* row, const T* below, typename Words::Word* tar
   }
 }
 
-/// Asks for elements of a row that will be copied soon.
-template <std::int64_t count, class T>
-[[gnu::always_inline]] inline void fetch_row(const T* row) {
-  constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(T));
-#pragma GCC unroll 4
-  for (std::int64_t i = 0; i < count; i += in_a_line) __builtin_prefetch(row + i);
-}
-
 /// Copies `depth` rows of as many columns as the panel has, but a last one that is no whole word. Returns the
 /// rows copied.
 template <class Words, int panel, class T>
@@ -66,7 +59,7 @@ std::int64_t pack_whole_rows(const T* source, std::int64_t stride, std::int64_t 
   std::int64_t p = 0;
   for (; p + per_word + rows_ahead <= depth; p += per_word) {
     for (std::int64_t ahead = 0; ahead < per_word; ++ahead)
-      fetch_row<panel>(source + (p + rows_ahead + ahead) * stride);
+      fetch_tile(source + (p + rows_ahead + ahead) * stride, panel);
     copy(p);
   }
   for (; p + per_word <= depth; p += per_word) copy(p);

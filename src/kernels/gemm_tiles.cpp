@@ -15,7 +15,6 @@
 // Every element of C is summed in an order that depends on k, the form of the product and its type alone: any
 // number of threads gives the same bits.
 #include <algorithm>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -43,29 +42,6 @@ struct RowsInPlace {
     return word;
   }
   RowsInPlace from_row(std::int64_t row) const { return {first + row * stride, stride}; }
-};
-
-constexpr std::size_t open_task_bytes = aligned_bytes(sizeof(OpenTask));
-constexpr std::size_t begun_tasks_bytes = aligned_bytes(sizeof(BegunTasks));
-
-/// What a product's threads know of each other. A worker's memory begins with its OpenTask.
-struct SharedWork {
-  SharedWork(std::byte* workspace, std::size_t bytes_of_worker, std::int64_t all)
-      : begun(new (workspace) BegunTasks),
-        memory(workspace + begun_tasks_bytes),
-        worker_bytes(open_task_bytes + bytes_of_worker),
-        workers(all) {
-    for (std::int64_t worker = 0; worker < workers; ++worker)
-      new (memory + static_cast<std::size_t>(worker) * worker_bytes) OpenTask;
-  }
-  static OpenTask& task_of(std::byte* worker_memory) {
-    return *std::launder(reinterpret_cast<OpenTask*>(worker_memory));
-  }
-
-  BegunTasks* begun;
-  std::byte* memory;
-  std::size_t worker_bytes;
-  std::int64_t workers;
 };
 
 /// A product, and how it is cut.

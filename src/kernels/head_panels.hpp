@@ -9,6 +9,7 @@
 #include "lanes_transpose.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/tile_values.hpp"
 #include "tile_product.hpp"
 
 namespace mylos {
@@ -42,10 +43,7 @@ inline constexpr std::int64_t head_rows_ahead = 16;
 /// Asks for a row, if there is one: a head's rows are too far apart for the processor to see them coming.
 template <class T>
 [[gnu::always_inline]] inline void fetch_row(const HeadRows<T>& head, std::int64_t row) {
-  constexpr std::int64_t in_a_line = 64 / sizeof(T);
-  if (row >= head.rows) return;
-  const T* const first = head.first + row * head.stride;
-  for (std::int64_t c = 0; c < head.columns; c += in_a_line) __builtin_prefetch(first + c);
+  if (row < head.rows) fetch_tile(head.first + row * head.stride, head.columns);
 }
 
 /// Asks for the rows that fetch_row(head, row + head_rows_ahead) at each row comes too late for.

@@ -37,7 +37,7 @@ void write_and_keep(float* values, std::int64_t count, T* to) {
   });
 }
 
-constexpr auto nobody_asks = [](const auto*, std::int64_t) {};
+constexpr auto ignore = [](const auto*, std::int64_t) {};
 
 }  // namespace
 
@@ -54,10 +54,10 @@ void read(const half* from, std::int64_t count, float* values) {
   lanes::store_some(vector, count - i, values + i);
 }
 void write(const float* values, std::int64_t count, half* to) {
-  write_values(values, count, to, nobody_asks);
+  write_values(values, count, to, ignore);
 }
 void write(const float* values, std::int64_t count, bfloat16* to) {
-  write_values(values, count, to, nobody_asks);
+  write_values(values, count, to, ignore);
 }
 void write_rounded(float* values, std::int64_t count, half* to) {
   write_and_keep(values, count, to);
