@@ -152,15 +152,15 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   activation_backward(context.exec, options_.activation, kept, gradients.output, dz, gradients.weights[1],
                       gradients.accumulate, dropout);
 
+  if (!gradients.input.empty()) {
+    const bool casts = options_.input_type != options_.type;
+    void* dx = casts ? memory.workspace + layout.input_gradient : gradients.input.data();
+    context.gemm.run(context.exec, input_gradient_product(options_, rows), dz.data(),
+                     memory.weights[0].data(), dx, nullptr, gemm_workspace);
+    if (casts) convert(context.exec, Tensor(dx, options_.type, rows, options_.inputs), gradients.input);
+  }
   context.gemm.run(context.exec, weight_gradient_product(options_, rows, gradients.accumulate), dz.data(),
                    input.data(), gradients.weights[0].data(), nullptr, gemm_workspace);
-
-  if (gradients.input.empty()) return;
-  const bool casts = options_.input_type != options_.type;
-  void* dx = casts ? memory.workspace + layout.input_gradient : gradients.input.data();
-  context.gemm.run(context.exec, input_gradient_product(options_, rows), dz.data(), memory.weights[0].data(),
-                   dx, nullptr, gemm_workspace);
-  if (casts) convert(context.exec, Tensor(dx, options_.type, rows, options_.inputs), gradients.input);
 }
 
 }  // namespace mylos

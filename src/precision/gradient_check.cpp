@@ -37,8 +37,7 @@ GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const flo
 void GradientCheck::run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const {
   const Region region("check");
   auto* partials = reinterpret_cast<double*>(workspace_.data());
-  for (std::size_t i = 0; i < slices_.size(); ++i)
-    sum_of_squares(exec, slices_[i], partials, sums_.data() + i);
+  for (std::size_t i = slices_.size(); i-- > 0;) sum_of_squares(exec, slices_[i], partials, sums_.data() + i);
 
   const auto sums = sums_;
   const auto divisors = divisors_;
