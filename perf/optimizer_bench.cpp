@@ -36,14 +36,14 @@ void fused_adamw(benchmark::State& state) {
   const Execution exec;
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
-  const Optimizer optimizer({}, store.layout());
+  const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
+  const Optimizer optimizer({}, store, divisors);
   const Kokkos::View<UpdateControl, Device> control("control");
   Kokkos::deep_copy(control, UpdateControl{.apply = 1, .gradient_factor = 1, .lr = 1e-3f});
-  const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  optimizer.update(exec, store, divisors, control.data());
+  optimizer.update(exec, control.data());
   exec.fence();
   for (auto iteration : state) {
-    optimizer.update(exec, store, divisors, control.data());
+    optimizer.update(exec, control.data());
     exec.fence();
   }
   report(state, store.layout().slots[0].size(), type);
@@ -74,7 +74,8 @@ void streaming_kernel(benchmark::State& state) {
   const Execution exec;
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
-  const Optimizer optimizer({}, store.layout());
+  const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
+  const Optimizer optimizer({}, store, divisors);
   dispatch(type, [&]<class T>(TypeTag<T>) {
     stream_arrays<T>(exec, store, optimizer);
     exec.fence();

@@ -112,8 +112,8 @@ Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std:
       clock_(std::move(clock)),
       layout_(layout_of(chain_, gemm, rows)),
       parameters_(parameters_of(chain_)),
-      optimizer_(options.optimizer, parameters_.layout()),
       divisors_(parameters_.layout().buckets.size(), 1.0f),
+      optimizer_(options.optimizer, parameters_, divisors_),
       check_(all_gradients(parameters_), divisors_, 0),
       arena_("calibration", layout_.bytes),
       context_{exec_, gemm_, step_.data()} {
@@ -200,7 +200,7 @@ double Rehearsal::backward(std::size_t block, std::size_t variant) {
 double Rehearsal::check_and_update() {
   return time_of([&] {
     check_.run(exec_, scale_.data(), agreement_);
-    optimizer_.update(exec_, parameters_, divisors_, control_.data());
+    optimizer_.update(exec_, control_.data());
   });
 }
 

@@ -72,8 +72,8 @@ class Rehearsal {
   CalibrationClock clock_;
   RehearsalLayout layout_;
   ParameterStore parameters_;
-  Optimizer optimizer_;
   std::vector<float> divisors_;
+  Optimizer optimizer_;
   GradientCheck check_;
   AgreementBuffer agreement_{0, 1};
   Arena arena_;

@@ -25,7 +25,7 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
   state_own_part(exec_, sums_.data(), own_rows, stop_requested ? own : 0, error_ ? own : 0, agreement_);
   communicator_.agree(exec_, agreement_);
   decide(exec_, rule_, agreement_.result(), state_.data());
-  optimizer_.update(exec_, model_.parameters(), reduction_.remaining_divisors(), &state_.data()->control);
+  optimizer_.update(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 

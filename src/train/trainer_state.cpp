@@ -32,9 +32,9 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule)),
-      optimizer_(options.optimizer, model_.parameters().layout()),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type,
                  static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
+      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), plan, run_steps)),
@@ -80,8 +80,8 @@ void Trainer::throw_if_failed() {
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {
   std::vector<std::int64_t> slices;
   for (const GradientBucket& bucket : layout.buckets) slices.push_back(bucket.count / ranks);
-  return GradientCheck::memory_bytes(slices) + AgreementBuffer::memory_bytes(ranks) +
-         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+  return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices) +
+         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
 }
 

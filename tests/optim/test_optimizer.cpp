@@ -78,7 +78,7 @@ TEST(Optimizer, GivesPyTorchsWeights) {
         options.type = torch.type;
         options.lr = torch.lr;
         options.weight_decay = 0.1;
-        const Optimizer optimizer(options, store.layout());
+        const Optimizer optimizer(options, store, std::array{4.0f});
         const Execution exec;
         for (int t = 0; t < 5; ++t) {
           std::vector<float> g;  // scaled by 64; eighths stay exact in every type
@@ -86,7 +86,7 @@ TEST(Optimizer, GivesPyTorchsWeights) {
           test::set_values(store.gradient(weight), {g.begin(), g.begin() + 6});
           test::set_values(store.gradient(bias), {g.begin() + 6, g.end()});
           const test::DeviceValue<UpdateControl> control(control_of(options, t + 1, 1.0f / 16));
-          optimizer.update(exec, store, {4.0f}, control.data());
+          optimizer.update(exec, control.data());
           exec.fence();
         }
         std::vector<float> masters = test::values_of(store.master(weight));
@@ -182,7 +182,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
     UpdateControl now = control_of(options, time, gradient_factor);
     now.apply = apply;
     control.set(now);
-    optimizer.update(exec, store, divisors, control.data());
+    optimizer.update(exec, control.data());
     exec.fence();
   }
 
@@ -192,8 +192,8 @@ class FusedUpdate : public testing::TestWithParam<Case> {
   OptimizerOptions options = options_of(GetParam().type);
   ParameterStore store{
       make_parameter_layout(chain_of({70}, 90, 10, GetParam().compute, GetParam().gradient), 1500, 3)};
-  Optimizer optimizer{options, store.layout()};
   const std::vector<float> divisors{1.0f, 2.56f};
+  Optimizer optimizer{options, store, divisors};
   test::DeviceValue<UpdateControl> control;
   std::map<std::string, std::vector<Reference>> references;
 };

@@ -9,18 +9,21 @@
 // with c1, c2 the bias corrections. Decay acts on matrices only.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "mylos/model/parameter_store.hpp"
-#include "mylos/optim/options.hpp"
-#include "mylos/optim/step_state.hpp"
+#include "mylos/optim/update_pass.hpp"
 
 namespace mylos {
 
 class Optimizer {
  public:
-  Optimizer(const OptimizerOptions& options, const ParameterLayout& layout);
+  /// Of `parameters`, which must outlive it. `gradient_divisors[b]`: by what bucket b's gradients are still
+  /// to be divided beside the loss scale.
+  Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
+            std::span<const float> gradient_divisors);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
@@ -30,15 +33,16 @@ class Optimizer {
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
                                                 const ParameterLayout& layout);
 
-  /// Does nothing where control->apply is 0. `gradient_divisor[b]`: by what bucket b's gradients are still to
-  /// be divided beside the loss scale. `control` is device memory.
-  void update(const Execution& exec, ParameterStore& parameters, const std::vector<float>& gradient_divisor,
-              const UpdateControl* control) const;
+  /// What its lists of parameters take.
+  [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout);
+
+  /// Does nothing where control->apply is 0. `control` is device memory.
+  void update(const Execution& exec, const UpdateControl* control) const;
 
  private:
-  OptimizerOptions options_;
   std::vector<std::string_view> names_;
   std::vector<Arena> moments_;
+  std::vector<UpdatePass> passes_;  // one for each pair of types of gradients and compute weights
 };
 
 }  // namespace mylos

@@ -72,8 +72,8 @@ class Trainer {
   GemmEngine& gemm_;
   StepPlan plan_;
   Model model_;
-  Optimizer optimizer_;
   GradientReduction reduction_;
+  Optimizer optimizer_;
   GradientCheck check_;
   AgreementBuffer agreement_;
   StepRule rule_;

@@ -1,0 +1,39 @@
+// One kernel that updates many parameters: launching one for each would cost small networks more than their
+// arithmetic.
+#pragma once
+
+#include <vector>
+
+#include "mylos/optim/options.hpp"
+#include "mylos/optim/step_state.hpp"
+
+namespace mylos {
+
+/// A parameter in each of the arenas.
+struct UpdateSpan {
+  std::int64_t first_block = 0;  // of the pass; set by UpdatePass
+  std::int64_t count = 0;        // elements
+  const void* gradient = nullptr;
+  float* master = nullptr;
+  float* m = nullptr;
+  float* v = nullptr;      // null for sgd
+  void* weight = nullptr;  // the compute weights; where they are floats, the masters
+  float decay = 0;
+  float inverse_divisor = 1;  // of the gradients, beside the loss scale
+};
+
+/// Parameters that have the same types.
+class UpdatePass {
+ public:
+  UpdatePass(const OptimizerOptions& options, DType gradient, DType weight, std::vector<UpdateSpan> spans);
+  void run(const Execution& exec, const UpdateControl* control) const;
+
+ private:
+  OptimizerOptions options_;
+  DType gradient_;
+  DType weight_;
+  std::int64_t blocks_ = 0;
+  Kokkos::View<UpdateSpan*, Device> spans_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,131 @@
+#include "mylos/optim/update_pass.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t block_elements = 4096;
+
+/// The constants of a pass.
+struct UpdateRule {
+  OptimizerType type;
+  float beta1, beta2, epsilon, momentum;
+  float new1, new2;  // 1 - beta1 and 1 - beta2: in float, 1 - 0.999 would be off by 1e-5 of itself
+};
+
+UpdateRule rule_of(const OptimizerOptions& options) {
+  return {.type = options.type,
+          .beta1 = static_cast<float>(options.beta1),
+          .beta2 = static_cast<float>(options.beta2),
+          .epsilon = static_cast<float>(options.epsilon),
+          .momentum = static_cast<float>(options.momentum),
+          .new1 = static_cast<float>(1.0 - options.beta1),
+          .new2 = static_cast<float>(1.0 - options.beta2)};
+}
+
+struct Sgd {
+  static constexpr bool has_v = false;
+  float factor, lr, momentum, decay;
+
+  KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
+      : factor(control.gradient_factor * span.inverse_divisor),
+        lr(control.lr),
+        momentum(rule.momentum),
+        decay(span.decay) {}
+  KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
+    m = momentum * m + (factor * gradient + decay * weight);
+    return weight - lr * m;
+  }
+};
+
+/// Adam and AdamW differ in where the decay goes.
+struct Adam {
+  static constexpr bool has_v = true;
+  float factor, coupled_decay, keep, beta1, beta2, new1, new2, epsilon, step_size, inverse_root;
+
+  KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
+      : factor(control.gradient_factor * span.inverse_divisor),
+        coupled_decay(rule.type == OptimizerType::adam ? span.decay : 0.0f),
+        keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * span.decay : 1.0f),
+        beta1(rule.beta1),
+        beta2(rule.beta2),
+        new1(rule.new1),
+        new2(rule.new2),
+        epsilon(rule.epsilon),
+        step_size(control.lr / control.bias_correction1),
+        inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
+  KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
+    const float g = factor * gradient + coupled_decay * weight;
+    m = beta1 * m + new1 * g;
+    v = beta2 * v + new2 * g * g;
+    return keep * weight - step_size * m / (Kokkos::sqrt(v) * inverse_root + epsilon);
+  }
+};
+
+/// The span that a block of the pass lies in.
+KOKKOS_INLINE_FUNCTION const UpdateSpan& span_of(const UpdateSpan* spans, std::size_t count,
+                                                 std::int64_t block) {
+  std::size_t begin = 0;
+  std::size_t end = count;
+  while (end - begin > 1) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    (spans[middle].first_block <= block ? begin : end) = middle;
+  }
+  return spans[begin];
+}
+
+template <class Gradient, class Weight, class Formula>
+void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans, std::size_t count,
+                   const UpdateRule& rule, const UpdateControl* control) {
+  for_each_row(
+      exec, "update", blocks, KOKKOS_LAMBDA(const std::int64_t block, const Row& row) {
+        const UpdateControl now = *control;
+        if (now.apply == 0) return;
+        const UpdateSpan& span = span_of(spans, count, block);
+        const Formula formula(rule, span, now);
+        const std::int64_t first = (block - span.first_block) * block_elements;
+        const auto* gradient = static_cast<const Gradient*>(span.gradient) + first;
+        auto* weight = static_cast<Weight*>(span.weight) + first;
+        float* master = span.master + first;
+        float* m = span.m + first;
+        float* v = Formula::has_v ? span.v + first : nullptr;
+        row.for_each(launch::smaller(block_elements, span.count - first), [=](const std::int64_t i) {
+          float new_m = m[i];
+          float new_v = Formula::has_v ? v[i] : 0.0f;
+          const float updated = formula(master[i], to_float(gradient[i]), new_m, new_v);
+          master[i] = updated;
+          m[i] = new_m;
+          if constexpr (Formula::has_v) v[i] = new_v;
+          if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
+        });
+      });
+}
+
+}  // namespace
+
+UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType weight,
+                       std::vector<UpdateSpan> spans)
+    : options_(options), gradient_(gradient), weight_(weight), spans_("update spans", spans.size()) {
+  for (UpdateSpan& span : spans) {
+    span.first_block = blocks_;
+    blocks_ += launch::ceiling_quotient(span.count, block_elements);
+  }
+  Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
+}
+
+void UpdatePass::run(const Execution& exec, const UpdateControl* control) const {
+  const UpdateRule rule = rule_of(options_);
+  dispatch(gradient_, [&]<class G>(TypeTag<G>) {
+    dispatch(weight_, [&]<class W>(TypeTag<W>) {
+      const auto update =
+          options_.type == OptimizerType::sgd ? update_blocks<G, W, Sgd> : update_blocks<G, W, Adam>;
+      update(exec, blocks_, spans_.data(), spans_.size(), rule, control);
+    });
+  });
+}
+
+}  // namespace mylos
