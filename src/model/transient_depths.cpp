@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
-
-#include "mylos/base/arena.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr std::size_t few_states = 4;  // kept after each operation; enough for most lists
-constexpr std::size_t many_states = 256;
 constexpr std::size_t tight_operations = 3;  // of a tensor's life that propose places for it
 constexpr std::size_t most_companions = 3;   // of which every combination may lie above it
 
@@ -23,8 +18,9 @@ struct Interval {
 /// Goes through the operations once and keeps many states, a state being where the living tensors lie.
 class DepthSearch {
  public:
-  DepthSearch(const Lifetimes& lifetimes, const std::vector<std::size_t>& heights)
-      : tensors_(lifetimes.tensors), heights_(heights), alive_(heights.size()), live_(heights) {
+  DepthSearch(const std::vector<TensorLifetime>& tensors, const std::vector<std::size_t>& heights,
+              std::size_t bytes)
+      : tensors_(tensors), heights_(heights), bytes_(bytes), alive_(heights.size()), live_(heights) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       if (tensors_[i].kept || tensors_[i].bytes == 0) continue;
       for (std::size_t at = tensors_[i].first; at <= tensors_[i].last; ++at) {
@@ -34,21 +30,16 @@ class DepthSearch {
     }
   }
 
-  /// Bytes that no placement undercuts.
-  [[nodiscard]] std::size_t bound() const { return *std::max_element(live_.begin(), live_.end()); }
-
-  /// Depths with which the arena takes `bytes`, if they are found with so many states after an operation.
-  std::optional<std::vector<std::size_t>> within(std::size_t bytes, std::size_t most_states) {
-    bytes_ = bytes;
-    most_states_ = most_states;
+  std::optional<std::vector<std::size_t>> depths(std::size_t most_states) {
     places_.assign(1, {});
     std::vector<State> states{{}};
     for (std::size_t at = 0; at < heights_.size(); ++at) {
       propose(at);
       std::map<std::vector<std::size_t>, State> next;  // by the depths of what lives on
-      for (const State& state : states) {
-        extend(at, 0, state, next);
-        if (next.size() >= most_states_) break;
+      for (std::size_t n = 0; n < states.size(); ++n) {
+        // Each state has its share: those that follow from the first are much alike.
+        most_next_ = most_states * (n + 1) / states.size();
+        extend(at, 0, states[n], next);
       }
       if (next.empty()) return std::nullopt;
       states.clear();
@@ -134,7 +125,7 @@ class DepthSearch {
   /// Places the n-th beginning tensor and those behind it in every way that is worth trying.
   void extend(std::size_t at, std::size_t n, const State& state,
               std::map<std::vector<std::size_t>, State>& next) {
-    if (next.size() >= most_states_) return;
+    if (next.size() >= most_next_) return;
     if (n == beginning_.size()) {
       finish(at, state, next);
       return;
@@ -183,11 +174,11 @@ class DepthSearch {
 
   const std::vector<TensorLifetime>& tensors_;
   const std::vector<std::size_t>& heights_;
+  std::size_t bytes_;                            // of the arena
   std::vector<std::vector<std::size_t>> alive_;  // what passes and is alive, by operation
   std::vector<std::size_t> live_;                // bytes, by operation
-  std::size_t bytes_ = 0;                        // of the arena
-  std::size_t most_states_ = 0;
-  std::vector<Place> places_;  // chosen on the way to any state; [0] is the start
+  std::size_t most_next_ = 0;                    // states after an operation, so far
+  std::vector<Place> places_;                    // chosen on the way to any state; [0] is the start
   std::vector<std::size_t> beginning_;
   std::vector<std::vector<std::size_t>> proposals_;  // of each in beginning_
   std::vector<std::size_t> limits_;                  // of each in beginning_: depth that it may reach
@@ -195,15 +186,11 @@ class DepthSearch {
 
 }  // namespace
 
-std::vector<std::size_t> transient_depths(const Lifetimes& lifetimes,
-                                          const std::vector<std::size_t>& heights) {
-  DepthSearch search(lifetimes, heights);
-  const std::size_t bound = search.bound();
-  for (std::size_t bytes = bound;;
-       bytes = aligned_bytes(bytes + std::max(bound / 256, (bytes - bound) / 2))) {
-    if (auto depths = search.within(bytes, few_states)) return *std::move(depths);
-    if (auto depths = search.within(bytes, many_states)) return *std::move(depths);
-  }
+std::optional<std::vector<std::size_t>> transient_depths(const std::vector<TensorLifetime>& tensors,
+                                                         const std::vector<std::size_t>& heights,
+                                                         std::size_t bytes, std::size_t most_states) {
+  if (*std::max_element(heights.begin(), heights.end()) > bytes) return std::nullopt;
+  return DepthSearch(tensors, heights, bytes).depths(most_states);
 }
 
 }  // namespace mylos

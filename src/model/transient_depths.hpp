@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "lifetimes.hpp"
 
 namespace mylos {
 
-/// For each tensor that is not kept, the bytes between the arena's top and its end, such that the largest
-/// height + depth over all operations is small. `heights`: of the stack of kept tensors, by operation.
-[[nodiscard]] std::vector<std::size_t> transient_depths(const Lifetimes& lifetimes,
-                                                        const std::vector<std::size_t>& heights);
+/// For each tensor that is not kept, the bytes between its end and the top of an arena of `bytes`, such that
+/// it stays clear of the kept tensors' stack, of `heights` by operation. Empty where a search that keeps
+/// `most_states` of its states after each operation finds none.
+[[nodiscard]] std::optional<std::vector<std::size_t>> transient_depths(
+    const std::vector<TensorLifetime>& tensors, const std::vector<std::size_t>& heights, std::size_t bytes,
+    std::size_t most_states);
 
 }  // namespace mylos

@@ -161,8 +161,7 @@ std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget, const M
 Plan smallest_plan(const ChainCost& cost) {
   check(cost);
   Plan best = plan_of_list(cost, least_memory_schedule(cost));
-  const std::size_t bound = live_peak(cost, best.schedule);
-  if (best.placement.bytes <= bound + bound / 200) return best;
+  if (best.placement.bytes == live_peak(cost, best.schedule)) return best;
   // A list that keeps a little more may lie tighter.
   const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
   int tries = 50;

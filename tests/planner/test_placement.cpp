@@ -142,7 +142,13 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
   }
 }
 
-/// The largest ratio of arena bytes to live bytes over plans at several budgets.
+/// The arena's bytes per byte of the live peak. Runs the list.
+double ratio(const ChainCost& cost, const Schedule& schedule) {
+  return static_cast<double>(CheckedRun(cost, schedule).run()) /
+         static_cast<double>(live_peak(cost, schedule));
+}
+
+/// The largest over plans at several budgets, the smallest plan and lists that are no plans.
 double worst_ratio(const ChainCost& cost) {
   const std::size_t blocks = cost.blocks.size();
   const std::size_t least = live_peak(cost, least_memory_schedule(cost));
@@ -150,13 +156,11 @@ double worst_ratio(const ChainCost& cost) {
   double worst = 1;
   for (std::size_t part = 0; part <= 6; ++part) {
     const auto plan = make_plan(cost, least + (most - least) * part / 6, {});
-    if (!plan) continue;
-    worst = std::max(worst, static_cast<double>(plan->placement.bytes) /
-                                static_cast<double>(live_peak(cost, plan->schedule)));
+    if (plan) worst = std::max(worst, ratio(cost, plan->schedule));
   }
-  for (const Schedule& list : {recompute_every(blocks, 1), recompute_every(blocks, 3), store_all(blocks)}) {
-    worst = std::max(
-        worst, static_cast<double>(place(cost, list).bytes) / static_cast<double>(live_peak(cost, list)));
+  for (const Schedule& list : {smallest_plan(cost).schedule, least_memory_schedule(cost),
+                               recompute_every(blocks, 1), recompute_every(blocks, 3), store_all(blocks)}) {
+    worst = std::max(worst, ratio(cost, list));
   }
   return worst;
 }
@@ -164,25 +168,20 @@ double worst_ratio(const ChainCost& cost) {
 TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
   std::mt19937_64 generator(9);
   double worst = 1;
-  double worst_smallest = 1;
-  for (int round = 0; round < test::cases(32); ++round) {
+  for (int round = 0; round < test::cases(60); ++round) {
     const std::size_t blocks = 2 + static_cast<std::size_t>(round) * 5 % 24;
+    // Sizes without relation to each other; few different sizes; those of a GPT, as they are and spread.
     const ChainCost cost =
-        round % 2 == 0
+        round % 4 == 0
             ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 1000})
-            : test::gpt_chain(generator, blocks / 2 + 1, 1 << 20, round % 4 == 1 ? 1 : 4);
-    const double ratio = worst_ratio(cost);
-    // Of blocks whose sizes have nothing to do with each other some cannot be packed as well.
-    EXPECT_LE(ratio, round % 2 == 0 ? 1.04 : 1.02)
-        << "round " << round << ", " << cost.blocks.size() << " blocks";
-    worst = std::max(worst, ratio);
-    const Plan smallest = smallest_plan(cost);
-    worst_smallest = std::max(worst_smallest, static_cast<double>(smallest.placement.bytes) /
-                                                  static_cast<double>(live_peak(cost, smallest.schedule)));
+        : round % 4 == 1 ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3})
+                         : test::gpt_chain(generator, blocks / 2 + 1, 1 << 14, round % 4 == 2 ? 1 : 4);
+    const double chain_worst = worst_ratio(cost);
+    EXPECT_LE(chain_worst, 1.02) << "round " << round << ", " << cost.blocks.size() << " blocks";
+    worst = std::max(worst, chain_worst);
+    if (HasFatalFailure()) return;
   }
-  // Of the smallest plan every operation may be tight, so that no neighbour leaves room to move.
-  EXPECT_LE(worst_smallest, 1.05);
-  std::printf("arena at most %.4f of the live peak; smallest plans at most %.4f\n", worst, worst_smallest);
+  std::printf("arena at most %.4f of the live peak\n", worst);
 }
 
 void expect_refused(const Schedule& schedule, const std::string& why) {

@@ -1,8 +1,9 @@
 // Placement: where every tensor of a step's operations lies in one arena.
 //
 // What is kept (inputs and saved tensors that wait for a backward) is a stack from the bottom; what passes
-// (workspace, gradients, activations that nobody keeps) lies at the top. A tensor never moves, and its bytes
-// are free from the operation after its last reader on.
+// (workspace, gradients, activations that nobody keeps) lies at the top, and so do, where that saves bytes,
+// kept tensors that wait for a few operations only. A tensor never moves, and its bytes are free from the
+// operation after its last reader on.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,10 @@ struct Placement {
   std::size_t bytes = 0;                    // of the arena
 };
 
-/// Places the schedule's tensors. Throws bad input, naming the operation, where the list cannot be executed:
-/// an operation reads what is not there or computes what is, a block or variant does not exist, the loss or
-/// a backward is missing or comes twice.
+/// Places the schedule's tensors in the bytes of live_peak(), or, where the search does not find how, a
+/// little more. Throws bad input, naming the operation, where the list cannot be executed: an operation reads
+/// what is not there or computes what is, a block or variant does not exist, the loss or a backward is
+/// missing or comes twice.
 [[nodiscard]] Placement place(const ChainCost& cost, const Schedule& schedule);
 
 /// Bytes of the tensors alive during each operation. Throws as place() does.
