@@ -45,7 +45,9 @@ Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::stri
   } catch (const Error& error) {
     fail_input("{}: {}", source, error.what());
   }
-  compare(source, "arena_bytes", stored.arena_bytes, plan.placement.bytes);
+  // Fewer: the list was placed less tightly when it was written.
+  if (plan.placement.bytes > stored.arena_bytes)
+    compare(source, "arena_bytes", stored.arena_bytes, plan.placement.bytes);
   return plan;
 }
 

@@ -100,6 +100,13 @@ TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
   expect_refused(with("{\"run\": \"loss\"},", ""), "cannot be executed");
 }
 
+TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {
+  const std::size_t arena = place(cost_, recompute_every(2, 1)).bytes;
+  const std::string looser =
+      with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": " + std::to_string(arena + 64));
+  EXPECT_EQ(reuse_plan(parse_plan(looser, "p"), cost_, "p").placement.bytes, arena);
+}
+
 TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 256"),
                  "number of threads: saved_bytes of variant all of block 0 is 256 "
