@@ -18,12 +18,13 @@ SliceRange share(const StateArray& array, const WritingGroup& ranks, int rank) {
 }
 
 /// This rank's share of every array; returns the CRC-32 of each share.
-std::vector<std::uint32_t> write_share(OpenFile& open, const CheckpointState& state,
+std::vector<std::uint32_t> write_share(const OpenFile& open, const CheckpointState& state,
                                        const WritingGroup& ranks) {
   std::vector<std::uint32_t> crcs;
-  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
-    const SliceRange range = share(state.arrays[i], ranks, ranks.rank());
-    crcs.push_back(write_elements(open.arrays[i], state.arrays[i], static_cast<std::int64_t>(range.begin),
+  for (const StateArray& array : state.arrays) {
+    hdf5::Dataset dataset = open.file.dataset(array.path);
+    const SliceRange range = share(array, ranks, ranks.rank());
+    crcs.push_back(write_elements(dataset, array, static_cast<std::int64_t>(range.begin),
                                   static_cast<std::int64_t>(range.size())));
   }
   return crcs;
@@ -36,7 +37,7 @@ std::vector<std::uint32_t> write_alone(const std::string& path, const OpenFile& 
   std::vector<std::uint32_t> crcs;
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const bool empty = state.arrays[i].size() == 0;  // then it has no place
-    crcs.push_back(empty ? 0 : write_bytes(file, open.arrays[i].file_offset(), state.arrays[i]));
+    crcs.push_back(empty ? 0 : write_bytes(file, open.array_offsets[i], state.arrays[i]));
   }
   return crcs;
 }
@@ -54,6 +55,7 @@ void write_crcs(OpenFile& open, const CheckpointState& state, const WritingGroup
       if (bytes > 0) crc = crc32_joined(crc, all[static_cast<std::size_t>(rank) * own.size() + i], bytes);
     }
     open.file.write_attribute(array.path, crc_attribute, static_cast<std::int64_t>(crc));
+    flush_some(open.file, i + 1);
   }
 }
 
@@ -75,7 +77,7 @@ std::vector<StoredDataset> stored_datasets(const OpenFile& open, const Checkpoin
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const StateArray& array = state.arrays[i];
     if (array.size() == 0) continue;
-    const ByteRange range{open.arrays[i].file_offset(), array.size() * element_bytes(array.type)};
+    const ByteRange range{open.array_offsets[i], array.size() * element_bytes(array.type)};
     stored.push_back({array.path, range, array_crcs[i]});
   }
   for (std::size_t i = 0; i < state.texts.size(); ++i) {

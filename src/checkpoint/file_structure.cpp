@@ -24,8 +24,10 @@ OpenFile create_structure(const WritingGroup& ranks, const std::string& path, co
   open.file.write_attribute("/", "code_version", header.code_version);
   open.file.write_attribute("/", "world_size", header.world_size);
   for (const StateArray& array : state.arrays) {
-    open.arrays.push_back(open.file.create_dataset(array.path, array.type, array.dims));
+    const hdf5::Dataset dataset = open.file.create_dataset(array.path, array.type, array.dims);
+    open.array_offsets.push_back(array.size() == 0 ? 0 : dataset.file_offset());
     open.file.write_attribute(array.path, crc_attribute, std::int64_t{0});
+    flush_some(open.file, open.array_offsets.size());
   }
   for (const StateText& text : state.texts) {
     open.texts.push_back(open.file.create_text(text.path, bytes_in_file(text)));
@@ -63,9 +65,13 @@ OpenFile begin_file(const WritingGroup& ranks, const std::string& path, const Ch
   return open;
 }
 
+void flush_some(hdf5::File& file, std::size_t done) {
+  constexpr std::size_t most_unwritten = 512;  // some 3 MB; a flush waits for the disk
+  if (done % most_unwritten == 0) file.flush();
+}
+
 void end_file(OpenFile& open) {
   open.file.flush();
-  open.arrays.clear();
   open.texts.clear();
   open.file.close();
 }

@@ -12,11 +12,12 @@
 
 namespace mylos {
 
-/// Its datasets, open on all ranks, in the order of the state's arrays and texts.
+/// Open on all ranks. The arrays' datasets are not: HDF5 keeps some 10 KB for each that is, and deep networks
+/// have thousands of them.
 struct OpenFile {
   hdf5::File file;
-  std::vector<hdf5::Dataset> arrays;
-  std::vector<hdf5::Dataset> texts;
+  std::vector<std::int64_t> array_offsets;  // in the file, by the state's arrays; any number for an empty one
+  std::vector<hdf5::Dataset> texts;         // in the state's order
 };
 
 /// More than the file will take, so that creating its structure cannot meet a full disk either.
@@ -27,6 +28,9 @@ struct OpenFile {
 /// All structure and all texts; the disk space for the arrays is reserved.
 [[nodiscard]] OpenFile begin_file(const WritingGroup& ranks, const std::string& path,
                                   const CheckpointHeader& header, const CheckpointState& state);
+/// Called on all ranks after every dataset that is made or changed, with their number: over MPI, HDF5 keeps
+/// the structure of all that is not flushed.
+void flush_some(hdf5::File& file, std::size_t done);
 void end_file(OpenFile& open);
 
 }  // namespace mylos

@@ -69,6 +69,7 @@ SAMPLE = {
     "mlp-fp32-2-ranks": (mlp(8, 1024, 768, "fp32"), 2),
     "gpt-bf16": (gpt(6, 384, 64, 12, "bf16"), 1),
     "gpt-fp16-2-ranks": (gpt(4, 384, 64, 16, "fp16", micro_batch=4), 2),
+    "deep-gpt-bf16": (gpt(64, 128, 64, 4, "bf16"), 1),  # a checkpoint of 2300 datasets
 }
 FULL = {
     **SAMPLE,
@@ -76,6 +77,7 @@ FULL = {
     "mlp-bf16-2-ranks": (mlp(10, 1024, 4096, "bf16"), 2),
     "gpt-fp32": (gpt(4, 384, 128, 8, "fp32"), 1),
     "gpt-bf16-2-ranks": (gpt(6, 384, 128, 16, "bf16"), 2),
+    "deep-gpt-fp32-2-ranks": (gpt(64, 64, 64, 8, "fp32"), 2),
     # With an arena of at least 1 GiB:
     "large-mlp-bf16": (mlp(40, 1024, 8192, "bf16"), 1),
     "large-mlp-fp32-2-ranks": (mlp(24, 512, 16384, "fp32"), 2),
