@@ -109,10 +109,10 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
-  info->add_option("file", line.info, "Checkpoint file")->required();
+  info->add_option("checkpoint", line.info, "Checkpoint file, or a run's folder (its newest)")->required();
   info->add_flag(
       "--verify", line.verify,
-      "Only say whether all of it is valid: for files of unknown origin, read in a process of its own");
+      "Only say whether all of a file is valid: for files of unknown origin, read in a process of its own");
   info->callback([&line] {
     line.command = [&line] { return line.verify ? verify_command(line.info) : info_command(line.info); };
   });

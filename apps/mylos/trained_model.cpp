@@ -62,7 +62,11 @@ void require_memory(const std::string& path, const ParameterLayout& layout) {
 std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure)) return path;
-  return find_checkpoint(ranks, path, "latest").path.value();
+  RestartChoice found = find_checkpoint(ranks, path, "auto");
+  if (found.path) return *found.path;
+  found.messages.pop_back();  // that a run would start afresh
+  fail_input("{}: is a folder with no valid checkpoint in checkpoints/{}{}", path,
+             found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
 std::unique_ptr<EvaluationPass> TrainedModel::pass_over(DataPart part) const {
