@@ -101,7 +101,8 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  predict->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder")
+  predict
+      ->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder (its newest)")
       ->required();
   predict->add_option("input", line.predict.input, "Dataset file")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")

@@ -27,6 +27,10 @@ def check_use(command):
     assert "hidden1/weight" in command.must("info", checkpoint).stdout
     two_ranks = command.must("eval", "runs/small", ranks=2).stdout
     assert f"accuracy {accuracy:.4f}" in two_ranks, two_ranks
+    for ranks in (2, 3):
+        command.must("predict", "runs/small", "test.h5", "by-ranks.h5", ranks=ranks)
+        with h5py.File(command.folder / "by-ranks.h5") as outputs:
+            assert numpy.allclose(outputs["outputs"][:], probabilities, atol=0.01), f"{ranks} ranks"
 
 
 def check_info(command):
