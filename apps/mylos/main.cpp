@@ -104,7 +104,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   predict
       ->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder (its newest)")
       ->required();
-  predict->add_option("input", line.predict.input, "Dataset file")->required();
+  predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
@@ -171,11 +171,12 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", line.idx.images)->required();
-  idx->add_option("labels", line.idx.labels)->required();
+  idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
   idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
   idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
 
-  CLI::App* csv = prepare->add_subcommand("csv", "A table of numbers with a header line");
+  CLI::App* csv = prepare->add_subcommand(
+      "csv", "A table of numbers with a header line; without --targets and --label, to predict from");
   csv->add_option("file", line.csv.input)->required();
   auto* targets = csv->add_option("--targets", line.csv.targets, "Columns to predict (regression), a,b,c");
   targets->delimiter(',');

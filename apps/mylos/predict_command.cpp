@@ -75,7 +75,7 @@ void check(const TrainedModel& trained, const PredictArguments& arguments) {
 ExitCode predict_command(const PredictArguments& arguments) {
   const auto trained = open_trained_model(
       arguments.checkpoint, [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
-      [&](const TrainedModel& opened) { check(opened, arguments); });
+      [&](const TrainedModel& opened) { check(opened, arguments); }, Answers::optional);
   RankGroup& ranks = trained->communicator->ranks();
   const auto on_first = [&](const std::function<void()>& work) {
     run_on_all(ranks, [&] {
