@@ -92,7 +92,8 @@ struct ConvertArguments {
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 
-ExitCode info_command(const std::string& file);
+/// `path`: a checkpoint file, or a run's folder.
+ExitCode info_command(const std::string& path);
 
 /// Whether all of a checkpoint is as it was written, seen by a process of its own.
 ExitCode verify_command(const std::string& file);

@@ -1,4 +1,4 @@
-// mylos info FILE, and what --version says.
+// mylos info FILE|FOLDER, and what --version says.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -9,12 +9,13 @@
 #include "mylos/io/hdf5.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "runtime.hpp"
+#include "trained_model.hpp"
 
 namespace mylos::app {
 
-ExitCode info_command(const std::string& file) {
+ExitCode info_command(const std::string& path) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  const std::string text = describe_checkpoint(ranks, file);
+  const std::string text = describe_checkpoint(ranks, checkpoint_file(ranks, path));
   standard_output(ranks.rank()).line(text);
   return ExitCode::done;
 }

@@ -101,18 +101,19 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  predict->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder")
+  predict
+      ->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder (its newest)")
       ->required();
-  predict->add_option("input", line.predict.input, "Dataset file")->required();
+  predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
-  info->add_option("file", line.info, "Checkpoint file")->required();
+  info->add_option("checkpoint", line.info, "Checkpoint file, or a run's folder (its newest)")->required();
   info->add_flag(
       "--verify", line.verify,
-      "Only say whether all of it is valid: for files of unknown origin, read in a process of its own");
+      "Only say whether all of a file is valid: for files of unknown origin, read in a process of its own");
   info->callback([&line] {
     line.command = [&line] { return line.verify ? verify_command(line.info) : info_command(line.info); };
   });
@@ -170,11 +171,12 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", line.idx.images)->required();
-  idx->add_option("labels", line.idx.labels)->required();
+  idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
   idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
   idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
 
-  CLI::App* csv = prepare->add_subcommand("csv", "A table of numbers with a header line");
+  CLI::App* csv = prepare->add_subcommand(
+      "csv", "A table of numbers with a header line; without --targets and --label, to predict from");
   csv->add_option("file", line.csv.input)->required();
   auto* targets = csv->add_option("--targets", line.csv.targets, "Columns to predict (regression), a,b,c");
   targets->delimiter(',');

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "commands.hpp"
 #include "mylos/comm/collective_error.hpp"
@@ -21,47 +22,76 @@ void softmax(std::span<float> row) {
   for (float& value : row) value /= sum;
 }
 
-void write_outputs(const TrainedModel& trained, const std::string& path) {
-  const std::int64_t samples = trained.data->samples(DataPart::train);
-  const std::int64_t outputs = trained.model->chain().outputs();
-  const bool classifies = trained.model->chain().loss() == LossType::cross_entropy;
-  hdf5::File file = hdf5::File::create(path);
-  hdf5::Dataset result = file.create_dataset("/outputs", hdf5::ElementType::float32, {samples, outputs});
-  file.write_attribute("/outputs", "meaning",
-                       classifies ? "probability of each class" : "targets in their own units");
-  file.write_attribute("/", "checkpoint", trained.path);
-  const auto pass = trained.pass_over(DataPart::train);
-  predict(trained.context(), *pass, [&](const Batch& batch, std::span<float> values) {
-    if (classifies) {
-      const auto width = static_cast<std::size_t>(outputs);
+/// The file that rank 0 writes.
+class OutputFile {
+ public:
+  OutputFile(const TrainedModel& trained, const std::string& path)
+      : trained_(trained),
+        classifies_(trained.model->chain().loss() == LossType::cross_entropy),
+        outputs_(trained.model->chain().outputs()),
+        pending_(path),
+        file_(hdf5::File::create(pending_.temporary())),
+        result_(file_.create_dataset("/outputs", hdf5::ElementType::float32,
+                                     {trained.data->samples(DataPart::train), outputs_})) {
+    file_.write_attribute("/outputs", "meaning",
+                          classifies_ ? "probability of each class" : "targets in their own units");
+    file_.write_attribute("/", "checkpoint", trained.path);
+  }
+
+  void write(const Share& samples, std::span<float> values) {
+    if (classifies_) {
+      const auto width = static_cast<std::size_t>(outputs_);
       for (std::size_t row = 0; row < values.size(); row += width) softmax(values.subspan(row, width));
     } else {
-      trained.normalizer.undo_targets(values);
+      trained_.normalizer.undo_targets(values);
     }
-    result.write(batch.first_sample * outputs, batch.samples * outputs, values.data());
-  });
-  file.close();
+    result_.write(samples.first * outputs_, samples.count * outputs_, values.data());
+  }
+
+  void publish() {
+    file_.close();
+    pending_.publish();
+  }
+
+ private:
+  const TrainedModel& trained_;
+  bool classifies_;
+  std::int64_t outputs_;
+  PendingFile pending_;
+  hdf5::File file_;
+  hdf5::Dataset result_;
+};
+
+void check(const TrainedModel& trained, const PredictArguments& arguments) {
+  if (trained.vocabulary) {
+    fail_input("{} is a network of tokens; `mylos sample` lets it write, `mylos eval` judges it",
+               trained.path);
+  }
+  for (const auto& input : {arguments.input, trained.path}) require_other_file(input, arguments.output);
 }
 
 }  // namespace
 
 ExitCode predict_command(const PredictArguments& arguments) {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input("mylos predict runs on one rank; start it without mpirun");
   const auto trained = open_trained_model(
-      arguments.checkpoint, [&](DataOptions& data) { choose_whole_file(data, arguments.input); });
-  if (trained->vocabulary) {
-    fail_input("{} is a network of tokens; `mylos sample` lets it write, `mylos eval` judges it",
-               trained->path);
-  }
-  for (const auto& input : {arguments.input, trained->path}) require_other_file(input, arguments.output);
-  PendingFile file(arguments.output);
-  write_outputs(*trained, file.temporary());
-  file.publish();
+      arguments.checkpoint, [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
+      [&](const TrainedModel& opened) { check(opened, arguments); }, Answers::optional);
+  RankGroup& ranks = trained->communicator->ranks();
+  const auto on_first = [&](const std::function<void()>& work) {
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) work();
+    });
+  };
+  std::optional<OutputFile> file;
+  on_first([&] { file.emplace(*trained, arguments.output); });
+  const auto pass = trained->pass_over(DataPart::train);
+  predict(trained->context(), ranks, *pass,
+          [&](const Share& samples, std::span<float> values) { file->write(samples, values); });
+  on_first([&] { file->publish(); });
   const std::int64_t samples = trained->data->samples(DataPart::train);
-  standard_output(0).line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples,
-                                      samples, trained->model->chain().outputs()));
+  standard_output(ranks.rank())
+      .line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples, samples,
+                        trained->model->chain().outputs()));
   return ExitCode::done;
 }
 

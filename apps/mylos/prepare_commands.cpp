@@ -20,11 +20,15 @@ void require_one_rank() {
   if (size > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
 }
 
+std::string answers_of(const Dataset& data) {
+  if (data.task() == Task::none) return "no labels or targets: for `mylos predict`";
+  return fmt::format("{} {}", data.outputs(), data.task() == Task::classification ? "classes" : "targets");
+}
+
 ExitCode tell(const std::string& path) {
-  const Dataset data(path);
-  standard_output(0).line(fmt::format("{}: {} samples of {} features, {} {}", path, data.samples(),
-                                      data.features(), data.outputs(),
-                                      data.task() == Task::classification ? "classes" : "targets"));
+  const Dataset data(path, Answers::optional);
+  standard_output(0).line(fmt::format("{}: {} samples of {} features, {}", path, data.samples(),
+                                      data.features(), answers_of(data)));
   return ExitCode::done;
 }
 
@@ -47,11 +51,6 @@ ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
 
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   require_one_rank();
-  if (arguments.targets.empty() == arguments.label.empty()) {
-    fail_input(
-        "mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label "
-        "c");
-  }
   require_other_file(arguments.input, arguments.output);
   prepare(PrepareCsv{.file = arguments.input,
                      .targets = arguments.targets,

@@ -46,6 +46,34 @@ void check_vocabulary(const TrainedModel& trained) {
   }
 }
 
+/// What a layer's weights, [outputs, inputs], say of one of the two.
+std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, std::size_t dimension) {
+  const std::string path = "/model/" + layer + "/weight";
+  const std::vector<std::int64_t> dims = reader.dims(path);
+  if (dims.size() != 2) fail_input("{}: {} is no matrix [outputs, inputs]", reader.path(), path);
+  return dims[dimension];
+}
+
+/// The deck may leave inputs and outputs to the data, and data without answers know no outputs: the weights
+/// know both. The data must be of these widths.
+void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
+  ModelOptions& model = trained.deck.options.model;
+  const std::int64_t inputs = width_of(reader, model.hidden.empty() ? "head" : "hidden1", 1);
+  const std::int64_t outputs = width_of(reader, "head", 0);
+  model.inputs = model.outputs = 0;
+  trained.data->complete(model);
+  if (model.inputs != inputs) {
+    fail_input("{}: has {} inputs per sample, but {} was trained on {}", trained.data->path(), model.inputs,
+               trained.path, inputs);
+  }
+  if (model.outputs != 0 && model.outputs != outputs) {
+    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
+               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
+               outputs);
+  }
+  model.outputs = outputs;
+}
+
 void require_memory(const std::string& path, const ParameterLayout& layout) {
   const std::size_t bytes = layout.gradient_bytes + layout.master_bytes() + layout.compute_bytes;
   const auto on_host = static_cast<std::size_t>(available_host_memory());
@@ -62,7 +90,11 @@ void require_memory(const std::string& path, const ParameterLayout& layout) {
 std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure)) return path;
-  return find_checkpoint(ranks, path, "latest").path.value();
+  RestartChoice found = find_checkpoint(ranks, path, "auto");
+  if (found.path) return *found.path;
+  found.messages.pop_back();  // that a run would start afresh
+  fail_input("{}: is a folder with no valid checkpoint in checkpoints/{}{}", path,
+             found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
 std::unique_ptr<EvaluationPass> TrainedModel::pass_over(DataPart part) const {
@@ -81,7 +113,8 @@ void choose_whole_file(DataOptions& data, const std::string& file) {
 
 std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
                                                  const std::function<void(DataOptions&)>& choose_data,
-                                                 const std::function<void(const TrainedModel&)>& check) {
+                                                 const std::function<void(const TrainedModel&)>& check,
+                                                 Answers answers) {
   auto trained = std::make_unique<TrainedModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
@@ -102,9 +135,10 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {
-      trained->data = open_run_data(options);
+      trained->data = open_run_data(options, answers);
       if (options.model.vocabulary > 0) check_vocabulary(*trained);  // says more than complete() can
-      trained->data->complete(options.model);
+      if (options.model.type == ModelType::gpt) trained->data->complete(options.model);
+      if (options.model.type == ModelType::mlp) complete_widths(reader, *trained);
     }
     check_vocabulary(*trained);
     check(*trained);

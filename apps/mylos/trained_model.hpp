@@ -35,11 +35,12 @@ struct TrainedModel {
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
 
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`
-/// leaves in the deck's options, if any. `check` sees all but the network, before its memory is taken. Throws
-/// Error on all ranks.
+/// leaves in the deck's options, if any; `answers` says whether samples must have theirs. `check` sees all
+/// but the network, before its memory is taken. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
     const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data,
-    const std::function<void(const TrainedModel&)>& check = [](const TrainedModel&) {});
+    const std::function<void(const TrainedModel&)>& check = [](const TrainedModel&) {},
+    Answers answers = Answers::needed);
 
 /// All of `file`, whatever the deck says of parts and orders.
 void choose_whole_file(DataOptions& data, const std::string& file);

@@ -75,7 +75,7 @@ BatchBuffer::BatchBuffer(const DatasetShape& shape, DType type, std::int64_t cap
           "batch inputs", capacity * shape.features * static_cast<std::int64_t>(size_of(type)))) {
   if (shape.task == Task::classification) {
     labels_ = uninitialised<decltype(labels_)>("batch labels", capacity);
-  } else {
+  } else if (shape.task == Task::regression) {
     targets_ = uninitialised<decltype(targets_)>("batch targets", capacity * shape.outputs);
   }
 }
@@ -90,7 +90,7 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
     dataset.require_label(sample.index, label);
     labels_[static_cast<std::size_t>(row)] = label;
-  } else {
+  } else if (shape.task == Task::regression) {
     const auto* in = reinterpret_cast<const float*>(sample.answer);
     auto* targets = targets_.data() + row * shape.outputs;
     if (!convert_row(in, static_cast<std::size_t>(shape.outputs), normalizer.targets, targets)) {

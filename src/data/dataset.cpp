@@ -32,14 +32,36 @@ hdf5::File open_dataset(const std::string& path) {
   return file;
 }
 
-Task task_of(const hdf5::File& file) {
-  if (!file.exists("/labels") && !file.exists("/targets")) {
-    fail_input("{}: has neither /labels [samples] nor /targets [samples, outputs]", file.path());
+Task task_of(const hdf5::File& file, Answers answers) {
+  const bool labels = file.exists("/labels");
+  const bool targets = file.exists("/targets");
+  if (!labels && !targets && answers == Answers::needed) {
+    fail_input(
+        "{}: has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` "
+        "alone; "
+        "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one "
+        "that "
+        "has them",
+        file.path());
   }
-  if (file.exists("/labels") && file.exists("/targets")) {
+  if (labels && targets) {
     fail_input("{}: has both /labels and /targets, expected one of them", file.path());
   }
-  return file.exists("/labels") ? Task::classification : Task::regression;
+  if (labels) return Task::classification;
+  return targets ? Task::regression : Task::none;
+}
+
+/// The dataset that holds the answers, without its slash.
+const char* name_of_answers(Task task) {
+  switch (task) {
+    case Task::classification:
+      return "labels";
+    case Task::regression:
+      return "targets";
+    case Task::none:
+      break;
+  }
+  return "nothing";
 }
 
 /// Statistics of what is not finite would only spoil all rows, and a later message name the wrong one.
@@ -55,9 +77,9 @@ void require_finite(const std::string& path, const char* dataset, const float* v
 }  // namespace
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
-  const std::string dimensions = fmt::format(
-      "inputs {} {} {} {} {}", shape.input_type == InputType::uint8 ? "uint8" : "float32", shape.samples,
-      shape.features, shape.task == Task::classification ? "labels" : "targets", shape.outputs);
+  const std::string dimensions =
+      fmt::format("inputs {} {} {} {} {}", shape.input_type == InputType::uint8 ? "uint8" : "float32",
+                  shape.samples, shape.features, name_of_answers(shape.task), shape.outputs);
   Sha256 digest;
   digest.update(dimensions.data(), dimensions.size());
   for (auto* part : {&inputs_, &answers_}) {
@@ -67,12 +89,9 @@ std::string DatasetIdentity::finish(const DatasetShape& shape) {
   return digest.finish();
 }
 
-Dataset::Dataset(const std::string& path)
-    : path_(path),
-      file_(open_dataset(path)),
-      inputs_(file_.dataset("/inputs")),
-      answers_(file_.dataset(task_of(file_) == Task::classification ? "/labels" : "/targets")) {
-  shape_.task = task_of(file_);
+Dataset::Dataset(const std::string& path, Answers answers)
+    : path_(path), file_(open_dataset(path)), inputs_(file_.dataset("/inputs")) {
+  shape_.task = task_of(file_, answers);
   inputs_.require({ElementType::uint8, ElementType::float32}, 2, "[samples, features]");
   shape_.input_type = inputs_.type() == ElementType::uint8 ? InputType::uint8 : InputType::float32;
   shape_.samples = inputs_.dims()[0];
@@ -81,20 +100,25 @@ Dataset::Dataset(const std::string& path)
     fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path,
                samples(), features());
   }
+  if (task() != Task::none) open_answers();
+}
+
+void Dataset::open_answers() {
+  answers_ = file_.dataset(fmt::format("/{}", name_of_answers(task())));
   if (task() == Task::classification) {
-    answers_.require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
+    answers_->require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > 2'000'000'000) {
-      fail_input("{}: attribute 'classes' of / is {}, expected at least 1", path, outputs());
+      fail_input("{}: attribute 'classes' of / is {}, expected at least 1", path_, outputs());
     }
   } else {
-    answers_.require({ElementType::float32}, 2, "[samples, outputs]");
-    shape_.outputs = answers_.dims()[1];
+    answers_->require({ElementType::float32}, 2, "[samples, outputs]");
+    shape_.outputs = answers_->dims()[1];
     if (outputs() == 0)
-      fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path, samples());
+      fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path_, samples());
   }
-  if (answers_.dims()[0] != samples()) {
-    fail_input("{}: dataset {} has {} samples, /inputs has {}", path, answers_.path(), answers_.dims()[0],
+  if (answers_->dims()[0] != samples()) {
+    fail_input("{}: dataset {} has {} samples, /inputs has {}", path_, answers_->path(), answers_->dims()[0],
                samples());
   }
 }
@@ -108,11 +132,11 @@ void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destinat
 }
 
 void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
-  answers_.read(first, count, destination);
+  answers_->read(first, count, destination);
 }
 
 void Dataset::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  answers_.read(first * outputs(), count * outputs(), destination);
+  if (answers_) answers_->read(first * outputs(), count * outputs(), destination);
 }
 
 ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
@@ -150,7 +174,7 @@ ColumnStatistics Dataset::input_statistics() const {
 }
 
 ColumnStatistics Dataset::target_statistics() const {
-  if (task() != Task::regression) fail_run("{}: labels have no statistics", path_);
+  if (task() != Task::regression) fail_run("{}: has no targets", path_);
   if (file_.exists("/statistics/targets")) return stored_statistics("targets", outputs());
   StatisticsAccumulator accumulator(outputs());
   const std::int64_t rows = std::min(samples(), rows_per_read(shape_.answer_bytes()));
@@ -213,9 +237,8 @@ void require_same_shape(const Dataset& train, const Dataset& other) {
                train.features());
   }
   if (train.task() != other.task()) {
-    fail_input("{}: holds {}, {} holds {}", other.path(),
-               other.task() == Task::regression ? "targets" : "labels", train.path(),
-               train.task() == Task::regression ? "targets" : "labels");
+    fail_input("{}: holds {}, {} holds {}", other.path(), name_of_answers(other.task()), train.path(),
+               name_of_answers(train.task()));
   }
   if (train.outputs() != other.outputs()) {
     fail_input("{}: has {} {}, {} has {}", other.path(), other.outputs(),

@@ -59,7 +59,7 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
   if (shape.task == Task::classification) {
     (void)file.create_dataset("/labels", ElementType::int32, {shape.samples});
     file.write_attribute("/", "classes", shape.outputs);
-  } else {
+  } else if (shape.task == Task::regression) {
     (void)file.create_dataset("/targets", ElementType::float32, {shape.samples, shape.outputs});
     create_statistics("targets", shape.outputs);
   }
@@ -107,14 +107,15 @@ void DatasetWriter::add_targets(const float* values, std::int64_t count) {
 
 void DatasetWriter::finish() {
   State& state = *state_;
-  if (state.inputs_written != state.shape.samples || state.answers_written != state.shape.samples) {
+  const std::int64_t answers = state.shape.task == Task::none ? 0 : state.shape.samples;
+  if (state.inputs_written != state.shape.samples || state.answers_written != answers) {
     fail_run("{}: {} inputs and {} answers were given for {} samples", state.pending.temporary(),
              state.inputs_written, state.answers_written, state.shape.samples);
   }
   state.write_statistics("inputs", state.input_statistics.result());
   if (state.shape.task == Task::regression) {
     state.write_statistics("targets", state.target_statistics.result());
-  } else if (state.shape.outputs == 0) {
+  } else if (state.shape.task == Task::classification && state.shape.outputs == 0) {
     state.shape.outputs = state.largest_label + std::int64_t{1};
     state.file.write_attribute("/", "classes", state.shape.outputs);
   }

@@ -163,17 +163,22 @@ class RowParser {
   std::vector<std::string_view> fields_;
 };
 
+Task task_of(const PrepareCsv& job) {
+  if (!job.label.empty()) return Task::classification;
+  return job.targets.empty() ? Task::none : Task::regression;
+}
+
 }  // namespace
 
 void prepare(const PrepareCsv& job) {
-  if (job.label.empty() == job.targets.empty()) {
-    fail_input("{}: either --label (classification) or --targets (regression) says which columns to predict",
+  if (!job.label.empty() && !job.targets.empty()) {
+    fail_input("{}: --label (classification) and --targets (regression) are both given, expected one of them",
                job.file);
   }
   const Table table = survey(job);
-  const Task task = job.label.empty() ? Task::regression : Task::classification;
+  const Task task = task_of(job);
   std::vector<std::size_t> answers;
-  for (const auto& name : task == Task::regression ? job.targets : std::vector<std::string>{job.label}) {
+  for (const auto& name : task == Task::classification ? std::vector<std::string>{job.label} : job.targets) {
     const auto column = static_cast<std::size_t>(find_column(job, table, name));
     if (std::find(answers.begin(), answers.end(), column) != answers.end()) {
       fail_input("{}: column '{}' is given twice", job.file, name);
@@ -193,7 +198,7 @@ void prepare(const PrepareCsv& job) {
        .input_type = InputType::float32,
        .samples = table.rows,
        .features = static_cast<std::int64_t>(inputs.size()),
-       .outputs = task == Task::regression ? static_cast<std::int64_t>(answers.size()) : job.classes},
+       .outputs = task == Task::classification ? job.classes : static_cast<std::int64_t>(answers.size())},
       std::filesystem::path(job.file).filename().string());
   const std::int64_t rows_per_piece = std::max<std::int64_t>(1, (std::int64_t{1} << 18) / table.columns);
   std::vector<float> row(static_cast<std::size_t>(table.columns));
@@ -203,8 +208,8 @@ void prepare(const PrepareCsv& job) {
   std::int64_t rows = 0;
   const auto write_piece = [&] {
     writer.add_inputs(input_rows.data(), rows);
-    task == Task::regression ? writer.add_targets(target_rows.data(), rows)
-                             : writer.add_labels(labels.data(), rows);
+    if (task == Task::classification) writer.add_labels(labels.data(), rows);
+    if (task == Task::regression) writer.add_targets(target_rows.data(), rows);
     input_rows.clear();
     target_rows.clear();
     labels.clear();
@@ -217,10 +222,10 @@ void prepare(const PrepareCsv& job) {
   while (lines.next()) {
     parser.parse(lines, row);
     for (const auto column : inputs) input_rows.push_back(row[column]);
-    if (task == Task::regression) {
-      for (const auto column : answers) target_rows.push_back(row[column]);
-    } else {
+    if (task == Task::classification) {
       labels.push_back(parser.label(lines, answers.front()));
+    } else {
+      for (const auto column : answers) target_rows.push_back(row[column]);
     }
     if (++rows == rows_per_piece) write_piece();
   }

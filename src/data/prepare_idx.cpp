@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -131,14 +133,7 @@ class IdxReader {
   std::int64_t position_ = 0;
 };
 
-}  // namespace
-
-void prepare(const PrepareIdx& job) {
-  IdxReader images(job.images);
-  IdxReader labels(job.labels);
-  if (images.dims().size() < 2) {
-    fail_input("{}: has 1 dimension, expected [samples, ...] (are images and labels exchanged?)", job.images);
-  }
+void require_belong_together(const PrepareIdx& job, const IdxReader& images, const IdxReader& labels) {
   if (labels.dims().size() != 1) {
     fail_input("{}: has {} dimensions, expected [samples] (are images and labels exchanged?)", job.labels,
                labels.dims().size());
@@ -147,6 +142,32 @@ void prepare(const PrepareIdx& job) {
     fail_input("{}: has {} labels, {} has {} images", job.labels, labels.samples(), job.images,
                images.samples());
   }
+}
+
+/// The next labels of the file, from the one of sample `first` on.
+void read_labels(const PrepareIdx& job, IdxReader& labels, std::int64_t first,
+                 std::span<std::int32_t> classes) {
+  std::vector<std::uint8_t> bytes(classes.size());
+  labels.read_samples(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), classes.begin());
+  const auto bad = std::find_if(classes.begin(), classes.end(),
+                                [&](std::int32_t label) { return job.classes > 0 && label >= job.classes; });
+  if (bad == classes.end()) return;
+  fail_input("{}: label {} (counted from 0) is {}, expected 0 to {}", job.labels,
+             first + (bad - classes.begin()), *bad, job.classes - 1);
+}
+
+}  // namespace
+
+void prepare(const PrepareIdx& job) {
+  IdxReader images(job.images);
+  std::optional<IdxReader> labels;
+  if (!job.labels.empty()) labels.emplace(job.labels);
+  if (images.dims().size() < 2) {
+    fail_input("{}: has 1 dimension, expected [samples, ...]{}", job.images,
+               labels ? " (are images and labels exchanged?)" : "");
+  }
+  if (labels) require_belong_together(job, images, *labels);
   std::string sample_shape;
   for (std::size_t i = 1; i < images.dims().size(); ++i) {
     sample_shape += fmt::format("{}{}", i == 1 ? "" : " ", images.dims()[i]);
@@ -154,34 +175,29 @@ void prepare(const PrepareIdx& job) {
   const auto name_of = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };
-  DatasetWriter writer(job.out,
-                       {.task = Task::classification,
-                        .input_type = InputType::uint8,
-                        .samples = images.samples(),
-                        .features = images.sample_bytes(),
-                        .outputs = job.classes},
-                       name_of(job.images) + " " + name_of(job.labels), sample_shape);
+  DatasetWriter writer(
+      job.out,
+      {.task = labels ? Task::classification : Task::none,
+       .input_type = InputType::uint8,
+       .samples = images.samples(),
+       .features = images.sample_bytes(),
+       .outputs = labels ? job.classes : 0},
+      labels ? fmt::format("{} {}", name_of(job.images), name_of(job.labels)) : name_of(job.images),
+      sample_shape);
 
   const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / images.sample_bytes());
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows * images.sample_bytes()));
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(rows));
-  std::vector<std::int32_t> classes(bytes.size());
+  std::vector<std::int32_t> classes(static_cast<std::size_t>(labels ? rows : 0));
   for (std::int64_t first = 0; first < images.samples(); first += rows) {
     const std::int64_t count = std::min(rows, images.samples() - first);
     images.read_samples(pixels.data(), count);
     writer.add_inputs(pixels.data(), count);
-    labels.read_samples(bytes.data(), count);
-    std::copy_n(bytes.begin(), count, classes.begin());
-    for (std::int64_t i = 0; i < count && job.classes > 0; ++i) {
-      if (classes[static_cast<std::size_t>(i)] >= job.classes) {
-        fail_input("{}: label {} (counted from 0) is {}, expected 0 to {}", job.labels, first + i,
-                   classes[static_cast<std::size_t>(i)], job.classes - 1);
-      }
-    }
+    if (!labels) continue;
+    read_labels(job, *labels, first, std::span(classes).first(static_cast<std::size_t>(count)));
     writer.add_labels(classes.data(), count);
   }
   images.finish();
-  labels.finish();
+  if (labels) labels->finish();
   writer.finish();
 }
 

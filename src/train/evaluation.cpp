@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -13,17 +14,26 @@
 namespace mylos {
 namespace {
 
-/// Runs the network over all batches of a pass, and `after` on each.
-void pass_over(const InferenceContext& context, EvaluationPass& pass,
-               const std::function<void(const StepContext&, const MicroBatch&, const Batch&)>& after) {
-  const Staging staging(context.model.chain(), context.model.samples());
-  pass.rewind();
-  while (const Batch* batch = pass.next()) {
-    const MicroBatch staged = staging.stage(context.exec, *batch);
-    const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
-    context.model.forward(step, staged.inputs);
-    after(step, staged, *batch);
-  }
+using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;
+
+/// Runs the network over the next batch of a pass, and `after` on it; false where there is none.
+bool run_next(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
+              const AfterBatch& after) {
+  const Batch* batch = pass.next();
+  if (batch == nullptr) return false;
+  const MicroBatch staged = staging.stage(context.exec, *batch);
+  const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
+  context.model.forward(step, staged.inputs);
+  after(step, staged, *batch);
+  return true;
+}
+
+/// The outputs of the batch that the network ran over last, as floats on the host.
+void copy_outputs(const StepContext& step, Model& model, const Tensor& floats, std::vector<float>& to) {
+  convert(step.exec, model.head_outputs(step, 0, floats.rows()), floats);
+  step.exec.fence("predictions");
+  to.resize(static_cast<std::size_t>(floats.size()));
+  Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(to.data(), to.size()), floats.flat<float>());
 }
 
 }  // namespace
@@ -46,10 +56,14 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     const Kokkos::View<LossSums, Device> sums("evaluation sums");
-    pass_over(context, pass, [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
+    const Staging staging(context.model.chain(), context.model.samples());
+    const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
       context.model.loss(step, staged.truth, sums.data());
       own.rows += batch.rows;
-    });
+    };
+    pass.rewind();
+    while (run_next(context, staging, pass, judge)) {
+    }
     context.exec.fence("evaluation");
     Kokkos::deep_copy(Kokkos::View<LossSums, Kokkos::HostSpace>(&own.sums), sums);
   });
@@ -68,22 +82,39 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
   return result;
 }
 
-void predict(const InferenceContext& context, EvaluationPass& pass,
-             const std::function<void(const Batch&, std::span<float>)>& consume) {
+void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+             const ConsumeOutputs& consume) {
   const Chain& chain = context.model.chain();
-  const std::int64_t rows = context.model.samples();
-  const Arena floats("predictions",
-                     aligned_bytes(static_cast<std::size_t>(rows * chain.outputs()) * sizeof(float)));
-  std::vector<float> on_host;
-  pass_over(context, pass, [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
-    const Tensor values = floats.tensor(0, DType::fp32, batch.samples, chain.outputs());
-    convert(step.exec, context.model.head_outputs(step, 0, batch.samples), values);
-    step.exec.fence("predictions");
-    on_host.resize(static_cast<std::size_t>(values.size()));
-    Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(on_host.data(), on_host.size()),
-                      values.flat<float>());
-    consume(batch, on_host);
-  });
+  const auto floats_of = [&](std::int64_t samples) {
+    return static_cast<std::size_t>(samples * chain.outputs());
+  };
+  const Arena memory("predictions", aligned_bytes(floats_of(context.model.samples()) * sizeof(float)));
+  const Staging staging(chain, context.model.samples());
+  std::vector<float> own;
+  std::vector<float> others;
+  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
+  pass.rewind();
+  for (;;) {
+    Share share;
+    run_on_all(ranks, [&] {
+      run_next(context, staging, pass, [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
+        share = {batch.first_sample, batch.samples};
+        copy_outputs(step, context.model, memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
+      });
+    });
+    ranks.all_gather(&share, shares.data(), sizeof share);
+    if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; })) return;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const Share& part = shares[static_cast<std::size_t>(rank)];
+      if (part.count == 0) continue;
+      std::vector<float>& values = rank == ranks.rank() ? own : others;
+      values.resize(floats_of(part.count));
+      ranks.broadcast(values.data(), values.size() * sizeof(float), rank);
+      run_on_all(ranks, [&] {
+        if (ranks.rank() == 0) consume(part, values);
+      });
+    }
+  }
 }
 
 std::string describe(const Evaluation& evaluation) {

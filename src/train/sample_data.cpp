@@ -7,9 +7,9 @@ namespace {
 
 class SampleData final : public RunData {
  public:
-  explicit SampleData(const Options& options)
+  SampleData(const Options& options, Answers answers)
       : normalize_(options.data.normalize),
-        train_(options.data.train),
+        train_(options.data.train, answers),
         splits_(split_samples(train_.samples(), options.data.validation)),
         sampler_({.samples = splits_.train.count,
                   .batch = options.data.batch,
@@ -34,6 +34,7 @@ class SampleData final : public RunData {
       value = of_data;
     };
     set(model.inputs, train_.features(), "inputs");
+    if (train_.task() == Task::none) return;
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.loss == LossType::cross_entropy)) {
@@ -90,8 +91,8 @@ class SampleData final : public RunData {
 
 }  // namespace
 
-std::unique_ptr<RunData> open_sample_data(const Options& options) {
-  return std::make_unique<SampleData>(options);
+std::unique_ptr<RunData> open_sample_data(const Options& options, Answers answers) {
+  return std::make_unique<SampleData>(options, answers);
 }
 
 }  // namespace mylos

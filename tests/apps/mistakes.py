@@ -48,8 +48,6 @@ COMMANDS = {
     "train deck.toml run.folder=done":
         "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): go on from there with "
         "--restart latest, or give another run.folder",
-    "prepare csv train.csv --out x.h5":
-        "mylos: mylos prepare csv: give the columns to predict with --targets a,b or the class column with --label c",
     "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` says what one holds",
     "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint; "
                                      "--restart auto starts afresh then",
@@ -61,7 +59,9 @@ DATA = {  # the training data's name, and what is said after it
     "cut": ": cannot be read as HDF5: truncated file: eof = 2500, sblock->base_addr = 0, stored_eof = {wide_bytes}; "
            + MAKES_DATA,
     "no-inputs": f": has no dataset /inputs [samples, features]; {MAKES_DATA}",
-    "no-labels": ": has neither /labels [samples] nor /targets [samples, outputs]",
+    "no-labels": ": has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` alone; "
+                 "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one that "
+                 "has them",
     "no-classes": ": / has no attribute 'classes', expected an integer",
     "flat": ": dataset /inputs has 1 dimension, expected 2 [samples, features]",
     "double": ": dataset /inputs holds float64, expected uint8 or float32",
@@ -79,6 +79,7 @@ OTHER_DATA = {
     "data.test=wide.h5": "wide.h5: has 16 features per sample, train.h5 has 8",
     "data.test=more-classes.h5": "more-classes.h5: has 4 classes, train.h5 has 3",
     "data.test=nan.h5": "nan.h5" + DATA["nan"],
+    "data.test=no-labels.h5": "no-labels.h5" + DATA["no-labels"],
     "model.inputs=9": "train.h5: 8 per sample, but the deck says model.inputs = 9; leave the key out",
 }
 NEWEST = "done/checkpoints/step-0000000032.h5"

@@ -27,6 +27,26 @@ def check_use(command):
     assert "hidden1/weight" in command.must("info", checkpoint).stdout
     two_ranks = command.must("eval", "runs/small", ranks=2).stdout
     assert f"accuracy {accuracy:.4f}" in two_ranks, two_ranks
+    for ranks in (2, 3):
+        command.must("predict", "runs/small", "test.h5", "by-ranks.h5", ranks=ranks)
+        with h5py.File(command.folder / "by-ranks.h5") as outputs:
+            assert numpy.allclose(outputs["outputs"][:], probabilities, atol=0.01), f"{ranks} ranks"
+
+
+def check_info(command):
+    """Of a folder it shows the newest valid checkpoint, and says which that is."""
+    *_, before, newest = sorted((command.folder / "runs/small/checkpoints").glob("step-*.h5"))
+    name = "runs/small/checkpoints/{}"
+    whole = command.must("info", "runs/small").stdout
+    assert whole.startswith(name.format(newest.name) + ": mylos-checkpoint "), whole
+    assert whole == command.must("info", name.format(newest.name)).stdout == command.must("info", "runs/small", ranks=2).stdout
+    contents = newest.read_bytes()
+    newest.write_bytes(contents[:-1])
+    assert command.must("info", "runs/small").stdout.startswith(name.format(before.name) + ": mylos-checkpoint ")
+    newest.write_bytes(contents)
+    (command.folder / "empty").mkdir()
+    refuse(command, ["info", "empty"], r"empty: is a folder with no valid checkpoint in checkpoints/$")
+    refuse(command, ["info", "none.h5"], r"none\.h5: there is no such file")
 
 
 def refuse(command, arguments, message, ranks=1):
@@ -67,6 +87,6 @@ def check_divergence(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare(mylos)
-    for check in (check_use, check_ranks, check_damaged_data, check_divergence):
+    for check in (check_use, check_info, check_ranks, check_damaged_data, check_divergence):
         check(mylos)
         print(check.__name__, "passed")

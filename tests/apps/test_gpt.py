@@ -116,6 +116,9 @@ def check_bad_input(command):
     refuse(command, ["sample", "judged", "--prompt", "F", "--temperature", -1], r"temperature of -1")
     refuse(command, ["sample", "numbers", "--prompt", "3 50"], r"'50' at position 1 .*0 to 49")
     refuse(command, ["sample", "mlp", "--prompt", "F"], r"mlp.* is no network of tokens; `mylos predict`")
+    refuse(command, ["predict", "judged", "text.h5", "x.h5"], r"judged.* is a network of tokens; `mylos sample`", ranks=2)
+    refuse(command, ["predict", "judged", "table.h5", "x.h5"], r"table\.h5 holds labelled samples, .*\"gpt\"")
+    refuse(command, ["predict", "mlp", "text.h5", "x.h5"], r"text\.h5 holds tokens, .*\"mlp\"")
 
 
 def prepare(command, repository):

@@ -36,6 +36,39 @@ TEST(Dataset, AFileFromPythonWithoutOurExtrasIsADataset) {
   EXPECT_EQ(dataset.input_statistics().mean, (std::vector<double>{5, 6}));
 }
 
+TEST(Dataset, InputsAloneAreADatasetWhereAnswersAreOptional) {
+  const TemporaryFolder folder;
+  const std::string inputs = "f['inputs'] = n.arange(12, dtype='f4').reshape(6, 2)\n";
+  const Dataset dataset(python_file(folder, inputs), Answers::optional);
+  EXPECT_EQ(dataset.task(), Task::none);
+  EXPECT_EQ(dataset.samples(), 6);
+  EXPECT_EQ(dataset.features(), 2);
+  EXPECT_EQ(dataset.outputs(), 0);
+  EXPECT_EQ(dataset.shape().answer_bytes(), 0);
+  EXPECT_EQ(dataset.input_statistics().mean, (std::vector<double>{5, 6}));
+  std::vector<float> untouched{3};
+  dataset.read_targets(0, 6, untouched.data());
+  EXPECT_EQ(untouched, std::vector<float>{3});
+  const TemporaryFolder other;
+  const Dataset with_targets(python_file(other, inputs + "f['targets'] = n.zeros((6, 1), 'f4')\n"),
+                             Answers::optional);
+  EXPECT_EQ(with_targets.task(), Task::regression);
+  EXPECT_NE(with_targets.identity(), dataset.identity());
+}
+
+TEST(Dataset, OptionalAnswersAreCheckedAsNeededOnesAre) {
+  const TemporaryFolder folder;
+  const auto message = [&](const std::string& script) {
+    const std::string path = python_file(folder, script);
+    return error_of([&] { Dataset(path, Answers::optional).require_valid_values(); }).substr(path.size());
+  };
+  const std::string inputs = "x = n.zeros((3, 2), 'f4')\n";
+  EXPECT_EQ(message(inputs + "f['inputs'] = x\nf['targets'] = n.zeros((4, 1), 'f4')\n"),
+            ": dataset /targets has 4 samples, /inputs has 3");
+  EXPECT_EQ(message(inputs + "x[2, 1] = n.nan\nf['inputs'] = x\n"),
+            ": /inputs row 2, column 1 (counted from 0) is nan, expected a finite number");
+}
+
 TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
   const TemporaryFolder folder;
   const std::string path = python_file(folder,
@@ -76,8 +109,11 @@ TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
   EXPECT_EQ(refusal(folder / "deck.toml"), "is not an HDF5 file; `mylos prepare` makes data files");
   EXPECT_EQ(refusal(python_file(folder, "f['x'] = 1\n")),
             "has no dataset /inputs [samples, features]; `mylos prepare` makes data files");
-  EXPECT_EQ(refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
-            "has neither /labels [samples] nor /targets [samples, outputs]");
+  EXPECT_EQ(
+      refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
+      "has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` alone; "
+      "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one "
+      "that has them");
   EXPECT_EQ(refusal(python_file(folder,
                                 "f['inputs'] = n.zeros((3, 2), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
                                 "f['targets'] = n.zeros((3, 1), 'f4')\n")),
@@ -154,6 +190,25 @@ TEST(Dataset, IdentityIsThatOfTheContentsHoweverTheFileWasMade) {
   EXPECT_EQ(Dataset(folder / "prepared.h5").input_statistics().deviation, plain.input_statistics().deviation);
   labels[29] ^= 1;
   EXPECT_NE(write(folder / "other.h5"), identity);
+}
+
+TEST(Dataset, InputsAloneAreWrittenWithTheirStatisticsAndTheIdentityOfTheirContents) {
+  const TemporaryFolder folder;
+  const auto write = [&](float last) {
+    const std::vector<float> inputs{1, 2, 3, 4, 5, last};
+    DatasetWriter writer(folder / "prepared.h5",
+                         {.task = Task::none, .samples = 3, .features = 2, .outputs = 0}, "a test");
+    writer.add_inputs(inputs.data(), 3);
+    writer.finish();
+    return Dataset(folder / "prepared.h5", Answers::optional);
+  };
+  const Dataset plain(python_file(folder, "f['inputs'] = n.arange(1, 7, dtype='f4').reshape(3, 2)\n"),
+                      Answers::optional);
+  const Dataset prepared = write(6);
+  EXPECT_EQ(prepared.task(), Task::none);
+  EXPECT_EQ(prepared.identity(), plain.identity());
+  EXPECT_EQ(prepared.input_statistics().mean, (std::vector<double>{3, 4}));
+  EXPECT_NE(write(7).identity(), plain.identity());
 }
 
 TEST(Dataset, ValidationIsTheEndOfTheFile) {

@@ -270,6 +270,31 @@ TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
             "data.batch = 3 is less than the 4 ranks, expected a sample for each");
 }
 
+TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {
+  const TemporaryFolder folder;
+  const Dataset whole(write_table(folder / "whole.h5", 11, 3, 2));
+  const std::string path = folder / "inputs.h5";
+  {
+    std::vector<float> values(33);
+    whole.read_inputs(0, 11, values.data());
+    auto file = hdf5::File::create(path);
+    file.create_dataset("/inputs", hdf5::ElementType::float32, {11, 3}).write(0, 33, values.data());
+    file.close();
+  }
+  const Dataset alone(path, Answers::optional);
+  const auto normalizer = normalizer_for(Normalize::standard, whole);  // of targets too
+  EvaluationReader expected(whole, {0, 11}, normalizer, {.most_samples = 4});
+  EvaluationReader reader(alone, {0, 11}, normalizer, {.most_samples = 4});
+  while (const Batch* batch = reader.next()) {
+    const Batch& other = *expected.next();
+    EXPECT_EQ(batch->labels, nullptr);
+    EXPECT_EQ(batch->targets, nullptr);
+    ASSERT_EQ(batch->samples, other.samples);
+    for (std::int64_t i = 0; i < batch->samples * 3; ++i) EXPECT_EQ(input_at(*batch, i), input_at(other, i));
+  }
+  EXPECT_EQ(expected.next(), nullptr);
+}
+
 TEST(EvaluationReader, RanksCoverTheSplitOnceInOrder) {
   const TemporaryFolder folder;
   const Dataset dataset(write_images(folder / "a.h5", 50, 2, 50));

@@ -14,7 +14,7 @@ Dataset prepared(const TemporaryFolder& folder, const std::string& text, Prepare
   job.file = folder / "data.csv";
   job.out = folder / "data.h5";
   prepare(job);
-  return Dataset(job.out);
+  return Dataset(job.out, Answers::optional);
 }
 
 std::string refusal(const std::string& text, const PrepareCsv& job) {
@@ -61,6 +61,20 @@ TEST(PrepareCsv, AClassificationWithoutHeaderNamesItsColumnByNumber) {
   EXPECT_EQ(labels, (std::vector<std::int32_t>{2, 0}));
 }
 
+TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
+  const TemporaryFolder folder;
+  const auto dataset = prepared(folder, "x,p,y\n1,2,3\n4,5,9\n", PrepareCsv{});
+  EXPECT_EQ(dataset.task(), Task::none);
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 2, 3, 4, 5, 9}));
+  EXPECT_EQ(python("import h5py\nf = h5py.File('" + (folder / "data.h5") +
+                   "')\nprint(sorted(f), list(f['statistics']), f['statistics/inputs/max'][:])\n"
+                   "print(sorted(f.attrs))"),
+            "['inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
+            "['format', 'identity', 'source', 'version']\n");
+  EXPECT_EQ(refusal("x,y\n1,2\n3,nan\n", PrepareCsv{}),
+            "data.csv:3: column 2 (y) is 'nan', expected a finite number");
+}
+
 TEST(PrepareCsv, LongFilesEqualNumpysReading) {
   const TemporaryFolder folder;
   python(
@@ -102,9 +116,11 @@ TEST(PrepareCsv, WrongColumnsAreRefused) {
             "data.csv: all 2 columns are to be predicted, none is left as input");
   EXPECT_EQ(refusal("x,x\n1,2\n", labelled("x")),
             "data.csv: two columns are called 'x'; name it by its number");
+  PrepareCsv both = regression({"x"});
+  both.label = "y";
   EXPECT_EQ(
-      refusal("x,y\n1,2\n", PrepareCsv{}),
-      "data.csv: either --label (classification) or --targets (regression) says which columns to predict");
+      refusal("x,y\n1,2\n", both),
+      "data.csv: --label (classification) and --targets (regression) are both given, expected one of them");
 }
 
 TEST(PrepareCsv, EmptyFilesAreRefused) {

@@ -78,6 +78,26 @@ TEST(PrepareIdx, PlainFilesAreReadToo) {
   EXPECT_EQ(inputs, "abcdefghijkl");
 }
 
+TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
+  const TemporaryFolder folder;
+  write_file(folder / "images", good_images);
+  prepare(PrepareIdx{.images = folder / "images", .labels = "", .out = folder / "a.h5"});
+  const Dataset dataset(folder / "a.h5", Answers::optional);
+  EXPECT_EQ(dataset.task(), Task::none);
+  EXPECT_EQ(dataset.samples(), 3);
+  std::string inputs(12, ' ');
+  dataset.read_inputs(0, 3, inputs.data());
+  EXPECT_EQ(inputs, "abcdefghijkl");
+  EXPECT_EQ(python("import h5py\nf = h5py.File('" + (folder / "a.h5") +
+                   "')\nprint(sorted(f), f.attrs['source'].decode(), f.attrs['shape'].decode())"),
+            "['inputs', 'statistics'] images 2 2\n");
+  write_file(folder / "labels", good_labels);
+  EXPECT_EQ(error_of([&] {
+              prepare(PrepareIdx{.images = folder / "labels", .labels = "", .out = folder / "b.h5"});
+            }),
+            (folder / "labels") + ": has 1 dimension, expected [samples, ...]");
+}
+
 TEST(PrepareIdx, WhatIsNoIdxFileIsRefused) {
   EXPECT_EQ(refusal("label,x,y\n", good_labels), "images: starts with 6c616265, which is no IDX file");
   EXPECT_EQ(refusal("", good_labels), "images: ends after 0 bytes, within the IDX magic number");

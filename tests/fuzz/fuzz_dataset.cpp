@@ -33,7 +33,7 @@ fuzz::ExpectedFile tokens() {
 }
 
 void read_samples(const std::string& path) {
-  const Dataset dataset(path);
+  const Dataset dataset(path, Answers::optional);
   static_cast<void>(dataset.identity());
   static_cast<void>(dataset.input_statistics());
   if (dataset.task() == Task::regression) static_cast<void>(dataset.target_statistics());

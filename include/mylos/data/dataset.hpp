@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "mylos/data/dataset_format.hpp"
@@ -10,20 +11,25 @@
 
 namespace mylos {
 
+/// Whether a file may hold inputs alone: enough to predict from, too little to learn from or to be judged by.
+enum class Answers { needed, optional };
+
 class Dataset {
  public:
-  /// Throws Error (bad_input) when the file is missing, is no dataset, or its parts do not fit each other.
-  explicit Dataset(const std::string& path);
+  /// Throws Error (bad_input) when the file is missing, is no dataset, has no answers where they are needed,
+  /// or its parts do not fit each other.
+  explicit Dataset(const std::string& path, Answers answers = Answers::needed);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const DatasetShape& shape() const { return shape_; }
   [[nodiscard]] Task task() const { return shape_.task; }
   [[nodiscard]] std::int64_t samples() const { return shape_.samples; }
   [[nodiscard]] std::int64_t features() const { return shape_.features; }
-  /// What a network for this data gives per sample: classes, or targets.
+  /// What a network for this data gives per sample: classes, or targets; 0 where the file does not say.
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
 
-  /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs].
+  /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs], which
+  /// of inputs alone are none.
   void read_inputs(std::int64_t first, std::int64_t count, void* destination) const;
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
   void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
@@ -42,6 +48,7 @@ class Dataset {
   void require_label(std::int64_t row, std::int32_t label) const;
 
  private:
+  void open_answers();
   [[nodiscard]] bool was_prepared() const;
   /// Checks every value; the identity of all.
   [[nodiscard]] std::string read_all() const;
@@ -50,7 +57,7 @@ class Dataset {
   std::string path_;
   hdf5::File file_;
   hdf5::Dataset inputs_;
-  hdf5::Dataset answers_;
+  std::optional<hdf5::Dataset> answers_;
   DatasetShape shape_;
 };
 

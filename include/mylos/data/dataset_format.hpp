@@ -7,7 +7,8 @@
 //   attributes of /: format, version, classes, identity (a digest of the contents), source, shape (of one
 //   sample)
 //
-// A file made elsewhere needs only /inputs, and /labels with the attribute classes or /targets.
+// A file made elsewhere needs only /inputs, and /labels with the attribute classes or /targets. Inputs alone
+// are enough to predict from.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace mylos {
 
-enum class Task { classification, regression };
+enum class Task { classification, regression, none };  // none: inputs alone
 enum class InputType : std::uint8_t { uint8, float32 };
 
 inline constexpr std::string_view dataset_format = "mylos-dataset";
@@ -30,7 +31,7 @@ struct DatasetShape {
   InputType input_type = InputType::float32;
   std::int64_t samples = 0;
   std::int64_t features = 0;  // numbers per sample
-  std::int64_t outputs = 0;   // classes, or targets per sample
+  std::int64_t outputs = 0;   // classes, or targets per sample; 0 = no answers
 
   /// Bytes of one sample's inputs and of its answer (label or targets), as stored.
   [[nodiscard]] std::int64_t input_bytes() const {

@@ -12,8 +12,8 @@ namespace mylos {
 class DatasetWriter {
  public:
   /// Creates the file beside its name and reserves its space. Classification with outputs = 0: as many
-  /// classes as the largest label needs. `source` says where the samples come from, `sample_shape` ("28 28",
-  /// or empty) what the features of a sample are.
+  /// classes as the largest label needs. Task::none: no answers are added. `source` says where the samples
+  /// come from, `sample_shape` ("28 28", or empty) what the features of a sample are.
   DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
                 const std::string& sample_shape = "");
   ~DatasetWriter();

@@ -35,10 +35,13 @@ struct InferenceContext {
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
                                   EvaluationPass& pass);
 
-/// Calls `consume` with the outputs of each batch, as floats [samples, outputs] on the host, in the pass's
-/// order.
-void predict(const InferenceContext& context, EvaluationPass& pass,
-             const std::function<void(const Batch&, std::span<float>)>& consume);
+/// Outputs [samples, outputs] of these samples, on the host.
+using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
+
+/// All ranks call it, each with a pass over its part. Rank 0 consumes the outputs of all of them, batch by
+/// batch, in no order across ranks. Throws Error on all ranks.
+void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+             const ConsumeOutputs& consume);
 
 /// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity for
 /// tokens.

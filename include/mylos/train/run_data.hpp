@@ -7,6 +7,7 @@
 
 #include "mylos/config/options.hpp"
 #include "mylos/data/batch_reader.hpp"
+#include "mylos/data/dataset.hpp"
 #include "mylos/data/epochs.hpp"
 #include "mylos/data/evaluation_pass.hpp"
 #include "mylos/data/normalizer.hpp"
@@ -33,8 +34,8 @@ class RunData {
 
   /// Of the training file.
   [[nodiscard]] virtual const std::string& path() const = 0;
-  /// Sets the model's inputs, outputs or vocabulary from the data. Throws Error (bad_input) where deck and
-  /// data differ, or the data are not what the model learns from.
+  /// Sets the model's inputs, outputs or vocabulary from the data; of inputs alone, not the outputs. Throws
+  /// Error (bad_input) where deck and data differ, or the data are not what the model learns from.
   virtual void complete(ModelOptions& model) const = 0;
   [[nodiscard]] virtual Epochs epochs() const = 0;
   /// A digest of the contents: a restart on other data is refused by it.
@@ -60,8 +61,9 @@ class RunData {
 };
 
 /// Opens the files that the deck names and checks them against each other and the deck. Throws Error
-/// (bad_input).
-[[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options);
+/// (bad_input). `answers`: of labelled samples; tokens always have theirs.
+[[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options,
+                                                     Answers answers = Answers::needed);
 
 /// "train", "validation", "test".
 [[nodiscard]] const char* name_of(DataPart part);

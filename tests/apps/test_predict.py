@@ -1,0 +1,158 @@
+"""Predictions for data without answers: the same as with them, on any number of ranks; and what cannot learn from it.
+
+usage: test_predict.py MYLOS
+"""
+import random
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from small_problem import DECK, Command, prepare
+
+REGRESSION = """
+[run]
+name = "flow"
+epochs = 2
+[data]
+train = "flow.h5"
+batch = 64
+normalize = "standard"
+[model]
+type = "mlp"
+hidden = [24]
+loss = "mse"
+[precision]
+compute = "fp32"
+[optimizer]
+lr = 1e-2
+"""
+SAMPLES = 2049  # more than a batch: on two ranks one has a batch more than the other
+NO_ANSWERS = r"has neither /labels \[samples\] nor /targets \[samples, outputs\], so it is for `mylos predict` alone"
+
+
+def write_flow(folder):
+    """flow.csv: three inputs and two targets far from 0; new.csv: its inputs."""
+    source = random.Random(4)
+    with open(folder / "flow.csv", "w", encoding="utf-8") as flow, open(folder / "new.csv", "w", encoding="utf-8") as new:
+        flow.write("angle,lift,speed,drag,height\n")
+        new.write("angle,speed,height\n")
+        for _ in range(SAMPLES):
+            angle, speed, height = (source.gauss(mean, 2) for mean in (1, 30, -200))
+            new.write(f"{angle:.6f},{speed:.6f},{height:.6f}\n")
+            flow.write(f"{angle:.6f},{5000 + 70 * angle:.6f},{speed:.6f},{0.01 * speed:.6f},{height:.6f}\n")
+
+
+def write_inputs_alone(path, source):
+    """As a user's own program may, without anything else."""
+    with h5py.File(source) as file, h5py.File(path, "w") as alone:
+        alone["inputs"] = file["inputs"][:]
+
+
+def predictions(command, run, data, ranks=1):
+    output = f"{run}-{ranks}-{data}"
+    said = command.must("predict", f"runs/{run}", data, output, ranks=ranks).stdout
+    with h5py.File(command.folder / output) as file:
+        outputs = file["outputs"][:]
+    rows, columns = outputs.shape
+    assert said == f"{output}: outputs of {rows} samples, [{rows}, {columns}]\n", said
+    return outputs
+
+
+def by_numpy(checkpoint, inputs):
+    """The network of REGRESSION in double precision."""
+    with h5py.File(checkpoint) as file:
+        layer = {name: [file[f"model/{name}/{part}"][:].astype("f8") for part in ("weight", "bias")]
+                 for name in ("hidden1", "head")}
+        scaling = {of: [file[f"data/normalization/{of}/{part}"][:].astype("f8") for part in ("shift", "scale")]
+                   for of in ("inputs", "targets")}
+    x = (inputs - scaling["inputs"][0]) * scaling["inputs"][1]
+    hidden = numpy.maximum(x @ layer["hidden1"][0].T + layer["hidden1"][1], 0)
+    return (hidden @ layer["head"][0].T + layer["head"][1]) / scaling["targets"][1] + scaling["targets"][0]
+
+
+def check_regression(command):
+    write_flow(command.folder)
+    command.must("prepare", "csv", "flow.csv", "--targets", "lift,drag", "--out", "flow.h5")
+    said = command.must("prepare", "csv", "new.csv", "--out", "new.h5").stdout
+    assert said == f"new.h5: {SAMPLES} samples of 3 features, no labels or targets: for `mylos predict`\n", said
+    (command.folder / "flow.toml").write_text(REGRESSION, encoding="utf-8")
+    command.must("train", "flow.toml")
+    write_inputs_alone(command.folder / "own.h5", command.folder / "flow.h5")
+
+    expected = predictions(command, "flow", "flow.h5")
+    checkpoint = max((command.folder / "runs/flow/checkpoints").glob("*.h5"))
+    with h5py.File(command.folder / "flow.h5") as file:
+        assert numpy.allclose(expected, by_numpy(checkpoint, file["inputs"][:].astype("f8")), rtol=1e-5)
+        assert numpy.abs(expected[:, 0] - file["targets"][:, 0]).max() < 100  # in the targets' own units
+    for ranks in (1, 2, 3, 4):
+        with_answers = predictions(command, "flow", "flow.h5", ranks)
+        assert numpy.allclose(with_answers, expected, rtol=1e-6), ranks  # products may add in another order
+        for data in ("new.h5", "own.h5"):
+            assert numpy.array_equal(predictions(command, "flow", data, ranks), with_answers), (data, ranks)
+
+
+def check_classes(command):
+    prepare(command, DECK)
+    command.must("train", "deck.toml")
+    write_inputs_alone(command.folder / "own-test.h5", command.folder / "test.h5")
+    expected = predictions(command, "small", "test.h5")
+    assert expected.shape == (100, 3) and numpy.allclose(expected.sum(axis=1), 1, atol=1e-5)
+    for ranks in (1, 3):
+        alone, with_answers = (predictions(command, "small", data, ranks) for data in ("own-test.h5", "test.h5"))
+        assert numpy.array_equal(alone, with_answers), ranks
+
+
+def check_images_without_labels(command):
+    header = bytes([0, 0, 8, 3]) + b"".join(count.to_bytes(4, "big") for count in (2, 2, 4))
+    (command.folder / "images").write_bytes(header + bytes(range(16)))
+    command.must("prepare", "idx", "images", "--out", "images.h5")
+    outputs = predictions(command, "small", "images.h5")
+    assert outputs.shape == (2, 3)
+    assert numpy.allclose(predictions(command, "small", "images.h5", 4), outputs, atol=0.01), "ranks without a sample"
+
+
+def refuse(command, message, *arguments, ranks=1):
+    before = sorted(command.folder.rglob("*"))
+    result = command.must(*arguments, code=2, ranks=ranks)
+    assert len(re.findall(message, result.stderr)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    assert result.stderr.count("mylos:") == 1 and "ended with it" not in result.stderr, result.stderr
+    assert sorted(command.folder.rglob("*")) == before, f"{arguments} wrote something"
+
+
+def check_refusals(command):
+    for ranks in (1, 3):
+        train = ["train", "flow.toml", "data.train=new.h5", "run.folder=refused"]
+        refuse(command, r"new\.h5: " + NO_ANSWERS, *train, ranks=ranks)
+        refuse(command, r"new\.h5: " + NO_ANSWERS, *train, "--check", ranks=ranks)
+        refuse(command, r"new\.h5: " + NO_ANSWERS, "eval", "runs/flow", "--data", "new.h5", ranks=ranks)
+        refuse(command, r"new\.h5: has 3 inputs per sample, but runs/small/checkpoints/step-\d+\.h5 was trained on 8",
+               "predict", "runs/small", "new.h5", "refused.h5", ranks=ranks)
+    with h5py.File(command.folder / "four-inputs.h5", "w") as file:
+        file["inputs"], file["targets"] = numpy.zeros((5, 4), "f4"), numpy.zeros((5, 2), "f4")
+    refuse(command, r"four-inputs\.h5: has 4 inputs per sample, but runs/flow/.* was trained on 3",
+           "eval", "runs/flow", "--data", "four-inputs.h5")
+    with h5py.File(command.folder / "four.h5", "w") as file:
+        file["inputs"], file["labels"] = numpy.zeros((5, 8), "f4"), numpy.arange(5) % 4
+        file.attrs["classes"] = 4
+    refuse(command, r"four\.h5: has 4 classes, but runs/small/.* was trained on 3",
+           "predict", "runs/small", "four.h5", "refused.h5")
+
+
+def check_bad_value_ends_all_ranks(command):
+    write_inputs_alone(command.folder / "nan.h5", command.folder / "flow.h5")
+    with h5py.File(command.folder / "nan.h5", "r+") as file:
+        file["inputs"][SAMPLES - 1, 2] = numpy.nan
+    for ranks in (1, 3):
+        refuse(command, rf"nan\.h5: /inputs row {SAMPLES - 1}, column 2 \(counted from 0\) is nan",
+               "predict", "runs/flow", "nan.h5", "refused.h5", ranks=ranks)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
+                  check_bad_value_ends_all_ranks):
+        check(mylos)
+        print(check.__name__, "passed")
