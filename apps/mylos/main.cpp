@@ -94,8 +94,9 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate
       ->add_option("checkpoint", line.evaluate.checkpoint, "Checkpoint file, or a run's folder (its newest)")
       ->required();
-  evaluate->add_option("--data", line.evaluate.data, "Dataset file (default: the one that the deck names)");
-  evaluate->add_option("--split", line.evaluate.split, "test, train or validation")
+  auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
+  evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
+      ->excludes(data)
       ->check(CLI::IsMember({"test", "train", "validation"}))
       ->capture_default_str();
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });

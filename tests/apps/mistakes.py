@@ -35,6 +35,8 @@ COMMANDS = {
                                         "`mylos train --help` says more.",
     "train deck.toml --stop-after 0": "mylos train: --stop-after: '0' is not an integer from 1 to 2147483647\n"
                                       "`mylos train --help` says more.",
+    "eval run --data other.h5 --split validation":
+        "mylos eval: --data excludes --split\n`mylos eval --help` says more.",
     "train deck.toml model.droput=0.1":
         "mylos: command line: unknown key 'model.droput'; did you mean 'model.dropout'?",
     "train deck.toml data.batch": "mylos: command line: 'data.batch' is not of the form section.key=value",
