@@ -48,10 +48,9 @@ class OutputFile {
     result_.write(samples.first * outputs_, samples.count * outputs_, values.data());
   }
 
-  void publish() {
-    file_.close();
-    pending_.publish();
-  }
+  void close() { file_.close(); }
+  /// Waits for the disk, without HDF5 or MPI.
+  void publish() { pending_.publish(); }
 
  private:
   const TrainedModel& trained_;
@@ -87,7 +86,8 @@ ExitCode predict_command(const PredictArguments& arguments) {
   const auto pass = trained->pass_over(DataPart::train);
   predict(trained->context(), ranks, *pass,
           [&](const Share& samples, std::span<float> values) { file->write(samples, values); });
-  on_first([&] { file->publish(); });
+  on_first([&] { file->close(); });
+  run_on_first(ranks, [&] { file->publish(); });
   const std::int64_t samples = trained->data->samples(DataPart::train);
   standard_output(ranks.rank())
       .line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples, samples,

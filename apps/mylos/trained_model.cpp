@@ -50,8 +50,16 @@ void check_vocabulary(const TrainedModel& trained) {
 std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, std::size_t dimension) {
   const std::string path = "/model/" + layer + "/weight";
   const std::vector<std::int64_t> dims = reader.dims(path);
-  if (dims.size() != 2) fail_input("{}: {} is no matrix [outputs, inputs]", reader.path(), path);
+  if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
+    fail_input("{}: {} is no matrix [outputs, inputs]", reader.path(), path);
   return dims[dimension];
+}
+
+void require_columns(const std::string& path, const std::string& of, const ColumnScaling& scaling,
+                     std::int64_t columns) {
+  if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
+  fail_input("{}: /data/normalization/{} has {} columns, its network {}", path, of, scaling.shift.size(),
+             columns);
 }
 
 /// The deck may leave inputs and outputs to the data, and data without answers know no outputs: the weights
@@ -72,6 +80,8 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
                outputs);
   }
   model.outputs = outputs;
+  require_columns(trained.path, "inputs", trained.normalizer.inputs, inputs);
+  require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
 void require_memory(const std::string& path, const ParameterLayout& layout) {

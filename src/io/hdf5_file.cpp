@@ -24,11 +24,12 @@ Handle access_properties(MPI_Comm communicator) {
   H5Pset_file_locking(access.id(), false, true);
   H5AC_cache_config_t cache{};
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
-  if (H5Pget_mdc_config(access.id(), &cache) >= 0) {
-    cache.set_initial_size = true;
-    cache.initial_size = cache.min_size = cache.max_size = structure_cache_bytes;
-    H5Pset_mdc_config(access.id(), &cache);
-  }
+  bool set = H5Pget_mdc_config(access.id(), &cache) >= 0;
+  cache.set_initial_size = true;
+  cache.initial_size = cache.min_size = cache.max_size = structure_cache_bytes;
+  set = set && H5Pset_mdc_config(access.id(), &cache) >= 0;
+  if (!set)
+    fail_run("HDF5 does not take a structure cache of {} bytes: {}", structure_cache_bytes, last_error());
   if (communicator != MPI_COMM_NULL) H5Pset_fapl_mpio(access.id(), communicator, MPI_INFO_NULL);
   return access;
 }

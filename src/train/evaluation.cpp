@@ -36,6 +36,16 @@ void copy_outputs(const StepContext& step, Model& model, const Tensor& floats, s
   Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(to.data(), to.size()), floats.flat<float>());
 }
 
+/// MPI counts bytes in 32 bits.
+void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
+  constexpr std::size_t most_values = std::size_t{1} << 20;
+  while (!values.empty()) {
+    const auto piece = values.first(std::min(most_values, values.size()));
+    ranks.broadcast(piece.data(), piece.size_bytes(), root);
+    values = values.subspan(piece.size());
+  }
+}
+
 }  // namespace
 
 Judged judged_by(const Chain& chain) {
@@ -109,7 +119,7 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
       if (part.count == 0) continue;
       std::vector<float>& values = rank == ranks.rank() ? own : others;
       values.resize(floats_of(part.count));
-      ranks.broadcast(values.data(), values.size() * sizeof(float), rank);
+      broadcast_in_pieces(ranks, values, rank);
       run_on_all(ranks, [&] {
         if (ranks.rank() == 0) consume(part, values);
       });

@@ -1,7 +1,12 @@
-"""Whether two checkpoints hold the same bits, for tests of restarts."""
+"""Whether two checkpoints hold the same bits, for tests of restarts; and checkpoints that no program of ours wrote."""
+import hashlib
+import shutil
+import zlib
+
 import h5py
 import numpy
 
+USER_BLOCK = 512  # bytes before the HDF5 part
 GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history"]
 TIMES = {"/history/samples_per_s", "/history/elapsed_s"}  # wall clock: the only thing that may differ
 
@@ -31,3 +36,18 @@ def compare(whole, resumed, what):
 def last_checkpoint(command, folder):
     latest = (command.folder / folder / "checkpoints" / "latest").read_text().strip()
     return command.folder / folder / "checkpoints" / latest
+
+
+def replace_signed(source, target, path, values):
+    """A copy of a checkpoint with another dataset at `path`, its CRC-32 and the file's digest right: a stranger's."""
+    shutil.copy(source, target)
+    values = numpy.ascontiguousarray(values)
+    with h5py.File(target, "r+") as file:
+        del file[path]
+        file[path] = values
+        file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
+    contents = target.read_bytes()[USER_BLOCK:]
+    digest = hashlib.sha256(contents).hexdigest()
+    block = (f"mylos-checkpoint 1\nbytes {USER_BLOCK + len(contents)}\nsha256 {digest} (of bytes {USER_BLOCK} to the end)\n"
+             "The rest is HDF5: h5dump and h5py read this file as it is.\n").ljust(USER_BLOCK - 1) + "\n"
+    target.write_bytes(block.encode() + contents)

@@ -10,6 +10,7 @@ import tempfile
 import h5py
 import numpy
 
+from checkpoints import last_checkpoint, replace_signed
 from small_problem import DECK, Command, prepare
 
 REGRESSION = """
@@ -141,6 +142,24 @@ def check_refusals(command):
            "predict", "runs/small", "four.h5", "refused.h5")
 
 
+def check_checkpoints_of_strangers(command):
+    sound = last_checkpoint(command, "runs/flow")
+    for path, values, message in [
+            ("data/normalization/inputs", numpy.ones(2, "f4"), "/data/normalization/inputs has 2 columns, its network 3"),
+            ("data/normalization/targets", numpy.ones(1, "f4"), "/data/normalization/targets has 1 columns, its network 2"),
+            ("model/head/weight", numpy.zeros((1 << 40, 0), "f4"), "/model/head/weight is no matrix"),
+            ("model/hidden1/weight", numpy.zeros(72, "f4"), "/model/hidden1/weight is no matrix")]:
+        crafted = command.folder / "crafted.h5"
+        parts = [f"{path}/shift", f"{path}/scale"] if "normalization" in path else [path]
+        replace_signed(sound, crafted, parts[0], values)
+        if len(parts) > 1:
+            replace_signed(crafted, command.folder / "both.h5", parts[1], values)
+            (command.folder / "both.h5").rename(crafted)
+        for ranks in (1, 2):
+            refuse(command, re.escape(f"crafted.h5: {message}"), "predict", "crafted.h5", "new.h5", "refused.h5", ranks=ranks)
+        refuse(command, re.escape(f"crafted.h5: {message}"), "eval", "crafted.h5", "--data", "flow.h5")
+
+
 def check_bad_value_ends_all_ranks(command):
     write_inputs_alone(command.folder / "nan.h5", command.folder / "flow.h5")
     with h5py.File(command.folder / "nan.h5", "r+") as file:
@@ -153,6 +172,6 @@ def check_bad_value_ends_all_ranks(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
-                  check_bad_value_ends_all_ranks):
+                  check_checkpoints_of_strangers, check_bad_value_ends_all_ranks):
         check(mylos)
         print(check.__name__, "passed")

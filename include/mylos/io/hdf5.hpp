@@ -116,8 +116,8 @@ struct CreateOptions {
   MPI_Comm communicator = MPI_COMM_NULL;  // MPI_COMM_NULL: this process alone (POSIX driver)
 };
 
-/// An open file. With a communicator, everything but Dataset's independent transfers is called by all its
-/// ranks together. Movable; closed at destruction (call close() to hear of errors).
+/// An open file. With a communicator, everything but opening a dataset and independent transfers is called by
+/// all its ranks together. Movable; closed at destruction (call close() to hear of errors).
 class File {
  public:
   /// Makes or replaces the file, in the format of HDF5 1.10 (checksummed metadata), without time stamps: the

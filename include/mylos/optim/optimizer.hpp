@@ -20,8 +20,8 @@ namespace mylos {
 
 class Optimizer {
  public:
-  /// Of `parameters`, which must outlive it. `gradient_divisors[b]`: by what bucket b's gradients are still
-  /// to be divided beside the loss scale.
+  /// Keeps pointers into the arenas of `parameters`, which must outlive it. `gradient_divisors[b]`: by what
+  /// bucket b's gradients are still to be divided beside the loss scale.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
             std::span<const float> gradient_divisors);
 

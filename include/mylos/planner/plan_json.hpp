@@ -35,7 +35,7 @@ void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan);
 
 /// The stored list, placed anew for the chain whose bytes are `cost`. The predicted times are made from those
 /// in the stored text, so that a restarted run predicts what the first one did. Throws bad input where the
-/// plan was made for a chain of other bytes, cannot be executed, or does not take the bytes that it states.
+/// plan was made for a chain of other bytes, cannot be executed, or takes more bytes than it states.
 [[nodiscard]] Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::string& source);
 
 }  // namespace mylos
