@@ -76,17 +76,18 @@ ExitCode predict_command(const PredictArguments& arguments) {
       arguments.checkpoint, [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
       [&](const TrainedModel& opened) { check(opened, arguments); }, Answers::optional);
   RankGroup& ranks = trained->communicator->ranks();
-  const auto on_first = [&](const std::function<void()>& work) {
+  // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
+  const auto on_rank_0 = [&](const std::function<void()>& work) {
     run_on_all(ranks, [&] {
       if (ranks.rank() == 0) work();
     });
   };
   std::optional<OutputFile> file;
-  on_first([&] { file.emplace(*trained, arguments.output); });
+  on_rank_0([&] { file.emplace(*trained, arguments.output); });
   const auto pass = trained->pass_over(DataPart::train);
   predict(trained->context(), ranks, *pass,
           [&](const Share& samples, std::span<float> values) { file->write(samples, values); });
-  on_first([&] { file->close(); });
+  on_rank_0([&] { file->close(); });
   run_on_first(ranks, [&] { file->publish(); });
   const std::int64_t samples = trained->data->samples(DataPart::train);
   standard_output(ranks.rank())

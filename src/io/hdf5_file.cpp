@@ -16,12 +16,7 @@ namespace {
 /// which would be the structure of 6000 datasets.
 constexpr std::size_t structure_cache_bytes = std::size_t{128} << 10;
 
-Handle access_properties(MPI_Comm communicator) {
-  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Closing the file closes what is open in it; the default of the MPI driver is to refuse.
-  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-  // Whether locks work depends on the file system, and nobody writes a published file.
-  H5Pset_file_locking(access.id(), false, true);
+void bound_structure_cache(const Handle& access) {
   H5AC_cache_config_t cache{};
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   bool set = H5Pget_mdc_config(access.id(), &cache) >= 0;
@@ -30,6 +25,15 @@ Handle access_properties(MPI_Comm communicator) {
   set = set && H5Pset_mdc_config(access.id(), &cache) >= 0;
   if (!set)
     fail_run("HDF5 does not take a structure cache of {} bytes: {}", structure_cache_bytes, last_error());
+}
+
+Handle access_properties(MPI_Comm communicator) {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // Closing the file closes what is open in it; the default of the MPI driver is to refuse.
+  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+  // Whether locks work depends on the file system, and nobody writes a published file.
+  H5Pset_file_locking(access.id(), false, true);
+  bound_structure_cache(access);
   if (communicator != MPI_COMM_NULL) H5Pset_fapl_mpio(access.id(), communicator, MPI_INFO_NULL);
   return access;
 }

@@ -35,7 +35,8 @@ std::vector<TensorLifetime> seen(const Lifetimes& lifetimes, const View& view) {
   return tensors;
 }
 
-/// The kept tensors' offsets from the bottom; each lies on top of those that are alive when it begins.
+/// The kept tensors' offsets from the bottom; each lies on top of those that are alive when it begins. Of
+/// those that begin together the one that lives longest lies lowest, so that the stack sinks when others end.
 /// `heights`: where the topmost ends during each operation.
 std::vector<std::size_t> stack_offsets(const std::vector<TensorLifetime>& tensors,
                                        std::vector<std::size_t>& heights) {

@@ -24,7 +24,7 @@ constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t batches_ahead = 4;
 
 // What the process grows by once it runs, beside all that is stated here: pages of libraries and code that
-// oneDNN makes, stacks of threads, buffers of MPI and HDF5, the history. Seen: 3 to 12 MiB, more of it with
+// oneDNN makes, stacks of threads, buffers of MPI and HDF5, the history. Seen: 3 to 13 MiB, more of it with
 // oneDNN's kernels for GPTs in bfloat16. The rest is for other processors, and to be lent.
 constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";

@@ -38,14 +38,14 @@ def last_checkpoint(command, folder):
     return command.folder / folder / "checkpoints" / latest
 
 
-def replace_signed(source, target, path, values):
-    """A copy of a checkpoint with another dataset at `path`, its CRC-32 and the file's digest right: a stranger's."""
+def replace_signed(source, target, datasets):
+    """A copy of a checkpoint with other values at these paths, their CRC-32 and the file's digest right: a stranger's."""
     shutil.copy(source, target)
-    values = numpy.ascontiguousarray(values)
     with h5py.File(target, "r+") as file:
-        del file[path]
-        file[path] = values
-        file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
+        for path, values in datasets.items():
+            del file[path]
+            file[path] = values
+            file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
     contents = target.read_bytes()[USER_BLOCK:]
     digest = hashlib.sha256(contents).hexdigest()
     block = (f"mylos-checkpoint 1\nbytes {USER_BLOCK + len(contents)}\nsha256 {digest} (of bytes {USER_BLOCK} to the end)\n"

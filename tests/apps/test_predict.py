@@ -150,11 +150,8 @@ def check_checkpoints_of_strangers(command):
             ("model/head/weight", numpy.zeros((1 << 40, 0), "f4"), "/model/head/weight is no matrix"),
             ("model/hidden1/weight", numpy.zeros(72, "f4"), "/model/hidden1/weight is no matrix")]:
         crafted = command.folder / "crafted.h5"
-        parts = [f"{path}/shift", f"{path}/scale"] if "normalization" in path else [path]
-        replace_signed(sound, crafted, parts[0], values)
-        if len(parts) > 1:
-            replace_signed(crafted, command.folder / "both.h5", parts[1], values)
-            (command.folder / "both.h5").rename(crafted)
+        paths = [f"{path}/shift", f"{path}/scale"] if "normalization" in path else [path]
+        replace_signed(sound, crafted, dict.fromkeys(paths, values))
         for ranks in (1, 2):
             refuse(command, re.escape(f"crafted.h5: {message}"), "predict", "crafted.h5", "new.h5", "refused.h5", ranks=ranks)
         refuse(command, re.escape(f"crafted.h5: {message}"), "eval", "crafted.h5", "--data", "flow.h5")
