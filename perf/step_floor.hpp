@@ -63,7 +63,7 @@ class StepFloor {
   std::vector<Product> products_;
   double other_flops_ = 0;
   std::size_t pass_bytes_ = 0;
-  Arena arrays_;  // as large as what the update touches
+  Arena arrays_;  // two, that are streamed
   double flops_per_ms_ = 0;
   double bytes_per_ms_ = 0;
 };
