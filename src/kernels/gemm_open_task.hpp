@@ -53,7 +53,8 @@ class BegunTasks {
 inline constexpr std::size_t open_task_bytes = aligned_bytes(sizeof(OpenTask));
 inline constexpr std::size_t begun_tasks_bytes = aligned_bytes(sizeof(BegunTasks));
 
-/// What a product's threads know of each other. A worker's memory begins with its OpenTask.
+/// What a product's threads know of each other. A worker's memory begins with its OpenTask; behind them all
+/// is the packed A.
 struct SharedWork {
   SharedWork(std::byte* workspace, std::size_t bytes_of_worker, std::int64_t all)
       : begun(new (workspace) BegunTasks),
@@ -62,6 +63,9 @@ struct SharedWork {
         workers(all) {
     for (std::int64_t worker = 0; worker < workers; ++worker)
       new (memory + static_cast<std::size_t>(worker) * worker_bytes) OpenTask;
+  }
+  [[nodiscard]] std::byte* packed_a() const {
+    return memory + static_cast<std::size_t>(workers) * worker_bytes;
   }
   static OpenTask& task_of(std::byte* worker_memory) {
     return *std::launder(reinterpret_cast<OpenTask*>(worker_memory));

@@ -10,6 +10,8 @@
 // bfloat16 is multiplied as such where the processor has AVX512-BF16, whose instructions take subnormal
 // numbers for zero; elsewhere, and half everywhere, as float.
 //
+// Where many tasks would copy the same strips, all of A is packed before they begin.
+//
 // A thread that finds no task left takes strips of the others' tasks.
 //
 // Every element of C is summed in an order that depends on k, the form of the product and its type alone: any
@@ -64,6 +66,17 @@ class Tasks {
         c_(static_cast<Output*>(c)),
         bias_(static_cast<const Bias*>(bias)) {}
 
+  /// All words of a strip of A, which is turned, for Tiling::packs_a.
+  void pack_strip(std::int64_t strip) const {
+    Part part{};
+    part.row = strip * strip_rows;
+    part.rows = std::min(strip_rows, problem_.m - part.row);
+    for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
+      set_chunk(part);
+      pack_turned(part, packed_strip(part));
+    }
+  }
+
   /// A task, or if there are no more, other threads' strips.
   void compute(std::int64_t task, std::byte* memory) const {
     if (task >= tiling_.tasks()) return help(memory);
@@ -91,7 +104,7 @@ class Tasks {
     float* row_sums;
     std::int64_t column, columns;
     std::int64_t first_row, end_row;
-    std::int64_t row, rows, next_rows;
+    std::int64_t row, rows;
     std::int64_t chunk, k, depth;
     bool first_strip;  // of a chunk: its panels are packed as it comes to them
   };
@@ -132,22 +145,6 @@ class Tasks {
     }
   }
 
-  /// Parts of rows of A or B that will be read later.
-  struct Coming {
-    const Input* first;
-    std::int64_t stride;
-    std::int64_t lines_in_row;
-    std::int64_t rows;
-
-    NextLines share(std::int64_t product, std::int64_t products) const {
-      const std::int64_t lines = divide_up(rows * lines_in_row, products);
-      const std::int64_t row = product * lines / lines_in_row;
-      return {reinterpret_cast<const std::byte*>(first + row * stride),
-              stride * static_cast<std::int64_t>(sizeof(Input)), lines_in_row,
-              std::clamp<std::int64_t>((rows - row) * lines_in_row, 0, lines)};
-    }
-  };
-
   /// Where B's columns of a panel begin, in this part's chunk of k.
   const Input* columns_of(const Part& part, std::int64_t panel) const {
     const std::int64_t column = part.column + panel * panel_columns;
@@ -161,49 +158,69 @@ class Tasks {
                                problem_.transpose_b, width_of(part, panel), part.depth,
                                part.panels + panel * tiling_.panel_stride());
   }
-  Coming panel_to_come(const Part& part, std::int64_t panel) const {
+  RowsToCome panel_to_come(const Part& part, std::int64_t panel) const {
     const std::int64_t width = width_of(part, panel);
     if (problem_.transpose_b)
-      return {columns_of(part, panel), problem_.k, divide_up(part.depth, elements_in_line), width};
-    return {columns_of(part, panel), problem_.n, divide_up(width, elements_in_line), part.depth};
+      return rows_to_come(columns_of(part, panel), problem_.k, divide_up(part.depth, elements_in_line),
+                          width);
+    return rows_to_come(columns_of(part, panel), problem_.n, divide_up(width, elements_in_line), part.depth);
+  }
+
+  /// Where A's rows of a strip begin, in this part's chunk of k.
+  const Input* rows_of(const Part& part) const {
+    return problem_.transpose_a ? a_ + part.k * problem_.m + part.row : a_ + part.row * problem_.k + part.k;
+  }
+  void pack_turned(const Part& part, Word* target) const {
+    pack<Words, strip_rows>(rows_of(part), problem_.m, false, part.rows, part.depth, target);
+  }
+  Word* packed_strip(const Part& part) const {
+    return reinterpret_cast<Word*>(shared_.packed_a()) +
+           tiling_.packed_strip(part.chunk, part.row / strip_rows);
   }
 
   void multiply_strip(Part& part, std::int64_t strip) const {
-    part.k = part.chunk * tiling_.chunk_words * Words::per_word;
-    part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
+    set_chunk(part);
     part.first_strip = strip == 0;
     part.row = part.first_row + strip * strip_rows;
     part.rows = std::min(strip_rows, part.end_row - part.row);
-    part.next_rows = std::min(strip_rows, part.end_row - part.row - part.rows);
+    const std::int64_t next_rows = std::min(strip_rows, part.end_row - part.row - part.rows);
     part.row_sums = part.sums + strip * strip_rows * tiling_.task_panels() * panel_columns;
-    if (problem_.transpose_a) {
-      const Input* first = a_ + part.k * problem_.m + part.row;
-      pack<Words, strip_rows>(first, problem_.m, false, part.rows, part.depth, part.strip);
-      multiply_rows(part, BySteps<Word>{part.strip, strip_rows},
-                    Coming{first + strip_rows, problem_.m, 1, part.next_rows > 0 ? part.depth : 0});
-      return;
+    if (tiling_.packs_a) {
+      const Word* words = packed_strip(part);
+      const std::int64_t lines = next_rows > 0 ? words_deep(part) * (strip_rows / lanes::count) : 0;
+      return multiply_rows(part, BySteps<Word>{words, strip_rows},
+                           rows_to_come(words + tiling_.packed_strip(0, 1), lanes::count, 1, lines));
     }
-    const Input* first = a_ + part.row * problem_.k + part.k;
+    const Input* first = rows_of(part);
+    if (problem_.transpose_a) {
+      pack_turned(part, part.strip);
+      return multiply_rows(part, BySteps<Word>{part.strip, strip_rows},
+                           rows_to_come(first + strip_rows, problem_.m, 1, next_rows > 0 ? part.depth : 0));
+    }
     if constexpr (in_place) {
       // The last word of a row must not reach into the next row, nor the last block beyond the last row.
       if (problem_.k % Words::per_word == 0 && part.rows % product_rows == 0) {
-        multiply_rows(part, RowsInPlace<Words, Input>{first, problem_.k},
-                      Coming{first + strip_rows * problem_.k, problem_.k,
-                             divide_up(part.depth, elements_in_line), part.next_rows});
-        return;
+        return multiply_rows(part, RowsInPlace<Words, Input>{first, problem_.k},
+                             rows_to_come(first + strip_rows * problem_.k, problem_.k,
+                                          divide_up(part.depth, elements_in_line), next_rows));
       }
     }
     copy_rows<Words>(first, problem_.k, part.rows, round_up(part.rows, product_rows), part.depth, part.strip,
                      tiling_.row_stride());
-    multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, Coming{nullptr, 0, 1, 0});
+    multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, RowsToCome{});
   }
 
+  void set_chunk(Part& part) const {
+    part.k = part.chunk * tiling_.chunk_words * Words::per_word;
+    part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
+  }
+  static std::int64_t words_deep(const Part& part) { return divide_up(part.depth, Words::per_word); }
   static std::int64_t panels_of(const Part& part) { return divide_up(part.columns, panel_columns); }
 
   /// The strip's rows, as `a` gives them, times all panels. Each product fetches its share of what comes
   /// next: on the first strip the panel that is packed next.
   template <class A>
-  void multiply_rows(const Part& part, const A& a, const Coming& next_rows) const {
+  void multiply_rows(const Part& part, const A& a, const RowsToCome& next_rows) const {
     const std::int64_t panels = panels_of(part);
     const std::int64_t products = divide_up(part.rows, product_rows);
     alignas(64) float bias[panel_columns];
@@ -211,7 +228,7 @@ class Tasks {
       const std::int64_t column = panel * panel_columns;
       if (part.first_strip) pack_panel(part, panel);
       const bool packs_next = part.first_strip && panel + 1 < panels;
-      const Coming coming = packs_next ? panel_to_come(part, panel + 1) : next_rows;
+      const RowsToCome coming = packs_next ? panel_to_come(part, panel + 1) : next_rows;
       const std::int64_t sharers = part.first_strip ? products : products * panels;
       std::int64_t product = part.first_strip ? 0 : products * panel;
       Finish<Words, Output> finish{
@@ -250,7 +267,7 @@ class Tasks {
   template <class A>
   static void multiply_panel(const Part& part, const A& a, const Word* panel,
                              const Finish<Words, Output>& finish, const NextLines& next) {
-    const std::int64_t steps = divide_up(part.depth, Words::per_word);
+    const std::int64_t steps = words_deep(part);
     const auto multiply_vectors = [&]<int vectors>(std::integral_constant<int, vectors>) {
       multiply_block<Words, vectors>(steps, a, panel, panel_columns, finish, next);
     };
@@ -277,8 +294,10 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    const std::size_t thread_bytes = open_task_bytes + most_thread_bytes(problem, elements_of(problem.a));
-    return begun_tasks_bytes + thread_bytes * static_cast<std::size_t>(threads_);
+    const Elements elements = elements_of(problem.a);
+    const std::size_t thread_bytes = open_task_bytes + most_thread_bytes(problem, elements);
+    return begun_tasks_bytes + thread_bytes * static_cast<std::size_t>(threads_) +
+           most_packed_bytes(problem, elements);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
@@ -291,6 +310,10 @@ class TiledGemm final : public GemmEngine {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
           const Tasks<Input, Output, Bias> tasks(problem, cut, a, b, c, bias, shared);
+          if (cut.packs_a) {
+            for_each_row(execution, "gemm_pack", cut.strips,
+                         [tasks](std::int64_t strip, const Row&) { tasks.pack_strip(strip); });
+          }
           for_each_dealt_task(execution, "gemm_tiles", cut.tasks() + helps, shared.memory,
                               shared.worker_bytes,
                               [tasks](std::int64_t task, std::byte* memory) { tasks.compute(task, memory); });

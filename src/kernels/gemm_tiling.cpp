@@ -11,12 +11,30 @@ constexpr std::int64_t most_words_in_place = 1024;
 constexpr std::int64_t most_words_copied = 512;
 // A task's panels take less than half of a second-level cache of 1 MiB; strips of A and blocks of C pass by.
 constexpr std::int64_t most_panel_bytes = 400 << 10;
+// A that is turned is packed once for all tasks where it does not fit that cache and as many tasks of columns
+// as this would copy it: it saves a twentieth of a product in float, less in bfloat16.
+constexpr std::int64_t least_packed_bytes = 1 << 20;
+constexpr std::int64_t least_packed_tasks = 4;
 // Bounds the sums of a task that walks along several chunks.
 constexpr std::int64_t most_summed_rows = 1024;
 
 /// Follows from the form and the type alone.
 std::int64_t most_chunk_words(const GemmProblem& problem, const Elements& elements) {
   return elements.are_words && !problem.transpose_a ? most_words_in_place : most_words_copied;
+}
+
+/// Of a chunk of this problem or of a smaller one.
+std::int64_t widest_chunk(const GemmProblem& problem, const Elements& elements) {
+  const std::int64_t words = divide_up(problem.k, elements.per_word);
+  return round_up(std::min(words, most_chunk_words(problem, elements)), lanes::count);
+}
+
+/// Fewer rows, columns or words of k never turn this from false to true.
+bool packs_a(const GemmProblem& problem, const Elements& elements) {
+  const std::int64_t panels = divide_up(problem.n, panel_columns);
+  const std::int64_t words_of_b = panels * odd_lines(widest_chunk(problem, elements) * panel_columns);
+  return problem.transpose_a && problem.m * problem.k * elements.bytes >= least_packed_bytes &&
+         4 * words_of_b >= least_packed_tasks * most_panel_bytes;
 }
 
 /// Time of the longest thread, in cycles for each word of k: two multiplications a cycle, and what copying
@@ -32,6 +50,7 @@ double estimate(const Tiling& tiling, std::int64_t threads) {
 
 Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads) {
   Tiling tiling{};
+  tiling.packs_a = packs_a(problem, elements);
   const std::int64_t words = divide_up(problem.k, elements.per_word);
   const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
   tiling.chunk_words = round_up(divide_up(words, chunks), lanes::count);
@@ -64,7 +83,7 @@ std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elemen
   const std::int64_t most_words = most_chunk_words(problem, elements);
   const std::int64_t panels = divide_up(problem.n, panel_columns);
   const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  const std::int64_t widest = round_up(std::min(words, most_words), lanes::count);
+  const std::int64_t widest = widest_chunk(problem, elements);
   const std::int64_t panel = odd_lines(widest * panel_columns);
   const std::size_t packed = bytes(std::min(panels * panel, std::max(most_panel_bytes / 4, panel))) +
                              bytes(strip * odd_lines(widest));
@@ -77,18 +96,29 @@ std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elemen
   return packed + bytes(rows * std::min(panels, most_panels) * panel_columns);
 }
 
+std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements) {
+  if (!packs_a(problem, elements)) return 0;
+  const std::int64_t words = divide_up(problem.k, elements.per_word);
+  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
+  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
+  const std::int64_t padded_words = words + chunks * lanes::count;
+  return aligned_bytes(4 * static_cast<std::size_t>(round_up(problem.m, strip) * padded_words));
+}
+
 bool tiles_are_faster(const GemmProblem& problem) {
   // Measured beside oneDNN 2.6 on a processor with AVX512-BF16. In bfloat16, operands that are not in the
   // cache cost oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the tiles
-  // win a twentieth with long sums, and lose as much where A is turned. Short sums and few rows are not worth
-  // the copy of B. A matrix unit (AMX) leaves both behind. Fewer rows, columns or words of k never turn this
-  // from false to true: workspace for a product serves smaller ones.
+  // win a twentieth with long sums, and where A is turned with many columns; with few they lose as much.
+  // Short sums and few rows are not worth the copy of B. A matrix unit (AMX) leaves both behind. Fewer rows,
+  // columns or words of k never turn this from false to true: workspace for a product serves smaller ones.
   constexpr std::int64_t rows_worth_a_copy = 128;
   constexpr std::int64_t sums_worth_a_copy = 128;
+  constexpr std::int64_t columns_worth_a_turn = 1024;
   constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
   if (!by_words || problem.m < rows_worth_a_copy || problem.k < sums_worth_a_copy) return false;
   return problem.a == DType::bf16 ||
-         (problem.a == DType::fp32 && !problem.transpose_a && problem.n >= panel_columns);
+         (problem.a == DType::fp32 &&
+          problem.n >= (problem.transpose_a ? columns_worth_a_turn : panel_columns));
 }
 
 }  // namespace mylos

@@ -33,6 +33,7 @@ struct Tiling {
   std::int64_t panels;  // of C
   std::int64_t row_tasks;
   std::int64_t column_tasks;
+  bool packs_a;  // all of it, before the tasks begin: none of them copies its strips then
 
   [[nodiscard]] std::int64_t tasks() const { return row_tasks * column_tasks; }
   // Tasks differ by one strip and one panel at most; the first ones are the larger.
@@ -49,6 +50,10 @@ struct Tiling {
   /// lines, so that neighbours do not fall into the same sets of the caches.
   [[nodiscard]] std::int64_t panel_stride() const { return odd_lines(chunk_words * panel_columns); }
   [[nodiscard]] std::int64_t row_stride() const { return odd_lines(chunk_words); }
+  /// Where a strip's words begin in the packed A, which is by chunks.
+  [[nodiscard]] std::int64_t packed_strip(std::int64_t chunk, std::int64_t strip) const {
+    return (chunk * strips + strip) * chunk_words * strip_rows;
+  }
 
   // The parts of a thread's memory, in bytes.
   [[nodiscard]] std::size_t panel_bytes() const { return bytes_of(task_panels() * panel_stride()); }
@@ -73,8 +78,12 @@ struct Elements {
 
 [[nodiscard]] Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads);
 
-/// At least Tiling::thread_bytes() of this problem and of all that are smaller in m, n or k: the cut of a
-/// smaller problem may need more than that of a larger one.
+// At least what this problem takes and all that are smaller in m, n or k: the cut of a smaller problem may
+// need more than that of a larger one.
+
+/// Of Tiling::thread_bytes().
 [[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elements);
+/// Of the packed A.
+[[nodiscard]] std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements);
 
 }  // namespace mylos

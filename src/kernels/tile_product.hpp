@@ -4,6 +4,8 @@
 // with a vector of words of B.
 #pragma once
 
+#include <algorithm>
+
 #include "lanes.hpp"
 
 namespace mylos {
@@ -53,6 +55,26 @@ struct NextLines {
   std::int64_t lines_in_row = 1;  // that are wanted
   std::int64_t count = 0;         // of lines, from the first row's first on
 };
+
+/// The same rows, for several products to share.
+struct RowsToCome {
+  const std::byte* first = nullptr;
+  std::int64_t stride = 0;  // bytes
+  std::int64_t lines_in_row = 1;
+  std::int64_t rows = 0;
+
+  [[nodiscard]] NextLines share(std::int64_t product, std::int64_t products) const {
+    const std::int64_t lines = (rows * lines_in_row + products - 1) / products;
+    const std::int64_t row = product * lines / lines_in_row;
+    return {first + row * stride, stride, lines_in_row,
+            std::clamp<std::int64_t>((rows - row) * lines_in_row, 0, lines)};
+  }
+};
+template <class T>
+RowsToCome rows_to_come(const T* first, std::int64_t stride, std::int64_t lines_in_row, std::int64_t rows) {
+  return {reinterpret_cast<const std::byte*>(first), stride * static_cast<std::int64_t>(sizeof(T)),
+          lines_in_row, rows};
+}
 
 /// Where no lines are wanted.
 struct NoLines {
