@@ -71,8 +71,8 @@ class Tasks {
     Part part{};
     part.row = strip * strip_rows;
     part.rows = std::min(strip_rows, problem_.m - part.row);
-    for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
-      set_chunk(part);
+    for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
+      set_chunk(part, chunk);
       pack_turned(part, packed_strip(part));
     }
   }
@@ -90,7 +90,8 @@ class Tasks {
       multiply_strips_of(open, part);
       return;
     }
-    for (part.chunk = 0; part.chunk < tiling_.chunks; ++part.chunk) {
+    for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
+      set_chunk(part, chunk);
       for (std::int64_t strip = 0; strip < strips_of(part); ++strip) multiply_strip(part, strip);
     }
   }
@@ -105,22 +106,33 @@ class Tasks {
     std::int64_t column, columns;
     std::int64_t first_row, end_row;
     std::int64_t row, rows;
-    std::int64_t chunk, k, depth;
+    std::int64_t task, chunk, k, depth;
     bool first_strip;  // of a chunk: its panels are packed as it comes to them
   };
 
+  /// In the first chunk.
   Part part_of(std::int64_t task, std::byte* memory) const {
     Part part{};
     part.panels = reinterpret_cast<Word*>(memory + open_task_bytes);
     part.strip = reinterpret_cast<Word*>(memory + open_task_bytes + tiling_.panel_bytes());
     part.sums = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.strip) + tiling_.strip_bytes());
+    set_task(part, task);
+    set_chunk(part, 0);
+    return part;
+  }
+  void set_task(Part& part, std::int64_t task) const {
+    part.task = task;
     const std::int64_t column_task = task % tiling_.column_tasks;
     const std::int64_t row_task = task / tiling_.column_tasks;
     part.column = tiling_.first_column(column_task);
     part.columns = std::min(tiling_.first_column(column_task + 1), problem_.n) - part.column;
     part.first_row = tiling_.first_row(row_task);
     part.end_row = std::min(tiling_.first_row(row_task + 1), problem_.m);
-    return part;
+  }
+  void set_chunk(Part& part, std::int64_t chunk) const {
+    part.chunk = chunk;
+    part.k = chunk * tiling_.chunk_words * Words::per_word;
+    part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
   }
   static std::int64_t strips_of(const Part& part) {
     return divide_up(part.end_row - part.first_row, strip_rows);
@@ -166,6 +178,21 @@ class Tasks {
     return rows_to_come(columns_of(part, panel), problem_.n, divide_up(width, elements_in_line), part.depth);
   }
 
+  /// The first panel behind a part's last strip: of the next chunk, or of the task that this thread will take
+  /// if threads take turns.
+  RowsToCome panel_behind(const Part& part) const {
+    Part next = part;
+    if (part.chunk + 1 < tiling_.chunks) {
+      set_chunk(next, part.chunk + 1);
+    } else if (part.task + shared_.workers < tiling_.tasks()) {
+      set_task(next, part.task + shared_.workers);
+      set_chunk(next, 0);
+    } else {
+      return {};
+    }
+    return panel_to_come(next, 0);
+  }
+
   /// Where A's rows of a strip begin, in this part's chunk of k.
   const Input* rows_of(const Part& part) const {
     return problem_.transpose_a ? a_ + part.k * problem_.m + part.row : a_ + part.row * problem_.k + part.k;
@@ -179,7 +206,6 @@ class Tasks {
   }
 
   void multiply_strip(Part& part, std::int64_t strip) const {
-    set_chunk(part);
     part.first_strip = strip == 0;
     part.row = part.first_row + strip * strip_rows;
     part.rows = std::min(strip_rows, part.end_row - part.row);
@@ -210,25 +236,23 @@ class Tasks {
     multiply_rows(part, ByRows<Word>{part.strip, tiling_.row_stride()}, RowsToCome{});
   }
 
-  void set_chunk(Part& part) const {
-    part.k = part.chunk * tiling_.chunk_words * Words::per_word;
-    part.depth = std::min(tiling_.chunk_words * Words::per_word, problem_.k - part.k);
-  }
   static std::int64_t words_deep(const Part& part) { return divide_up(part.depth, Words::per_word); }
   static std::int64_t panels_of(const Part& part) { return divide_up(part.columns, panel_columns); }
 
   /// The strip's rows, as `a` gives them, times all panels. Each product fetches its share of what comes
-  /// next: on the first strip the panel that is packed next.
+  /// next: on the first strip the panel that is packed next, on the last one the first that follows.
   template <class A>
   void multiply_rows(const Part& part, const A& a, const RowsToCome& next_rows) const {
     const std::int64_t panels = panels_of(part);
     const std::int64_t products = divide_up(part.rows, product_rows);
+    const bool at_last_strip = part.row + part.rows == part.end_row;
+    const RowsToCome behind_products = at_last_strip ? panel_behind(part) : next_rows;
     alignas(64) float bias[panel_columns];
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       const std::int64_t column = panel * panel_columns;
       if (part.first_strip) pack_panel(part, panel);
       const bool packs_next = part.first_strip && panel + 1 < panels;
-      const RowsToCome coming = packs_next ? panel_to_come(part, panel + 1) : next_rows;
+      const RowsToCome coming = packs_next ? panel_to_come(part, panel + 1) : behind_products;
       const std::int64_t sharers = part.first_strip ? products : products * panels;
       std::int64_t product = part.first_strip ? 0 : products * panel;
       Finish<Words, Output> finish{
