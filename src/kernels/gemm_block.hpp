@@ -81,4 +81,34 @@ struct Finish {
   }
 };
 
+/// The bias of a panel, padded with zeros.
+template <class T>
+void load_bias(const T* bias, std::int64_t columns, float (&values)[panel_columns]) {
+  for (std::int64_t j = 0; j < panel_columns; j += lanes::count) {
+    lanes::Floats vector = {};
+    if (columns >= j + lanes::count) {
+      lanes::load(bias + j, vector);
+    } else if (columns > j) {
+      lanes::load_some(bias + j, columns - j, vector);
+    }
+    lanes::store(vector, values + j);
+  }
+}
+
+/// A block's rows of A times a panel, or as many vectors of it as there are columns.
+template <class Words, class A, class Output>
+void multiply_panel(std::int64_t steps, const A& a, const typename Words::Word* panel,
+                    const Finish<Words, Output>& finish, const NextLines& next) {
+  const auto multiply_vectors = [&]<int vectors>(std::integral_constant<int, vectors>) {
+    multiply_block<Words, vectors>(steps, a, panel, panel_columns, finish, next);
+  };
+  if (finish.columns > 2 * lanes::count) {
+    multiply_vectors(std::integral_constant<int, product_vectors>{});
+  } else if (finish.columns > lanes::count) {
+    multiply_vectors(std::integral_constant<int, std::min(2, product_vectors)>{});
+  } else {
+    multiply_vectors(std::integral_constant<int, 1>{});
+  }
+}
+
 }  // namespace mylos

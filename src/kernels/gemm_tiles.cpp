@@ -31,21 +31,6 @@
 namespace mylos {
 namespace {
 
-using lanes::Floats;
-
-/// A by rows as it lies in memory.
-template <class Words, class T>
-struct RowsInPlace {
-  const T* first;
-  std::int64_t stride;
-  typename Words::Word at(std::int64_t row, std::int64_t step) const {
-    typename Words::Word word;
-    std::memcpy(&word, first + row * stride + step * Words::per_word, sizeof word);
-    return word;
-  }
-  RowsInPlace from_row(std::int64_t row) const { return {first + row * stride, stride}; }
-};
-
 /// A product, and how it is cut.
 template <class Input, class Output, class Bias>
 class Tasks {
@@ -246,15 +231,17 @@ class Tasks {
     const std::int64_t panels = panels_of(part);
     const std::int64_t products = divide_up(part.rows, product_rows);
     const bool at_last_strip = part.row + part.rows == part.end_row;
-    const RowsToCome behind_products = at_last_strip ? panel_behind(part) : next_rows;
+    RowsToCome behind = at_last_strip ? panel_behind(part) : next_rows;
+    const std::int64_t share_of_behind =
+        divide_up(behind.rows, part.first_strip ? products : products * panels);
     alignas(64) float bias[panel_columns];
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       const std::int64_t column = panel * panel_columns;
       if (part.first_strip) pack_panel(part, panel);
       const bool packs_next = part.first_strip && panel + 1 < panels;
-      const RowsToCome coming = packs_next ? panel_to_come(part, panel + 1) : behind_products;
-      const std::int64_t sharers = part.first_strip ? products : products * panels;
-      std::int64_t product = part.first_strip ? 0 : products * panel;
+      RowsToCome next_panel = packs_next ? panel_to_come(part, panel + 1) : RowsToCome{};
+      RowsToCome& coming = packs_next ? next_panel : behind;
+      const std::int64_t share = packs_next ? divide_up(next_panel.rows, products) : share_of_behind;
       Finish<Words, Output> finish{
           .c = c_ + part.row * problem_.n + part.column + column,
           .c_stride = problem_.n,
@@ -265,42 +252,14 @@ class Tasks {
           .relu = problem_.relu,
           .sums = {part.row_sums + column * strip_rows, panel_columns, part.chunk > 0},
           .last = part.chunk + 1 == tiling_.chunks};
-      if (problem_.bias) load_bias(part.column + column, finish.columns, bias);
-      for (std::int64_t row = 0; row < part.rows; row += product_rows, ++product) {
-        multiply_panel(part, a.from_row(row), part.panels + panel * tiling_.panel_stride(), finish,
-                       coming.share(product, sharers));
+      if (problem_.bias) load_bias(bias_ + part.column + column, finish.columns, bias);
+      for (std::int64_t row = 0; row < part.rows; row += product_rows) {
+        multiply_panel(words_deep(part), a.from_row(row), part.panels + panel * tiling_.panel_stride(),
+                       finish, coming.take(share));
         finish.rows -= product_rows;
         finish.c += product_rows * problem_.n;
         finish.sums.values += product_rows * panel_columns;
       }
-    }
-  }
-
-  void load_bias(std::int64_t column, std::int64_t columns, float* bias) const {
-    for (std::int64_t j = 0; j < panel_columns; j += lanes::count) {
-      Floats values = {};
-      if (columns >= j + lanes::count) {
-        lanes::load(bias_ + column + j, values);
-      } else if (columns > j) {
-        lanes::load_some(bias_ + column + j, columns - j, values);
-      }
-      lanes::store(values, bias + j);
-    }
-  }
-
-  template <class A>
-  static void multiply_panel(const Part& part, const A& a, const Word* panel,
-                             const Finish<Words, Output>& finish, const NextLines& next) {
-    const std::int64_t steps = words_deep(part);
-    const auto multiply_vectors = [&]<int vectors>(std::integral_constant<int, vectors>) {
-      multiply_block<Words, vectors>(steps, a, panel, panel_columns, finish, next);
-    };
-    if (finish.columns > 2 * lanes::count) {
-      multiply_vectors(std::integral_constant<int, product_vectors>{});
-    } else if (finish.columns > lanes::count) {
-      multiply_vectors(std::integral_constant<int, std::min(2, product_vectors)>{});
-    } else {
-      multiply_vectors(std::integral_constant<int, 1>{});
     }
   }
 

@@ -4,9 +4,8 @@
 // with a vector of words of B.
 #pragma once
 
-#include <algorithm>
-
 #include "lanes.hpp"
+#include "next_lines.hpp"
 
 namespace mylos {
 
@@ -38,50 +37,17 @@ struct BySteps {
   BySteps from_row(std::int64_t row) const { return {words + row, stride}; }
 };
 
-/// Fetches a line into the second-level cache, or for writing into the first. Always inlined: GCC takes a
-/// function that only fetches for one without effect.
-[[gnu::always_inline]] inline void fetch(const void* line) {
-  __builtin_prefetch(line, 0, 2);
-}
-[[gnu::always_inline]] inline void fetch_to_write(const void* line) {
-  __builtin_prefetch(line, 1, 3);
-}
-
-/// Parts of a matrix's rows that are read after a product, so that they can be fetched meanwhile, line by
-/// line.
-struct NextLines {
-  const std::byte* first = nullptr;
-  std::int64_t row_stride = 0;    // bytes
-  std::int64_t lines_in_row = 1;  // that are wanted
-  std::int64_t count = 0;         // of lines, from the first row's first on
-};
-
-/// The same rows, for several products to share.
-struct RowsToCome {
-  const std::byte* first = nullptr;
-  std::int64_t stride = 0;  // bytes
-  std::int64_t lines_in_row = 1;
-  std::int64_t rows = 0;
-
-  [[nodiscard]] NextLines share(std::int64_t product, std::int64_t products) const {
-    const std::int64_t lines = (rows * lines_in_row + products - 1) / products;
-    const std::int64_t row = product * lines / lines_in_row;
-    return {first + row * stride, stride, lines_in_row,
-            std::clamp<std::int64_t>((rows - row) * lines_in_row, 0, lines)};
+/// A by rows as it lies in memory.
+template <class Words, class T>
+struct RowsInPlace {
+  const T* first;
+  std::int64_t stride;
+  typename Words::Word at(std::int64_t row, std::int64_t step) const {
+    typename Words::Word word;
+    std::memcpy(&word, first + row * stride + step * Words::per_word, sizeof word);
+    return word;
   }
-};
-template <class T>
-RowsToCome rows_to_come(const T* first, std::int64_t stride, std::int64_t lines_in_row, std::int64_t rows) {
-  return {reinterpret_cast<const std::byte*>(first), stride * static_cast<std::int64_t>(sizeof(T)),
-          lines_in_row, rows};
-}
-
-/// Where no lines are wanted.
-struct NoLines {
-  static constexpr const std::byte* first = nullptr;
-  static constexpr std::int64_t row_stride = 0;
-  static constexpr std::int64_t lines_in_row = 1;
-  static constexpr std::int64_t count = 0;
+  RowsInPlace from_row(std::int64_t row) const { return {first + row * stride, stride}; }
 };
 
 /// A block of C in registers.

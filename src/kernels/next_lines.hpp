@@ -1,0 +1,59 @@
+// Memory that is asked for while a product runs, because it is read after it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "stream.hpp"
+
+namespace mylos {
+
+/// Fetches a line into the second-level cache, or for writing into the first. Always inlined: GCC takes a
+/// function that only fetches for one without effect.
+[[gnu::always_inline]] inline void fetch(const void* line) {
+  __builtin_prefetch(line, 0, 2);
+}
+[[gnu::always_inline]] inline void fetch_to_write(const void* line) {
+  __builtin_prefetch(line, 1, 3);
+}
+
+/// Parts of a matrix's rows that are read after a product, so that they can be fetched meanwhile, line by
+/// line.
+struct NextLines {
+  const std::byte* first = nullptr;
+  std::int64_t row_stride = 0;    // bytes
+  std::int64_t lines_in_row = 1;  // that are wanted
+  std::int64_t count = 0;         // of lines, from the first row's first on
+};
+
+/// The same rows, for several products to take their shares from.
+struct RowsToCome {
+  const std::byte* first = nullptr;
+  std::int64_t stride = 0;  // bytes
+  std::int64_t lines_in_row = 1;
+  std::int64_t rows = 0;
+
+  NextLines take(std::int64_t most_rows) {
+    const std::int64_t taken = std::min(most_rows, rows);
+    const NextLines lines = {first, stride, lines_in_row, taken * lines_in_row};
+    first += taken * stride;
+    rows -= taken;
+    return lines;
+  }
+};
+template <class T>
+RowsToCome rows_to_come(const T* first, std::int64_t stride, std::int64_t lines_in_row, std::int64_t rows) {
+  return {reinterpret_cast<const std::byte*>(first), stride * static_cast<std::int64_t>(sizeof(T)),
+          lines_in_row, rows};
+}
+
+/// Where no lines are wanted.
+struct NoLines {
+  static constexpr const std::byte* first = nullptr;
+  static constexpr std::int64_t row_stride = 0;
+  static constexpr std::int64_t lines_in_row = 1;
+  static constexpr std::int64_t count = 0;
+};
+
+}  // namespace mylos
