@@ -31,7 +31,8 @@ struct TrainedModel {
   [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
 };
 
-/// All ranks call this. `path`, or where it is a run's folder, the newest valid checkpoint in it.
+/// All ranks call this. `path`, or where it is a run's folder, the newest valid checkpoint in it; newer ones
+/// that are damaged are named on standard error.
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
 
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`

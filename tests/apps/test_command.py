@@ -42,11 +42,13 @@ def check_info(command):
     assert whole == command.must("info", name.format(newest.name)).stdout == command.must("info", "runs/small", ranks=2).stdout
     contents = newest.read_bytes()
     newest.write_bytes(contents[:-1])
-    assert command.must("info", "runs/small").stdout.startswith(name.format(before.name) + ": mylos-checkpoint ")
+    past_damage = command.must("info", "runs/small", ranks=2)
+    assert past_damage.stdout.startswith(name.format(before.name) + ": mylos-checkpoint ")
+    assert len(re.findall(f"^mylos: skipped .*{newest.name}: ", past_damage.stderr, re.MULTILINE)) == 1, past_damage.stderr
     newest.write_bytes(contents)
     (command.folder / "empty").mkdir()
     refuse(command, ["info", "empty"], r"empty: is a folder with no valid checkpoint in checkpoints/$")
-    refuse(command, ["info", "none.h5"], r"none\.h5: there is no such file")
+    refuse(command, ["info", "none.h5"], r"none\.h5: there is no such file or folder")
 
 
 def refuse(command, arguments, message, ranks=1):
