@@ -1,4 +1,5 @@
-// What becomes of a block of C's float sums: bias, the old C, ReLU and the one rounding, in registers.
+// A block of C: its products with a panel, and what becomes of their float sums in registers (bias, the old
+// C, ReLU and the one rounding).
 #pragma once
 
 #include <algorithm>

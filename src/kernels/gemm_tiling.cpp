@@ -11,10 +11,12 @@ constexpr std::int64_t most_words_in_place = 1024;
 constexpr std::int64_t most_words_copied = 512;
 // A task's panels take less than half of a second-level cache of 1 MiB; strips of A and blocks of C pass by.
 constexpr std::int64_t most_panel_bytes = 400 << 10;
-// A that is turned is packed once for all tasks where it does not fit that cache and as many tasks of columns
-// as this would copy it: it saves a twentieth of a product in float, less in bfloat16.
+// A that is turned is packed once for all tasks where it does not fit that cache and about as many tasks of
+// columns as this would copy it, if that takes no more memory than this: it saves a twentieth of a product in
+// float, less in bfloat16.
 constexpr std::int64_t least_packed_bytes = 1 << 20;
 constexpr std::int64_t least_packed_tasks = 4;
+constexpr std::size_t most_memory_to_pack = std::size_t{16} << 20;
 // Bounds the sums of a task that walks along several chunks.
 constexpr std::int64_t most_summed_rows = 1024;
 
@@ -30,11 +32,20 @@ std::int64_t widest_chunk(const GemmProblem& problem, const Elements& elements) 
 }
 
 /// Fewer rows, columns or words of k never turn this from false to true.
-bool packs_a(const GemmProblem& problem, const Elements& elements) {
+bool is_worth_packing_a(const GemmProblem& problem, const Elements& elements) {
   const std::int64_t panels = divide_up(problem.n, panel_columns);
   const std::int64_t words_of_b = panels * odd_lines(widest_chunk(problem, elements) * panel_columns);
   return problem.transpose_a && problem.m * problem.k * elements.bytes >= least_packed_bytes &&
          4 * words_of_b >= least_packed_tasks * most_panel_bytes;
+}
+
+/// At least what the packed A takes, and never less for a larger problem.
+std::size_t bytes_to_pack_a(const GemmProblem& problem, const Elements& elements) {
+  const std::int64_t words = divide_up(problem.k, elements.per_word);
+  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
+  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
+  const std::int64_t padded_words = words + chunks * lanes::count;
+  return aligned_bytes(4 * static_cast<std::size_t>(round_up(problem.m, strip) * padded_words));
 }
 
 /// Time of the longest thread, in cycles for each word of k: two multiplications a cycle, and what copying
@@ -50,7 +61,8 @@ double estimate(const Tiling& tiling, std::int64_t threads) {
 
 Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads) {
   Tiling tiling{};
-  tiling.packs_a = packs_a(problem, elements);
+  tiling.packs_a =
+      is_worth_packing_a(problem, elements) && bytes_to_pack_a(problem, elements) <= most_memory_to_pack;
   const std::int64_t words = divide_up(problem.k, elements.per_word);
   const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
   tiling.chunk_words = round_up(divide_up(words, chunks), lanes::count);
@@ -97,12 +109,8 @@ std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elemen
 }
 
 std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements) {
-  if (!packs_a(problem, elements)) return 0;
-  const std::int64_t words = divide_up(problem.k, elements.per_word);
-  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
-  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  const std::int64_t padded_words = words + chunks * lanes::count;
-  return aligned_bytes(4 * static_cast<std::size_t>(round_up(problem.m, strip) * padded_words));
+  if (!is_worth_packing_a(problem, elements)) return 0;
+  return std::min(bytes_to_pack_a(problem, elements), most_memory_to_pack);
 }
 
 bool tiles_are_faster(const GemmProblem& problem) {

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stream.hpp"
-
 namespace mylos {
 
 /// Fetches a line into the second-level cache, or for writing into the first. Always inlined: GCC takes a

@@ -6,6 +6,7 @@
 
 #include "lanes.hpp"
 #include "next_lines.hpp"
+#include "stream.hpp"
 
 namespace mylos {
 
