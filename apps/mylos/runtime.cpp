@@ -21,19 +21,20 @@ namespace {
 
 constexpr auto hearing_time = std::chrono::seconds(2);
 constexpr auto last_wait = std::chrono::seconds(5);
+constexpr int failed_tag = 1;  // of messages between ranks that end
+constexpr int spoken_tag = 2;
 
 /// The ranks that do not come here within the hearing time. Each failing rank tells all others; a rank that
 /// is stuck in a collective or stopped does not.
 std::vector<int> silent_ranks(int rank, int size) {
-  const int tag = 1;
   std::vector<int> silent;
   std::vector<MPI_Request> told;
   std::vector<MPI_Request> heard;
   for (int other = 0; other < size; ++other) {
     if (other == rank) continue;
     silent.push_back(other);
-    MPI_Irecv(nullptr, 0, MPI_BYTE, other, tag, MPI_COMM_WORLD, &heard.emplace_back());
-    MPI_Isend(nullptr, 0, MPI_BYTE, other, tag, MPI_COMM_WORLD, &told.emplace_back());
+    MPI_Irecv(nullptr, 0, MPI_BYTE, other, failed_tag, MPI_COMM_WORLD, &heard.emplace_back());
+    MPI_Isend(nullptr, 0, MPI_BYTE, other, failed_tag, MPI_COMM_WORLD, &told.emplace_back());
   }
   const auto deadline = std::chrono::steady_clock::now() + hearing_time;
   while (!silent.empty() && std::chrono::steady_clock::now() < deadline) {
@@ -51,6 +52,22 @@ std::vector<int> silent_ranks(int rank, int size) {
   return silent;
 }
 
+/// Tells the silent ranks that the cause is being printed.
+void tell_spoken(const std::vector<int>& silent) {
+  std::vector<MPI_Request> told(silent.size());
+  for (std::size_t i = 0; i < silent.size(); ++i)
+    MPI_Isend(nullptr, 0, MPI_BYTE, silent[i], spoken_tag, MPI_COMM_WORLD, &told[i]);
+  int done = 0;
+  MPI_Testall(static_cast<int>(told.size()), told.data(), &done, MPI_STATUSES_IGNORE);
+}
+
+/// True where the others have given this rank up and printed the cause: it was stopped, and goes on now.
+bool others_have_spoken() {
+  int spoken = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, spoken_tag, MPI_COMM_WORLD, &spoken, MPI_STATUS_IGNORE);
+  return spoken != 0;
+}
+
 /// One message for all ranks: from rank 0 where all of them failed, else from the lowest that did, which then
 /// ends the others.
 ExitCode report(const Error& error) {
@@ -59,6 +76,7 @@ ExitCode report(const Error& error) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const std::vector<int> silent = silent_ranks(rank, size);
+  if (others_have_spoken()) return error.code();
   if (silent.empty()) {
     if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
     return error.code();
@@ -66,6 +84,8 @@ ExitCode report(const Error& error) {
   const auto below =
       static_cast<std::size_t>(std::lower_bound(silent.begin(), silent.end(), rank) - silent.begin());
   if (below < static_cast<std::size_t>(rank)) std::this_thread::sleep_for(last_wait);  // a lower one speaks
+  if (others_have_spoken()) return error.code();
+  tell_spoken(silent);
   const std::size_t shown = std::min<std::size_t>(silent.size(), 8);
   fmt::print(stderr, "mylos: rank {}: {} (ended with it: rank{} {}{})\n", rank, error.what(),
              silent.size() == 1 ? "" : "s",

@@ -67,6 +67,12 @@ class Command:
         """The running command: a subprocess.Popen."""
         return self.start_line(self.line(*arguments, ranks=ranks))
 
+    def start_with_own_messages(self, *arguments, ranks):
+        """Each rank writes its messages to a file messages-RANK: a launcher that ends ranks does not always pass on what
+        they say."""
+        shell = ["sh", "-c", 'exec "$0" "$@" 2> messages-$OMPI_COMM_WORLD_RANK']
+        return self.start_line([*LAUNCHER, "-n", str(ranks), *shell, *self.line(*arguments)])
+
     def start_on_own_disks(self, folders, *arguments):
         """A rank in each of these folders of ours, as on nodes with disks of their own."""
         parts = []

@@ -80,15 +80,17 @@ def check_nan(command):
 
 
 def check_stopped(command, ranks, victim):
-    """A rank that SIGSTOP holds: as on a node that no longer answers."""
+    """A rank that SIGSTOP holds: as on a node that no longer answers. The launcher lets it go on before it ends it, and
+    the rank does not tell a story of its own."""
     folder = f"stopped-{ranks}-{victim}"
-    run = command.start("train", "deck.toml", *ENDLESS, f"run.folder={folder}", f"communication.timeout={TIMEOUT}",
-                        ranks=ranks)
+    run = command.start_with_own_messages("train", "deck.toml", *ENDLESS, f"run.folder={folder}",
+                                          f"communication.timeout={TIMEOUT}", ranks=ranks)
     wait_for_steps(command, folder)
     send(signal.SIGSTOP, [ranks_of(command)[victim]])
     begin = time.monotonic()
-    code, _, stderr = finish(run, TIMEOUT + GRACE)
-    require_cause(code, stderr, 1, rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
+    code = finish(run, TIMEOUT + GRACE)[0]
+    said = "".join((command.folder / f"messages-{rank}").read_text() for rank in range(ranks))
+    require_cause(code, said, 1, rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
                                    rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\)")
     require_none_left(command)
     print(f"rank {victim} of {ranks} stopped: ended {time.monotonic() - begin:.1f} s later", flush=True)
