@@ -192,7 +192,7 @@ def check_bad_input(command, _):
     refuse(command, [file, "out.safetensors"], f"{file}: is no checkpoint, and out.safetensors would be none; one of the "
            "two must be")
     refuse(command, [file, "bad"], "bad: is a folder; give the checkpoint's file, bad/gpt2.h5")
-    refuse(command, ["nothing", "out.h5"], "nothing: there is no such file")
+    refuse(command, ["nothing", "out.h5"], "nothing: there is no such file or folder")
 
     refuse_tensors(lambda t: t.pop("wte.weight"),
                    "has no tensor 'transformer.wte.weight', which GPT-2 has by Hugging Face's names")
