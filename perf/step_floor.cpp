@@ -12,9 +12,9 @@ namespace {
 constexpr int runs = 5;
 /// A candidate that is this much slower than the best at its first run is not measured.
 constexpr double hopeless = 2;
-/// Of one array: several times the cache of one processor's cores, as STREAM's rules ask (McCalpin, "Memory
+/// Of one array: several times a third-level cache of 32 MiB, as STREAM's rules ask (McCalpin, "Memory
 /// bandwidth and machine balance in current high performance computers", 1995). Two arrays of 46 MB were
-/// copied from a cache of 32 MB at twice the speed of memory.
+/// copied from such a cache at twice the speed of memory.
 constexpr std::size_t streamed_bytes = std::size_t{256} << 20;
 
 /// Numbers in [-0.5, 0.5), so that no product meets subnormals.

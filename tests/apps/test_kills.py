@@ -20,8 +20,8 @@ TRAIN = ["train", "deck.toml", "run.epochs=5", "run.log_every=1000", "run.evalua
 
 
 def end_of(command, run):
-    """Exit code and messages. Debian 12's launcher (PMIx 4.2.2) hangs in its own clean-up after some hundred kills: in a
-    lock that it has freed, with all ranks gone."""
+    """Exit code and messages. Debian 12's launcher (PMIx 4.2.2) was seen to hang in its own clean-up, in a lock that it had
+    freed, with all ranks gone."""
     try:
         code, _, stderr = finish(run, 30)
     except subprocess.TimeoutExpired:
