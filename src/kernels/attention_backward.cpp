@@ -23,13 +23,13 @@ struct BackwardMemory {
   BackwardMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
     const std::int64_t rows = padded_rows(shape.length);
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
-    query_stride = rows + lanes::count;  // keeps the words of a column out of each other's cache sets
-    transposed_queries = pieces.take<Word>(columns / Words::per_word * query_stride);
-    transposed_d_output = pieces.take<Word>(columns / Words::per_word * query_stride);
-    queries = pieces.take_head<Words>(shape.length, shape.head_width);
-    keys = pieces.take_head<Words>(shape.length, shape.head_width);
-    d_output = pieces.take_head<Words>(shape.length, shape.head_width);
-    values = pieces.take<Element>(rows * columns);
+    for (HeadFormats<Words>* matrix : {&queries, &d_output}) {
+      *matrix = pieces.take_columns<Words>(shape.length, shape.head_width);
+      matrix->transposed_stride = query_stride(shape);
+      matrix->transposed = pieces.take<Word>(columns / Words::per_word * matrix->transposed_stride);
+    }
+    keys = pieces.take_rows_and_columns<Words>(shape.length, shape.head_width);
+    values.rows = pieces.take<Element>(rows * columns);
     log_sums = pieces.take<float>(rows);
     output_products = pieces.take<float>(rows);
     d_queries = pieces.take<float>(rows * columns);
@@ -45,12 +45,15 @@ struct BackwardMemory {
     factors = pieces.take<float>(key_block * query_block);
   }
 
+  /// Keeps the words of a column out of each other's cache sets.
+  static std::int64_t query_stride(const AttentionShape& shape) {
+    return padded_rows(shape.length) + lanes::count;
+  }
+
   Pieces pieces;
-  std::int64_t query_stride;
-  Word* transposed_queries;
-  Word* transposed_d_output;
-  RowsAndColumns<Words> queries, keys, d_output;
-  Element* values;
+  HeadFormats<Words> queries, d_output;  // by columns and transposed
+  HeadFormats<Words> keys;               // by rows and by columns
+  HeadFormats<Words> values;             // by rows
   float* log_sums;         // times log2(e); infinity in the padding, where it makes the probabilities 0
   float* output_products;  // o_i do_i
   float* d_queries;
@@ -79,6 +82,7 @@ struct HeadBackward {
   std::int64_t columns = padded_columns<Words>(shape.head_width);  // of the padded matrices
   std::int64_t result_columns = launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count;
   float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
+  float to_exponent = binary_scale(shape);
 
   /// A range of queries and of keys, both from a multiple of 16 on.
   struct Block {
@@ -104,35 +108,44 @@ struct HeadBackward {
     }
   }
 
+  /// Sixteen scores from `at` on of a key become probabilities with dropout; the result is the gradients by
+  /// the scores.
+  void differentiate(const Tile& tile, std::int64_t row, std::int64_t q, const lanes::Floats& log_sum,
+                     const lanes::Floats& product, lanes::Floats& probabilities,
+                     lanes::Floats& gradients) const {
+    const std::int64_t at = row * query_block + q;
+    lanes::load(tile.scores + at, probabilities);
+    lanes::load(tile.gradients + at, gradients);
+    probabilities = to_exponent * probabilities - log_sum;
+    lanes::exp2(probabilities);
+    if (q == 0 && tile.on_diagonal) keep_lanes(probabilities, static_cast<int>(row), lanes::count, 0.0f);
+    if (!mask.active()) {
+      gradients = probabilities * (gradients - product);
+      return;
+    }
+    lanes::Floats factor;
+    lanes::load(tile.factors + at, factor);
+    gradients = probabilities * (gradients * factor - product);
+    probabilities *= factor;
+  }
+
   /// Rows of scores and of gradients by the probabilities become rows of elements: probabilities with
   /// dropout, and gradients by the scores; these also as words of neighbouring keys.
   void differentiate(const Tile& tile) const {
-    const float to_exponent = binary_scale(shape);
     for (std::int64_t j = 0; j < tile_rows; j += per_word) {
       for (std::int64_t q = 0; q < tile.queries; q += lanes::count) {
-        for (std::int64_t row = j; row < j + per_word; ++row) {
-          const std::int64_t at = row * query_block + q;
-          lanes::Floats s, d, log_sum, product;
-          lanes::load(tile.scores + at, s);
-          lanes::load(tile.gradients + at, d);
-          lanes::load(memory.log_sums + tile.first_query + q, log_sum);
-          lanes::load(memory.output_products + tile.first_query + q, product);
-          lanes::Floats p = to_exponent * s - log_sum;
-          lanes::exp2(p);
-          if (q == 0 && tile.on_diagonal) keep_lanes(p, static_cast<int>(row), lanes::count, 0.0f);
-          lanes::Floats dropped = p;
-          if (mask.active()) {
-            lanes::Floats factor;
-            lanes::load(tile.factors + at, factor);
-            dropped *= factor;
-            d *= factor;
-          }
-          Words::store(dropped, tile.rounded_scores + at);
-          Words::store(p * (d - product), tile.rounded_gradients + at);
-        }
-        if constexpr (per_word == 2) {
-          const auto* pair = tile.rounded_gradients + j * query_block + q;
-          interleave(pair, pair + query_block, tile.gradient_words + j / 2 * query_block + q);
+        lanes::Floats log_sum, product, p[per_word], d[per_word];
+        lanes::load(memory.log_sums + tile.first_query + q, log_sum);
+        lanes::load(memory.output_products + tile.first_query + q, product);
+        for (int i = 0; i < per_word; ++i) differentiate(tile, j + i, q, log_sum, product, p[i], d[i]);
+        const std::int64_t at = j * query_block + q;
+        for (int i = 0; i < per_word; ++i) Words::store(p[i], tile.rounded_scores + at + i * query_block);
+        if constexpr (per_word == 1) {
+          Words::store(d[0], tile.rounded_gradients + at);
+        } else {
+          Words::store_pair(d[0], d[1], tile.rounded_gradients + at,
+                            tile.rounded_gradients + at + query_block,
+                            tile.gradient_words + j / 2 * query_block + q);
         }
       }
     }
@@ -162,11 +175,10 @@ struct HeadBackward {
     }
     const std::int64_t steps = words_for<Words>(shape.head_width);
     multiply<Words>(tile_rows, count, steps, memory.keys.from(first_key, columns),
-                    memory.transposed_queries + first_query, memory.query_stride,
+                    memory.queries.transposed + first_query, memory.queries.transposed_stride,
                     {now.scores, query_block, false});
-    const RowsAndColumns<Words> values{memory.values, nullptr};
-    multiply<Words>(tile_rows, count, steps, values.from(first_key, columns),
-                    memory.transposed_d_output + first_query, memory.query_stride,
+    multiply<Words>(tile_rows, count, steps, memory.values.from(first_key, columns),
+                    memory.d_output.transposed + first_query, memory.d_output.transposed_stride,
                     {now.gradients, query_block, false});
     differentiate(now);
     const bool add = block.first_query > block.first_key;
@@ -205,11 +217,14 @@ struct HeadBackward {
         const Block block{query, std::min(query_block, rows - query), key, keys};
         if (mask.active()) draw_factors(block);
         for (std::int64_t first = 0; first < keys; first += tile_rows) tile(block, first);
+        fetch_rows(d_keys, key);
+        fetch_rows(d_values, key);
         add_to_queries(block);
       }
       store_rows(memory.d_keys, columns, scale, d_keys, key, keys);
       store_rows(memory.d_values, columns, 1.0f, d_values, key, keys);
     }
+    fetch_rows(d_queries, 0);
     store_rows(memory.d_queries, columns, scale, d_queries, 0, rows);
   }
 };
@@ -219,20 +234,18 @@ template <class T, class Words>
 void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
                const HeadRows<const T>& output, const HeadRows<const T>& d_output, const float* log_sums,
                const BackwardMemory<Words>& memory) {
-  fetch_first_rows(qkv[0]);
-  fetch_first_rows(qkv[1]);
-  memory.queries.pack(qkv[0]);
-  fetch_first_rows(qkv[2]);
-  memory.keys.pack(qkv[1]);
-  fetch_first_rows(d_output);
-  pack_rows<Words>(qkv[2], memory.values);
-  fetch_first_rows(output);
-  memory.d_output.pack(d_output);
-  pack_transposed<Words>(qkv[0], memory.transposed_queries, memory.query_stride);
-  pack_transposed<Words>(d_output, memory.transposed_d_output, memory.query_stride);
+  fetch_rows(qkv[0], 0);
+  fetch_rows(qkv[1], 0);
+  pack_head<Words>(qkv[0], memory.queries);
+  fetch_rows(qkv[2], 0);
+  pack_head<Words>(qkv[1], memory.keys);
+  fetch_rows(d_output, 0);
+  pack_head<Words>(qkv[2], memory.values);
+  fetch_rows(output, 0);
+  pack_head<Words>(d_output, memory.d_output);
   for (std::int64_t i = 0; i < padded_rows(shape.length); ++i) {
     const bool real = i < shape.length;
-    fetch_row(output, i + head_rows_ahead);
+    if (i % tile_rows == 0) fetch_rows(output, i + tile_rows);
     const T* o = output.first + i * output.stride;
     const T* d_o = d_output.first + i * d_output.stride;
     memory.log_sums[i] = real ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;

@@ -15,10 +15,11 @@ struct ForwardMemory {
   ForwardMemory(const AttentionShape& shape, std::byte* workspace) : pieces(workspace) {
     const std::int64_t rows = padded_rows(shape.length);
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
-    key_stride = rows + lanes::count;  // keeps the words of a column out of each other's cache sets
-    keys = pieces.take<Word>(columns / Words::per_word * key_stride);
-    values = pieces.take_head<Words>(shape.length, shape.head_width);
-    queries = pieces.take<Element>(tile_rows * columns);
+    keys.transposed_stride =
+        rows + lanes::count;  // keeps the words of a column out of each other's cache sets
+    keys.transposed = pieces.take<Word>(columns / Words::per_word * keys.transposed_stride);
+    values = pieces.take_columns<Words>(shape.length, shape.head_width);
+    queries.rows = pieces.take<Element>(tile_rows * columns);
     scores = pieces.take<float>(tile_rows * rows);
     if constexpr (Words::per_word == 1) {
       probabilities = scores;
@@ -30,10 +31,9 @@ struct ForwardMemory {
   }
 
   Pieces pieces;
-  std::int64_t key_stride;
-  Word* keys;
-  RowsAndColumns<Words> values;
-  Element* queries;
+  HeadFormats<Words> keys;     // transposed
+  HeadFormats<Words> values;   // by columns
+  HeadFormats<Words> queries;  // rows of a tile
   float* scores;
   Element* probabilities;  // in the place of the scores where elements are floats
   float* factors;          // of one row's probabilities
@@ -87,23 +87,27 @@ struct HeadForward {
     for (int r = 0; r < tile_rows; ++r) {
       const float* row = memory.scores + r * stride;
       typename Words::Element* target = memory.probabilities + r * stride;
-      if (mask.active()) draw_factors(first + r, tiles * lanes::count);
+      const bool drops = mask.active();
+      if (drops) draw_factors(first + r, tiles * lanes::count);
       const float shift = to_exponent * largest[r];
-      sums[r] = lanes::Floats{};
-      for (std::int64_t t = 0; t < tiles; ++t) {
+      lanes::Floats sum = {};
+      const auto exponentials = [&](std::int64_t t, int end) {
         lanes::Floats p;
         lanes::load(row + t * lanes::count, p);
         p = to_exponent * p - shift;
         lanes::exp2(p);
-        if (t == tiles - 1) keep_lanes(p, 0, r + 1, 0.0f);
-        sums[r] += p;
-        if (mask.active()) {
+        if (end < lanes::count) keep_lanes(p, 0, end, 0.0f);
+        sum += p;
+        if (drops) {
           lanes::Floats factor;
           lanes::load(memory.factors + t * lanes::count, factor);
           p *= factor;
         }
         Words::store(p, target + t * lanes::count);
-      }
+      };
+      for (std::int64_t t = 0; t < tiles - 1; ++t) exponentials(t, lanes::count);
+      exponentials(tiles - 1, r + 1);
+      sums[r] = sum;
     }
     lanes::transpose(sums);
     result = sums[0];
@@ -115,18 +119,21 @@ struct HeadForward {
       mask.factors(first_mask_row + i, first, std::min(tile_width, columns - first), memory.factors + first);
   }
 
-  void tile(std::int64_t index) const {
+  /// Sixteen queries, whose rows have been asked for; asks for those of tile `next`.
+  void tile(std::int64_t index, std::int64_t next) const {
     const std::int64_t first = index * tile_rows;
     const std::int64_t tiles = index + 1;  // of keys; the last one is cut by the diagonal
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
     const std::int64_t stride = padded_rows(shape.length);
     const std::int64_t rows = std::min(tile_rows, shape.length - first);
-    pack_rows<Words>(
+    pack_head<Words>(
         HeadRows<const T>{queries.first + first * queries.stride, queries.stride, rows, shape.head_width},
         memory.queries);
+    fetch_rows(queries, next * tile_rows);
+    fetch_rows(output, first);
     multiply<Words>(tile_rows, tiles * tile_rows, words_for<Words>(shape.head_width),
-                    ByRows<Word>{reinterpret_cast<const Word*>(memory.queries), columns / Words::per_word},
-                    memory.keys, memory.key_stride, {memory.scores, stride, false});
+                    memory.queries.from(0, columns), memory.keys.transposed, memory.keys.transposed_stride,
+                    {memory.scores, stride, false});
     lanes::Floats largest;
     lanes::Floats sums;
     find_largest(tiles, stride, largest);
@@ -161,10 +168,11 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
                         const auto part = [&](int number) {
                           return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
                         };
-                        fetch_first_rows(part(1));
-                        fetch_first_rows(part(2));
-                        pack_transposed<Words>(part(1), memory.keys, memory.key_stride);
-                        memory.values.pack(part(2));
+                        fetch_rows(part(1), 0);
+                        fetch_rows(part(2), 0);
+                        pack_head<Words>(part(1), memory.keys);
+                        fetch_rows(part(0), task % parts * tile_rows);
+                        pack_head<Words>(part(2), memory.values);
                         const HeadForward<T> pass{shape,
                                                   part(0),
                                                   rows_of_head(shape, output, shape.width(), head),
@@ -172,7 +180,8 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
                                                   mask,
                                                   head * shape.length,
                                                   memory};
-                        for (std::int64_t tile = task % parts; tile < tiles; tile += parts) pass.tile(tile);
+                        for (std::int64_t tile = task % parts; tile < tiles; tile += parts)
+                          pass.tile(tile, tile + parts);
                       });
 }
 

@@ -18,11 +18,14 @@ HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t co
   return {first, columns, shape.length, shape.head_width};
 }
 
-/// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once.
+/// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once. The first
+/// sixteen rows should have been asked for.
 template <class T>
 void store_rows(const float* sums, std::int64_t stride, float factor, const HeadRows<T>& target,
                 std::int64_t first_row, std::int64_t rows) {
-  for (std::int64_t row = first_row; row < std::min(first_row + rows, target.rows); ++row) {
+  const std::int64_t end = std::min(first_row + rows, target.rows);
+  for (std::int64_t row = first_row; row < end; ++row) {
+    if ((row - first_row) % tile_rows == 0 && row + tile_rows < end) fetch_rows(target, row + tile_rows);
     const float* from = sums + (row - first_row) * stride;
     T* to = target.first + row * target.stride;
     for (std::int64_t c = 0; c < target.columns; c += lanes::count) {
@@ -30,7 +33,7 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
       lanes::load(from + c, values);
       values *= factor;
       if (c + lanes::count <= target.columns) {
-        lanes::store(values, to + c);
+        store_rounded<WordsOf<T>>(values, to + c);
       } else {
         lanes::store_some(values, target.columns - c, to + c);
       }
@@ -45,8 +48,8 @@ inline float binary_scale(const AttentionShape& shape) {
 
 /// Replaces the lanes below `first` and from `end` on.
 inline void keep_lanes(lanes::Floats& values, int first, int end, float other) {
-  for (int lane = 0; lane < lanes::count; ++lane)
-    values[lane] = lane >= first && lane < end ? values[lane] : other;
+  constexpr lanes::Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  values = (lane >= first) & (lane < end) ? values : lanes::Floats{} + other;
 }
 
 }  // namespace mylos

@@ -32,6 +32,25 @@ struct Bfloat16Words {
     const __m256bh rounded = _mm512_cvtneps_pbh(__m512(values));
     std::memcpy(target, &rounded, sizeof rounded);
   }
+  /// Sixteen elements of two rows, and the words of neighbours in a column.
+  static void store_pair(const lanes::Floats& low, const lanes::Floats& high, Element* low_target,
+                         Element* high_target, Word* words) {
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(__m512(high), __m512(low));
+    Element rows[2][lanes::count];
+    std::memcpy(rows, &rounded, sizeof rows);
+    std::memcpy(low_target, rows[0], sizeof rows[0]);
+    std::memcpy(high_target, rows[1], sizeof rows[1]);
+    const __m512i columns = _mm512_permutexvar_epi16(neighbours(), reinterpret_cast<__m512i>(rounded));
+    std::memcpy(words, &columns, sizeof columns);
+  }
+
+ private:
+  static __m512i neighbours() {
+    using Indices = std::uint16_t __attribute__((vector_size(64)));
+    constexpr Indices from = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                              8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    return reinterpret_cast<__m512i>(from);
+  }
 };
 #else
 using Bfloat16Words = FloatWords;
@@ -95,6 +114,12 @@ inline void interleave_columns(const bfloat16* low, const bfloat16* high, std::u
     constexpr int c = columns - 2 * step;
     interleave_some<step>(low + c, high + c, target + c + step, all);
   }
+}
+
+/// The same for 32 columns of two rows in registers.
+inline void interleave(const lanes::Floats& low, const lanes::Floats& high, std::uint32_t* target) {
+  interleave_columns<2 * lanes::count>(reinterpret_cast<const bfloat16*>(&low),
+                                       reinterpret_cast<const bfloat16*>(&high), target);
 }
 
 }  // namespace mylos

@@ -38,84 +38,78 @@ struct HeadRows {
   std::int64_t columns;  // the head's width
 };
 
-inline constexpr std::int64_t head_rows_ahead = 16;
-
-/// Asks for a row, if there is one: a head's rows are too far apart for the processor to see them coming.
+/// Asks for sixteen rows, or as many as there are, to read or to write them: a head's rows are too far apart
+/// for the processor to see them coming.
 template <class T>
-[[gnu::always_inline]] inline void fetch_row(const HeadRows<T>& head, std::int64_t row) {
-  if (row < head.rows) fetch_tile(head.first + row * head.stride, head.columns);
-}
-
-/// Asks for the rows that fetch_row(head, row + head_rows_ahead) at each row comes too late for.
-template <class T>
-void fetch_first_rows(const HeadRows<T>& head) {
-  for (std::int64_t row = 0; row < head_rows_ahead; ++row) fetch_row(head, row);
-}
-
-/// Elements row by row: target[padded_rows, padded_columns].
-template <class Words, class T>
-void pack_rows(const HeadRows<T>& head, typename Words::Element* target) {
-  const std::int64_t columns = padded_columns<Words>(head.columns);
-  for (std::int64_t row = 0; row < padded_rows(head.rows); ++row) {
-    fetch_row(head, row + head_rows_ahead);
-    for (std::int64_t c = 0; c < columns; c += lanes::count * Words::per_word) {
-      lanes::Floats words = {};
-      if (row < head.rows) Words::load(head.first + row * head.stride + c, head.columns - c, words);
-      std::memcpy(target + row * columns + c, &words, sizeof words);
-    }
+void fetch_rows(const HeadRows<T>& head, std::int64_t first) {
+  constexpr bool writes = !std::is_const_v<T>;
+  constexpr std::int64_t in_a_line = 64 / sizeof(T);
+  for (std::int64_t row = first; row < std::min(first + tile_rows, head.rows); ++row) {
+    for (std::int64_t c = 0; c < head.columns; c += in_a_line)
+      __builtin_prefetch(head.first + row * head.stride + c, writes ? 1 : 0);
   }
 }
 
-/// Words of neighbours in a row, transposed: target[padded_columns / per_word, stride], a column for each
-/// row.
-template <class Words, class T>
-void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std::int64_t stride) {
-  for (std::int64_t row = 0; row < head.rows; row += tile_rows) {
-    for (std::int64_t word = 0; word < words_for<Words>(head.columns); word += lanes::count) {
-      const std::int64_t c = word * Words::per_word;
-      lanes::Floats block[lanes::count];
-      const std::int64_t rows = std::min<std::int64_t>(tile_rows, head.rows - row);
-      for (std::int64_t r = rows; r < tile_rows; ++r) block[r] = lanes::Floats{};
-      for (std::int64_t r = 0; r < rows; ++r) {
-        if (word == 0) fetch_row(head, row + r + head_rows_ahead);
-        Words::load(head.first + (row + r) * head.stride + c, head.columns - c, block[r]);
-      }
-      lanes::transpose(block);
-      for (std::int64_t w = 0; w < lanes::count; ++w)
-        std::memcpy(target + (word + w) * stride + row, &block[w], sizeof block[w]);
-    }
-  }
-}
-
-/// Words of neighbours in a column: target[padded_rows / per_word, padded_columns], from what pack_rows made.
+/// A head's matrix in the formats that products read. Those that are null are not wanted; where a word is an
+/// element, rows serve as columns too.
 template <class Words>
-void pack_columns(const typename Words::Element* rows, std::int64_t count, std::int64_t columns,
-                  typename Words::Word* target) {
-  static_assert(Words::per_word == 2, "where a word is an element, rows serve as columns");
-  for (std::int64_t row = 0; row < count; row += 2) {
-    const auto* pair = rows + row * columns;
-    for (std::int64_t c = 0; c < columns; c += lanes::count)
-      interleave(pair + c, pair + columns + c, target + row / 2 * columns + c);
-  }
-}
+struct HeadFormats {
+  using Word = typename Words::Word;
+  typename Words::Element* rows = nullptr;  // [padded_rows, padded_columns]
+  Word* columns = nullptr;     // [padded_rows / per_word, padded_columns]: words of neighbours in a column
+  Word* transposed = nullptr;  // [padded_columns / per_word, stride]: words of neighbours in a row
+  std::int64_t transposed_stride = 0;
 
-/// A head's rows, and the same memory or a copy as columns.
-template <class Words>
-struct RowsAndColumns {
-  typename Words::Element* rows;
-  typename Words::Word* columns;
-
-  template <class T>
-  void pack(const HeadRows<T>& head) const {
-    pack_rows<Words>(head, rows);
-    if constexpr (Words::per_word == 2)
-      pack_columns<Words>(rows, padded_rows(head.rows), padded_columns<Words>(head.columns), columns);
-  }
-  /// A from row `row` on, for `stride` columns.
-  ByRows<typename Words::Word> from(std::int64_t row, std::int64_t stride) const {
-    return {reinterpret_cast<const typename Words::Word*>(rows + row * stride), stride / Words::per_word};
+  /// A by rows, from row `row` on.
+  ByRows<Word> from(std::int64_t row, std::int64_t padded_columns) const {
+    return {reinterpret_cast<const Word*>(rows + row * padded_columns), padded_columns / Words::per_word};
   }
 };
+
+/// Sixteen words of sixteen rows; zeros where there are none.
+template <class Words, class T>
+[[gnu::always_inline]] inline void load_block(const HeadRows<T>& head, std::int64_t row, std::int64_t column,
+                                              lanes::Floats (&block)[tile_rows]) {
+  const T* first = head.first + row * head.stride + column;
+  const std::int64_t columns = head.columns - column;
+  if (head.rows - row >= tile_rows && columns >= lanes::count * Words::per_word) {
+#pragma GCC unroll 16
+    for (int r = 0; r < tile_rows; ++r)
+      Words::load(first + r * head.stride, lanes::count * Words::per_word, block[r]);
+    return;
+  }
+  for (int r = 0; r < tile_rows; ++r) {
+    block[r] = lanes::Floats{};
+    if (row + r < head.rows) Words::load(first + r * head.stride, columns, block[r]);
+  }
+}
+
+/// Reads the head once. Its first sixteen rows should have been asked for.
+template <class Words, class T>
+void pack_head(const HeadRows<T>& head, const HeadFormats<Words>& target) {
+  const std::int64_t columns = padded_columns<Words>(head.columns);
+  for (std::int64_t row = 0; row < head.rows; row += tile_rows) {
+    fetch_rows(head, row + tile_rows);
+    for (std::int64_t column = 0; column < columns; column += lanes::count * Words::per_word) {
+      lanes::Floats block[tile_rows];
+      load_block<Words>(head, row, column, block);
+      if (target.rows != nullptr) {
+        for (int r = 0; r < tile_rows; ++r)
+          std::memcpy(target.rows + (row + r) * columns + column, &block[r], sizeof block[r]);
+      }
+      if constexpr (Words::per_word == 2) {
+        for (int r = 0; r < tile_rows && target.columns != nullptr; r += 2)
+          interleave(block[r], block[r + 1], target.columns + (row + r) / 2 * columns + column);
+      }
+      if (target.transposed != nullptr) {
+        lanes::transpose(block);
+        auto* words = target.transposed + column / Words::per_word * target.transposed_stride + row;
+        for (int w = 0; w < lanes::count; ++w)
+          std::memcpy(words + w * target.transposed_stride, &block[w], sizeof block[w]);
+      }
+    }
+  }
+}
 
 /// Hands out pieces of a workspace; with a null workspace it only counts bytes.
 class Pieces {
@@ -128,13 +122,23 @@ class Pieces {
     return piece;
   }
   template <class Words>
-  RowsAndColumns<Words> take_head(std::int64_t rows, std::int64_t columns) {
-    const std::int64_t elements = padded_rows(rows) * padded_columns<Words>(columns);
-    auto* by_rows = take<typename Words::Element>(elements);
+  HeadFormats<Words> take_columns(std::int64_t rows, std::int64_t columns) {
+    if constexpr (Words::per_word == 1) {
+      return take_rows_and_columns<Words>(rows, columns);
+    } else {
+      HeadFormats<Words> formats;
+      formats.columns =
+          take<typename Words::Word>(padded_rows(rows) / Words::per_word * padded_columns<Words>(columns));
+      return formats;
+    }
+  }
+  template <class Words>
+  HeadFormats<Words> take_rows_and_columns(std::int64_t rows, std::int64_t columns) {
+    auto* by_rows = take<typename Words::Element>(padded_rows(rows) * padded_columns<Words>(columns));
     if constexpr (Words::per_word == 1) {
       return {by_rows, by_rows};
     } else {
-      return {by_rows, take<typename Words::Word>(elements / Words::per_word)};
+      return {by_rows, take_columns<Words>(rows, columns).columns};
     }
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
