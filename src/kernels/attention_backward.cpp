@@ -229,6 +229,25 @@ struct HeadBackward {
   }
 };
 
+/// result[i] = a_i b_i for sixteen rows from `row` on; 0 where there are none.
+template <class T>
+void multiply_rows(const HeadRows<const T>& a, const HeadRows<const T>& b, std::int64_t row, float* result) {
+  lanes::Floats products[tile_rows] = {};
+  for (int r = 0; r < static_cast<int>(std::min(tile_rows, a.rows - row)); ++r) {
+    const T* x = a.first + (row + r) * a.stride;
+    const T* y = b.first + (row + r) * b.stride;
+    for (std::int64_t c = 0; c < a.columns; c += lanes::count) {
+      lanes::Floats left, right;
+      FloatWords::load(x + c, a.columns - c, left);
+      FloatWords::load(y + c, a.columns - c, right);
+      products[r] += left * right;
+    }
+  }
+  lanes::transpose(products);
+  for (int r = 1; r < tile_rows; ++r) products[0] += products[r];
+  lanes::store(products[0], result);
+}
+
 /// Fills the memory from a head's matrices.
 template <class T, class Words>
 void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
@@ -243,14 +262,13 @@ void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
   pack_head<Words>(qkv[2], memory.values);
   fetch_rows(output, 0);
   pack_head<Words>(d_output, memory.d_output);
+  for (std::int64_t row = 0; row < shape.length; row += tile_rows) {
+    fetch_rows(output, row + tile_rows);
+    multiply_rows(output, d_output, row, memory.output_products + row);
+  }
   for (std::int64_t i = 0; i < padded_rows(shape.length); ++i) {
-    const bool real = i < shape.length;
-    if (i % tile_rows == 0) fetch_rows(output, i + tile_rows);
-    const T* o = output.first + i * output.stride;
-    const T* d_o = d_output.first + i * d_output.stride;
-    memory.log_sums[i] = real ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;
-    memory.output_products[i] = HostRow{}.sum(
-        real ? shape.head_width : 0, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
+    memory.log_sums[i] =
+        i < shape.length ? 1.44269504f * log_sums[i] : Kokkos::Experimental::infinity_v<float>;
   }
 }
 

@@ -26,7 +26,7 @@ struct ForwardMemory {
     } else {
       probabilities = pieces.take<Element>(tile_rows * rows);
     }
-    factors = pieces.take<float>(launch::ceiling_quotient(rows, tile_width) * tile_width);
+    factors = pieces.take<float>(tile_rows * rows);
     outputs = pieces.take<float>(tile_rows * columns);
   }
 
@@ -36,7 +36,7 @@ struct ForwardMemory {
   HeadFormats<Words> queries;  // rows of a tile
   float* scores;
   Element* probabilities;  // in the place of the scores where elements are floats
-  float* factors;          // of one row's probabilities
+  float* factors;          // of the probabilities
   float* outputs;
 };
 
@@ -64,13 +64,15 @@ struct HeadForward {
   /// The largest of each row of scores [16, 16 tiles]; the last tile is cut by the diagonal.
   void find_largest(std::int64_t tiles, std::int64_t stride, lanes::Floats& result) const {
     lanes::Floats largest[tile_rows];
+    const float* last = memory.scores + (tiles - 1) * lanes::count;
     for (int r = 0; r < tile_rows; ++r) {
-      const float* row = memory.scores + r * stride;
-      lanes::load(row + (tiles - 1) * lanes::count, largest[r]);
+      lanes::load(last + r * stride, largest[r]);
       keep_lanes(largest[r], 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
-      for (std::int64_t t = 0; t < tiles - 1; ++t) {
+    }
+    for (const float* tile = memory.scores; tile != last; tile += lanes::count) {
+      for (int r = 0; r < tile_rows; ++r) {
         lanes::Floats scores;
-        lanes::load(row + t * lanes::count, scores);
+        lanes::load(tile + r * stride, scores);
         largest[r] = scores > largest[r] ? scores : largest[r];
       }
     }
@@ -80,43 +82,45 @@ struct HeadForward {
   }
 
   /// Rows of elements e^(scale (s - largest)) times the dropout factor, and each row's sum of exponentials.
-  void exponentiate(const lanes::Floats& largest, std::int64_t first, std::int64_t tiles, std::int64_t stride,
+  /// All rows of a tile before the next tile: their sums do not wait for each other.
+  template <bool drops>
+  void exponentiate(const lanes::Floats& largest, std::int64_t tiles, std::int64_t stride,
                     lanes::Floats& result) const {
     const float to_exponent = binary_scale(shape);
-    lanes::Floats sums[tile_rows];
-    for (int r = 0; r < tile_rows; ++r) {
-      const float* row = memory.scores + r * stride;
-      typename Words::Element* target = memory.probabilities + r * stride;
-      const bool drops = mask.active();
-      if (drops) draw_factors(first + r, tiles * lanes::count);
-      const float shift = to_exponent * largest[r];
-      lanes::Floats sum = {};
-      const auto exponentials = [&](std::int64_t t, int end) {
-        lanes::Floats p;
-        lanes::load(row + t * lanes::count, p);
-        p = to_exponent * p - shift;
-        lanes::exp2(p);
-        if (end < lanes::count) keep_lanes(p, 0, end, 0.0f);
-        sum += p;
-        if (drops) {
-          lanes::Floats factor;
-          lanes::load(memory.factors + t * lanes::count, factor);
-          p *= factor;
-        }
-        Words::store(p, target + t * lanes::count);
-      };
-      for (std::int64_t t = 0; t < tiles - 1; ++t) exponentials(t, lanes::count);
-      exponentials(tiles - 1, r + 1);
-      sums[r] = sum;
+    const lanes::Floats shifts = to_exponent * largest;
+    lanes::Floats sums[tile_rows] = {};
+    const auto exponentials = [&](std::int64_t tile, int r, int end) {
+      const std::int64_t at = r * stride + tile * lanes::count;
+      lanes::Floats p;
+      lanes::load(memory.scores + at, p);
+      p = to_exponent * p - shifts[r];
+      lanes::exp2(p);
+      if (end < lanes::count) keep_lanes(p, 0, end, 0.0f);
+      sums[r] += p;
+      if constexpr (drops) {
+        lanes::Floats factor;
+        lanes::load(memory.factors + at, factor);
+        p *= factor;
+      }
+      Words::store(p, memory.probabilities + at);
+    };
+    for (std::int64_t tile = 0; tile < tiles - 1; ++tile) {
+      for (int r = 0; r < tile_rows; ++r) exponentials(tile, r, lanes::count);
     }
+    for (int r = 0; r < tile_rows; ++r) exponentials(tiles - 1, r, r + 1);
     lanes::transpose(sums);
     result = sums[0];
     for (int r = 1; r < tile_rows; ++r) result += sums[r];
   }
 
-  void draw_factors(std::int64_t i, std::int64_t columns) const {
-    for (std::int64_t first = 0; first < columns; first += tile_width)
-      mask.factors(first_mask_row + i, first, std::min(tile_width, columns - first), memory.factors + first);
+  /// For 16 queries and `columns` keys.
+  void draw_factors(std::int64_t first_query, std::int64_t columns, std::int64_t stride) const {
+    for (std::int64_t r = 0; r < tile_rows; ++r) {
+      for (std::int64_t first = 0; first < columns; first += tile_width) {
+        mask.factors(first_mask_row + first_query + r, first, std::min(tile_width, columns - first),
+                     memory.factors + r * stride + first);
+      }
+    }
   }
 
   /// Sixteen queries, whose rows have been asked for; asks for those of tile `next`.
@@ -137,7 +141,12 @@ struct HeadForward {
     lanes::Floats largest;
     lanes::Floats sums;
     find_largest(tiles, stride, largest);
-    exponentiate(largest, first, tiles, stride, sums);
+    if (mask.active()) {
+      draw_factors(first, tiles * lanes::count, stride);
+      exponentiate<true>(largest, tiles, stride, sums);
+    } else {
+      exponentiate<false>(largest, tiles, stride, sums);
+    }
     multiply<Words>(
         tile_rows, launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count,
         tiles * tile_rows / Words::per_word,
