@@ -79,6 +79,7 @@ struct HeadBackward {
   const DropoutMask& mask;
   std::int64_t first_mask_row;
   const BackwardMemory<Words>& memory;
+  const HeadRows<const T> (&next)[5];  // matrices of the head that this thread probably takes next
   std::int64_t columns = padded_columns<Words>(shape.head_width);  // of the padded matrices
   std::int64_t result_columns = launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count;
   float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
@@ -173,32 +174,40 @@ struct HeadBackward {
       now.rounded_gradients = memory.rounded_gradients + skip;
       now.rounded_scores = memory.rounded_scores + skip;
     }
+    const auto rows_ahead = [&](int matrix) {
+      return block.first_query == block.first_key ? rows_to_come(next[matrix], first_key, tile_rows)
+                                                  : RowsToCome{};
+    };
     const std::int64_t steps = words_for<Words>(shape.head_width);
     multiply<Words>(tile_rows, count, steps, memory.keys.from(first_key, columns),
                     memory.queries.transposed + first_query, memory.queries.transposed_stride,
-                    {now.scores, query_block, false});
+                    {now.scores, query_block, false}, rows_ahead(0));
     multiply<Words>(tile_rows, count, steps, memory.values.from(first_key, columns),
                     memory.d_output.transposed + first_query, memory.d_output.transposed_stride,
-                    {now.gradients, query_block, false});
+                    {now.gradients, query_block, false}, rows_ahead(1));
     differentiate(now);
     const bool add = block.first_query > block.first_key;
-    const auto sum_over_queries = [&](const auto* by_query, const Word* matrix, float* sums) {
+    const auto sum_over_queries = [&](const auto* by_query, const Word* matrix, float* sums,
+                                      const RowsToCome& ahead) {
       multiply<Words>(tile_rows, result_columns, count / per_word,
                       ByRows<Word>{reinterpret_cast<const Word*>(by_query), query_block / per_word},
                       matrix + first_query / per_word * columns, columns,
-                      {sums + key * columns, columns, add});
+                      {sums + key * columns, columns, add}, ahead);
     };
-    sum_over_queries(now.rounded_scores, memory.d_output.columns, memory.d_values);
-    sum_over_queries(now.rounded_gradients, memory.queries.columns, memory.d_keys);
+    sum_over_queries(now.rounded_scores, memory.d_output.columns, memory.d_values, rows_ahead(2));
+    sum_over_queries(now.rounded_gradients, memory.queries.columns, memory.d_keys, rows_ahead(3));
   }
 
   /// Adds the block's keys to the gradients of its queries.
   void add_to_queries(const Block& block) const {
+    RowsToCome ahead;
+    if (block.first_query == block.first_key) ahead = rows_to_come(next[4], block.first_key, block.keys);
     const auto add_keys = [&](std::int64_t query, std::int64_t rows, std::int64_t keys) {
       multiply<Words>(
           rows, result_columns, keys / per_word, BySteps<Word>{memory.score_gradients + query, query_block},
           memory.keys.columns + block.first_key / per_word * columns, columns,
-          {memory.d_queries + (block.first_query + query) * columns, columns, block.first_key > 0});
+          {memory.d_queries + (block.first_query + query) * columns, columns, block.first_key > 0},
+          ahead.part(rows));
     };
     std::int64_t query = 0;
     for (; query < block.queries; query += tile_rows) {
@@ -232,16 +241,20 @@ struct HeadBackward {
 /// result[i] = a_i b_i for sixteen rows from `row` on; 0 where there are none.
 template <class T>
 void multiply_rows(const HeadRows<const T>& a, const HeadRows<const T>& b, std::int64_t row, float* result) {
-  lanes::Floats products[tile_rows] = {};
-  for (int r = 0; r < static_cast<int>(std::min(tile_rows, a.rows - row)); ++r) {
-    const T* x = a.first + (row + r) * a.stride;
-    const T* y = b.first + (row + r) * b.stride;
-    for (std::int64_t c = 0; c < a.columns; c += lanes::count) {
-      lanes::Floats left, right;
-      FloatWords::load(x + c, a.columns - c, left);
-      FloatWords::load(y + c, a.columns - c, right);
-      products[r] += left * right;
+  lanes::Floats products[tile_rows];
+  for (int r = 0; r < tile_rows; ++r) {
+    lanes::Floats sum = {};
+    if (row + r < a.rows) {
+      const T* x = a.first + (row + r) * a.stride;
+      const T* y = b.first + (row + r) * b.stride;
+      for (std::int64_t c = 0; c < a.columns; c += lanes::count) {
+        lanes::Floats left, right;
+        FloatWords::load(x + c, a.columns - c, left);
+        FloatWords::load(y + c, a.columns - c, right);
+        sum += left * right;
+      }
     }
+    products[r] = sum;
   }
   lanes::transpose(products);
   for (int r = 1; r < tile_rows; ++r) products[0] += products[r];
@@ -293,8 +306,13 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
         load_head<T>(shape, {part(qkv, 0), part(qkv, 1), part(qkv, 2)},
                      rows_of_head(shape, output, width, head), rows_of_head(shape, d_output, width, head),
                      log_sums + head * shape.length, memory);
+        const std::int64_t next = std::min(head + most_workers(), shape.samples * shape.heads - 1);
+        const HeadRows<const T> next_matrices[] = {
+            rows_of_head(shape, qkv, 3 * width, next, 0), rows_of_head(shape, qkv, 3 * width, next, 1),
+            rows_of_head(shape, qkv, 3 * width, next, 2), rows_of_head(shape, output, width, next),
+            rows_of_head(shape, d_output, width, next)};
         const HeadBackward<T> pass{shape, part(d_qkv, 0),      part(d_qkv, 1), part(d_qkv, 2),
-                                   mask,  head * shape.length, memory};
+                                   mask,  head * shape.length, memory,         next_matrices};
         pass.run();
       });
 }

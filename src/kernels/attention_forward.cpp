@@ -60,6 +60,7 @@ struct HeadForward {
   const DropoutMask& mask;
   std::int64_t first_mask_row;
   const ForwardMemory<Words>& memory;
+  HeadRows<const T> next_keys, next_values;  // of the head that this thread probably takes next
 
   /// The largest of each row of scores [16, 16 tiles]; the last tile is cut by the diagonal.
   void find_largest(std::int64_t tiles, std::int64_t stride, lanes::Floats& result) const {
@@ -137,7 +138,7 @@ struct HeadForward {
     fetch_rows(output, first);
     multiply<Words>(tile_rows, tiles * tile_rows, words_for<Words>(shape.head_width),
                     memory.queries.from(0, columns), memory.keys.transposed, memory.keys.transposed_stride,
-                    {memory.scores, stride, false});
+                    {memory.scores, stride, false}, rows_to_come(next_keys, first, tile_rows));
     lanes::Floats largest;
     lanes::Floats sums;
     find_largest(tiles, stride, largest);
@@ -151,7 +152,8 @@ struct HeadForward {
         tile_rows, launch::ceiling_quotient(shape.head_width, lanes::count) * lanes::count,
         tiles * tile_rows / Words::per_word,
         ByRows<Word>{reinterpret_cast<const Word*>(memory.probabilities), stride / Words::per_word},
-        memory.values.columns, columns, {memory.outputs, columns, false});
+        memory.values.columns, columns, {memory.outputs, columns, false},
+        rows_to_come(next_values, first, tile_rows));
     const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
     for (int r = 0; r < static_cast<int>(rows); ++r) {
       log_sums[first + r] = scale * largest[r] + std::log(sums[r]);
@@ -168,15 +170,17 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   T* output = output_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t parts = parts_of_head(shape);
-  for_each_dealt_task(exec, "attention", shape.samples * shape.heads * parts, workspace,
+  const std::int64_t tasks = shape.samples * shape.heads * parts;
+  for_each_dealt_task(exec, "attention", tasks, workspace,
                       ForwardMemory<Words>(shape, nullptr).pieces.bytes(),
                       [=](std::int64_t task, std::byte* own) {
                         const std::int64_t head = task / parts;
                         const std::int64_t tiles = padded_rows(shape.length) / tile_rows;
                         const ForwardMemory<Words> memory(shape, own);
-                        const auto part = [&](int number) {
-                          return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
+                        const auto part = [&](int number, std::int64_t ahead = 0) {
+                          return rows_of_head(shape, qkv, 3 * shape.width(), head + ahead, number);
                         };
+                        const std::int64_t next_head = std::min(task + most_workers(), tasks - 1) / parts;
                         fetch_rows(part(1), 0);
                         fetch_rows(part(2), 0);
                         pack_head<Words>(part(1), memory.keys);
@@ -188,7 +192,9 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
                                                   log_sums + head * shape.length,
                                                   mask,
                                                   head * shape.length,
-                                                  memory};
+                                                  memory,
+                                                  part(1, next_head - head),
+                                                  part(2, next_head - head)};
                         for (std::int64_t tile = task % parts; tile < tiles; tile += parts)
                           pass.tile(tile, tile + parts);
                       });

@@ -50,6 +50,15 @@ void fetch_rows(const HeadRows<T>& head, std::int64_t first) {
   }
 }
 
+/// At most `rows` of the head's rows from `first` on, to be asked for while something is multiplied.
+template <class T>
+RowsToCome rows_to_come(const HeadRows<T>& head, std::int64_t first, std::int64_t rows) {
+  constexpr std::int64_t in_a_line = 64 / sizeof(T);
+  return rows_to_come(head.first + first * head.stride, head.stride,
+                      launch::ceiling_quotient(head.columns, in_a_line),
+                      std::max<std::int64_t>(0, std::min(rows, head.rows - first)));
+}
+
 /// A head's matrix in the formats that products read. Those that are null are not wanted; where a word is an
 /// element, rows serve as columns too.
 template <class Words>

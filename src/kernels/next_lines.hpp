@@ -39,6 +39,14 @@ struct RowsToCome {
     rows -= taken;
     return lines;
   }
+  /// The next `most_rows`, for somebody else to take from.
+  RowsToCome part(std::int64_t most_rows) {
+    RowsToCome result = *this;
+    result.rows = std::min(most_rows, rows);
+    first += result.rows * stride;
+    rows -= result.rows;
+    return result;
+  }
 };
 template <class T>
 RowsToCome rows_to_come(const T* first, std::int64_t stride, std::int64_t lines_in_row, std::int64_t rows) {

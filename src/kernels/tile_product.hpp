@@ -118,15 +118,16 @@ void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* 
 }
 
 /// C[rows, columns] (+)= A[rows, steps] B[steps, columns], rows a multiple of product_rows, columns of
-/// lanes::count.
+/// lanes::count. Takes from `ahead` what it can ask for meanwhile.
 template <class Words, class A>
 void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const A& a,
-              const typename Words::Word* b, std::int64_t b_stride, const Sums& c) {
+              const typename Words::Word* b, std::int64_t b_stride, const Sums& c, RowsToCome ahead = {}) {
   std::int64_t column = 0;
   const auto columns_of = [&]<int vectors>(std::integral_constant<int, vectors>) {
     for (std::int64_t row = 0; row < rows; row += product_rows) {
       multiply_block<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
-                                     Sums{c.values + row * c.stride + column, c.stride, c.add});
+                                     Sums{c.values + row * c.stride + column, c.stride, c.add},
+                                     ahead.take(steps / ahead.lines_in_row));
     }
     column += vectors * lanes::count;
   };
