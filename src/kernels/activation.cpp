@@ -4,6 +4,7 @@
 #include "mylos/kernels/math.hpp"
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
+#include "tile_gelu.hpp"
 
 namespace mylos {
 namespace {
@@ -27,12 +28,8 @@ struct Gelu {
     return d_out * (normal.cumulative + x * normal.density);
   }
 };
-/// (1 + tanh(u)) / 2 is the logistic function of 2 u, which loses no digits where it is small.
-struct GeluTanh {
+struct GeluTanh : GeluTanhTerms {
   static constexpr bool needs_kept = true;
-  static constexpr float slope = 1.5957691216f;  // 2 sqrt(2 / pi)
-  static constexpr float cubic = 0.044715f;
-  static constexpr float log2_e = 1.4426950409f;
   KOKKOS_FORCEINLINE_FUNCTION static float logistic(float x, float square) {
     return math::binary_sigmoid(x * (log2_e * slope + log2_e * slope * cubic * square));
   }
@@ -84,6 +81,11 @@ void dispatch_activation(Activation activation, bool dropout, Function&& functio
   }
 }
 
+/// Whether a host function does whole tiles, with as many digits as T needs.
+template <class Function, class T>
+inline constexpr bool has_host_tile =
+    runs_on_host&& std::is_same_v<Function, GeluTanh> && !std::is_same_v<T, float>;
+
 template <class Function, class T>
 void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_tensor,
              const Dropout& dropout) {
@@ -94,6 +96,12 @@ void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_t
   for_each_tile(
       exec, "activation", in_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        if constexpr (has_host_tile<Function, T>) {
+          if (!mask.active()) {
+            host_tile::gelu_tanh(in + row * columns + first, count, out + row * columns + first);
+            return;
+          }
+        }
         float buffer[tile_width];
         const auto x = tile_values(in + row * columns + first, count, buffer);
         float value[tile_width];
@@ -128,6 +136,13 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     if (sums) {
       if (Function::needs_kept) fetch_tile(kept + (row + rows_ahead) * columns + first, count);
       fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
+    }
+    if constexpr (has_host_tile<Function, T>) {
+      if (!draws) {
+        const std::int64_t at = row * columns + first;
+        host_tile::gelu_tanh_backward(kept + at, d_out + at, scale, count, d_in + at, value);
+        return;
+      }
     }
     float kept_buffer[tile_width];
     float gradient_buffer[tile_width];
