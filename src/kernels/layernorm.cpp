@@ -4,6 +4,7 @@
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
 #include "row_blocks.hpp"
+#include "row_sums.hpp"
 
 namespace mylos {
 namespace {
@@ -21,11 +22,8 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
       exec, "layernorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        const float m = inverse_columns * row.sum(columns, [=](std::int64_t c) { return to_float(in[c]); });
-        const float variance = inverse_columns * row.sum(columns, [=](std::int64_t c) {
-          const float deviation = to_float(in[c]) - m;
-          return deviation * deviation;
-        });
+        const float m = inverse_columns * sum(row, in, columns);
+        const float variance = inverse_columns * sum_of_squares(row, in, m, columns);
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
           float buffers[3][tile_width];
@@ -77,24 +75,22 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           T* d_in = dx + r * columns;
           const float m = mean[r];
           const float s = rstd[r];
-          const float mean_g = inverse_columns * row.sum(columns, [=](std::int64_t c) {
-            return to_float(d_out[c]) * to_float(gamma[c]);
-          });
-          const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
-            return to_float(d_out[c]) * to_float(gamma[c]) * ((to_float(in[c]) - m) * s);
-          });
+          const GradientSums total = gradient_sums(row, in, d_out, gamma, m, s, columns);
+          const float mean_g = inverse_columns * total.gradient;
+          const float mean_gn = inverse_columns * total.normalized;
           row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
             float buffers[4][tile_width];
             float value[tile_width];
             const auto element = tile_values(in + first, count, buffers[0]);
             const auto gradient = tile_values(d_out + first, count, buffers[1]);
             const auto factor = tile_values(gamma + first, count, buffers[2]);
-            for_each_in_tile(count, [&](std::int64_t i) {
+            float* const result = value;
+            for_each_in_tile(count, [=](std::int64_t i) {
               const float d = gradient[i];
               const float n = (element[i] - m) * s;
               gamma_sums[first + i] += d * n;
               beta_sums[first + i] += d;
-              value[i] = s * (d * factor[i] - mean_g - n * mean_gn);
+              result[i] = s * (d * factor[i] - mean_g - n * mean_gn);
             });
             if (residual != nullptr) {
               const auto past = tile_values(residual + r * columns + first, count, buffers[3]);

@@ -4,6 +4,7 @@
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
 #include "row_blocks.hpp"
+#include "row_sums.hpp"
 
 namespace mylos {
 namespace {
@@ -20,9 +21,7 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight
       exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        const float mean_square = inverse_columns * row.sum(columns, [=](std::int64_t c) {
-          return to_float(in[c]) * to_float(in[c]);
-        });
+        const float mean_square = inverse_columns * sum_of_squares(row, in, 0.0f, columns);
         const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
           float buffers[2][tile_width];
@@ -62,19 +61,19 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
           const float s = rstd[r];
-          const float mean_gn = inverse_columns * row.sum(columns, [=](std::int64_t c) {
-            return to_float(d_out[c]) * to_float(weight[c]) * (to_float(in[c]) * s);
-          });
+          const float mean_gn =
+              inverse_columns * gradient_sums(row, in, d_out, weight, 0.0f, s, columns).normalized;
           row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
             float buffers[4][tile_width];
             float value[tile_width];
             const auto element = tile_values(in + first, count, buffers[0]);
             const auto gradient = tile_values(d_out + first, count, buffers[1]);
             const auto factor = tile_values(weight + first, count, buffers[2]);
-            for_each_in_tile(count, [&](std::int64_t i) {
+            float* const result = value;
+            for_each_in_tile(count, [=](std::int64_t i) {
               const float n = element[i] * s;
               sums[first + i] += gradient[i] * n;
-              value[i] = s * (gradient[i] * factor[i] - n * mean_gn);
+              result[i] = s * (gradient[i] * factor[i] - n * mean_gn);
             });
             if (residual != nullptr) {
               const auto past = tile_values(residual + r * columns + first, count, buffers[3]);

@@ -1,0 +1,124 @@
+#include "row_sums.hpp"
+
+#include "lanes.hpp"
+
+namespace mylos::host_row {
+namespace {
+
+/// Running sums that do not wait for each other.
+constexpr int sums_at_once = 4;
+
+template <class T>
+inline void load(const T* from, std::int64_t valid, lanes::Floats& values) {
+  if (valid >= lanes::count) {
+    lanes::load(from, values);
+  } else {
+    lanes::load_some(from, valid, values);
+  }
+}
+
+template <int distance>
+inline void add_lanes(lanes::Floats& values) {
+  lanes::Integers from;
+  for (int lane = 0; lane < lanes::count; ++lane) from[lane] = (lane + distance) % lanes::count;
+  values += __builtin_shuffle(values, from);
+}
+
+inline float sum_of_lanes(lanes::Floats values) {
+  add_lanes<8>(values);
+  add_lanes<4>(values);
+  add_lanes<2>(values);
+  add_lanes<1>(values);
+  return values[0];
+}
+
+/// Adds term(first_column, valid, sums[i]) over all columns; the term must leave lanes from `valid` on alone
+/// or add zero to them.
+template <class Sums, class Term>
+inline void add_terms(std::int64_t columns, Sums (&sums)[sums_at_once], const Term& term) {
+  constexpr std::int64_t step = sums_at_once * lanes::count;
+  std::int64_t c = 0;
+  for (; c + step <= columns; c += step) {
+#pragma GCC unroll 4
+    for (int i = 0; i < sums_at_once; ++i) term(c + i * lanes::count, lanes::count, sums[i]);
+  }
+  for (; c < columns; c += lanes::count) term(c, std::min<std::int64_t>(lanes::count, columns - c), sums[0]);
+}
+
+inline float total(const lanes::Floats (&sums)[sums_at_once]) {
+  return sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+}  // namespace
+
+template <class T>
+float sum(const T* x, std::int64_t columns) {
+  lanes::Floats sums[sums_at_once] = {};
+  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
+    lanes::Floats value;
+    load(x + c, valid, value);
+    s += value;
+  });
+  return total(sums);
+}
+
+template <class T>
+float sum_of_squares(const T* x, float mean, std::int64_t columns) {
+  constexpr lanes::Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  lanes::Floats sums[sums_at_once] = {};
+  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
+    lanes::Floats value;
+    load(x + c, valid, value);
+    value -= mean;
+    if (valid < lanes::count) value = lane < static_cast<int>(valid) ? value : lanes::Floats{};
+    s += value * value;
+  });
+  return total(sums);
+}
+
+template <class T, class W>
+GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean, float rstd,
+                           std::int64_t columns) {
+  struct Both {
+    lanes::Floats gradient = {};
+    lanes::Floats normalized = {};
+  };
+  Both sums[sums_at_once];
+  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, Both& s) {
+    lanes::Floats value, d, factor;
+    load(x + c, valid, value);
+    load(dy + c, valid, d);
+    load(weight + c, valid, factor);
+    d *= factor;
+    s.gradient += d;
+    s.normalized += d * ((value - mean) * rstd);
+  });
+  lanes::Floats gradient[sums_at_once];
+  lanes::Floats normalized[sums_at_once];
+  for (int i = 0; i < sums_at_once; ++i) {
+    gradient[i] = sums[i].gradient;
+    normalized[i] = sums[i].normalized;
+  }
+  return {total(gradient), total(normalized)};
+}
+
+template float sum(const float*, std::int64_t);
+template float sum(const half*, std::int64_t);
+template float sum(const bfloat16*, std::int64_t);
+template float sum_of_squares(const float*, float, std::int64_t);
+template float sum_of_squares(const half*, float, std::int64_t);
+template float sum_of_squares(const bfloat16*, float, std::int64_t);
+template GradientSums gradient_sums(const float*, const float*, const float*, float, float, std::int64_t);
+template GradientSums gradient_sums(const half*, const half*, const float*, float, float, std::int64_t);
+template GradientSums gradient_sums(const bfloat16*, const bfloat16*, const float*, float, float,
+                                    std::int64_t);
+template GradientSums gradient_sums(const float*, const float*, const half*, float, float, std::int64_t);
+template GradientSums gradient_sums(const half*, const half*, const half*, float, float, std::int64_t);
+template GradientSums gradient_sums(const bfloat16*, const bfloat16*, const half*, float, float,
+                                    std::int64_t);
+template GradientSums gradient_sums(const float*, const float*, const bfloat16*, float, float, std::int64_t);
+template GradientSums gradient_sums(const half*, const half*, const bfloat16*, float, float, std::int64_t);
+template GradientSums gradient_sums(const bfloat16*, const bfloat16*, const bfloat16*, float, float,
+                                    std::int64_t);
+
+}  // namespace mylos::host_row

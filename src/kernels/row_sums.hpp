@@ -1,0 +1,67 @@
+// Sums over the columns of one row that norms need: on hosts by vectors, several at a time.
+#pragma once
+
+#include "mylos/base/float16.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+/// What a norm's backward pass sums over a row, with n = (x - mean) * rstd.
+struct GradientSums {
+  float gradient;    // of dy * weight
+  float normalized;  // of dy * weight * n
+};
+
+namespace host_row {
+
+// For all types of elements. Their order of additions depends on the number of columns only.
+template <class T>
+float sum(const T* x, std::int64_t columns);
+template <class T>
+float sum_of_squares(const T* x, float mean, std::int64_t columns);
+template <class T, class W>
+GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean, float rstd,
+                           std::int64_t columns);
+
+}  // namespace host_row
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION float sum(const Row& row, const T* x, std::int64_t columns) {
+  if constexpr (runs_on_host) {
+    return host_row::sum(x, columns);
+  } else {
+    return row.sum(columns, [=](std::int64_t c) { return to_float(x[c]); });
+  }
+}
+
+/// Of (x - mean)^2.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION float sum_of_squares(const Row& row, const T* x, float mean,
+                                                 std::int64_t columns) {
+  if constexpr (runs_on_host) {
+    return host_row::sum_of_squares(x, mean, columns);
+  } else {
+    return row.sum(columns, [=](std::int64_t c) {
+      const float deviation = to_float(x[c]) - mean;
+      return deviation * deviation;
+    });
+  }
+}
+
+template <class T, class W>
+KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
+                                                       const W* weight, float mean, float rstd,
+                                                       std::int64_t columns) {
+  if constexpr (runs_on_host) {
+    return host_row::gradient_sums(x, dy, weight, mean, rstd, columns);
+  } else {
+    const float gradient =
+        row.sum(columns, [=](std::int64_t c) { return to_float(dy[c]) * to_float(weight[c]); });
+    const float normalized = row.sum(columns, [=](std::int64_t c) {
+      return to_float(dy[c]) * to_float(weight[c]) * ((to_float(x[c]) - mean) * rstd);
+    });
+    return {gradient, normalized};
+  }
+}
+
+}  // namespace mylos
