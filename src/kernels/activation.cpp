@@ -4,6 +4,7 @@
 #include "mylos/kernels/math.hpp"
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
+#include "row_sums.hpp"
 #include "tile_gelu.hpp"
 
 namespace mylos {
@@ -169,9 +170,21 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     return;
   }
   const ResultVector gradient(bias_gradient);
-  sum_columns(
-      exec, "d_activation", d_out_tensor.rows(), columns, tile,
-      KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
+  const auto store = KOKKOS_LAMBDA(std::int64_t column, float total) {
+    gradient.store(column, total, accumulate);
+  };
+  if constexpr (runs_on_host) {
+    if (changes_nothing) {
+      launch::sum_blocks_of_rows(
+          exec, "d_activation", d_out_tensor.rows(), columns,
+          [=](std::int64_t row, std::int64_t end, std::int64_t first, std::int64_t count, float* partial) {
+            host_row::add_rows(d_out + row * columns + first, columns, end - row, count, partial);
+          },
+          store);
+      return;
+    }
+  }
+  sum_columns(exec, "d_activation", d_out_tensor.rows(), columns, tile, store);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "row_sums.hpp"
 
 #include "lanes.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos::host_row {
 namespace {
@@ -102,6 +103,33 @@ GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean,
   return {total(gradient), total(normalized)};
 }
 
+template <class T>
+void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  constexpr int vectors = 8;
+  constexpr std::int64_t rows_ahead = 8;
+  std::int64_t c = 0;
+  for (; c + vectors * lanes::count <= columns; c += vectors * lanes::count) {
+    lanes::Floats sum[vectors];
+    for (int v = 0; v < vectors; ++v) lanes::load(sums + c + v * lanes::count, sum[v]);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const T* from = x + row * stride + c;
+      fetch_tile(from + rows_ahead * stride, vectors * lanes::count);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        lanes::Floats value;
+        lanes::load(from + v * lanes::count, value);
+        sum[v] += value;
+      }
+    }
+    for (int v = 0; v < vectors; ++v) lanes::store(sum[v], sums + c + v * lanes::count);
+  }
+  for (std::int64_t row = 0; row < rows; ++row)
+    simd_for(c, columns, [=](std::int64_t i) { sums[i] += to_float(x[row * stride + i]); });
+}
+
+template void add_rows(const float*, std::int64_t, std::int64_t, std::int64_t, float*);
+template void add_rows(const half*, std::int64_t, std::int64_t, std::int64_t, float*);
+template void add_rows(const bfloat16*, std::int64_t, std::int64_t, std::int64_t, float*);
 template float sum(const float*, std::int64_t);
 template float sum(const half*, std::int64_t);
 template float sum(const bfloat16*, std::int64_t);

@@ -1,4 +1,4 @@
-// Sums over the columns of one row that norms need: on hosts by vectors, several at a time.
+// Sums that norms and biases need, on hosts by vectors, several at a time.
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -22,6 +22,10 @@ float sum_of_squares(const T* x, float mean, std::int64_t columns);
 template <class T, class W>
 GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean, float rstd,
                            std::int64_t columns);
+
+/// sums[i] += x[row, i] for `rows` rows that are `stride` elements apart, in their order.
+template <class T>
+void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums);
 
 }  // namespace host_row
 

@@ -20,9 +20,10 @@ inline std::int64_t strip_columns(const Execution& exec, std::int64_t columns) {
   return ceiling_quotient(ceiling_quotient(columns, strips), in_a_line) * in_a_line;
 }
 
-template <class Tile, class Store>
-void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
-                         const Tile& tile, const Store& store) {
+/// add_rows(first_row, end_row, first_column, count, sums) adds the terms of some rows, in their order.
+template <class AddRows, class Store>
+void sum_blocks_of_rows(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                        const AddRows& add_rows, const Store& store) {
   const std::int64_t width = strip_columns(exec, columns);
   const std::int64_t strips = ceiling_quotient(columns, width);
   Kokkos::parallel_for(name.string(), Range(exec, 0, strips), [=](std::int64_t strip) {
@@ -31,16 +32,26 @@ void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t ro
     float total[tile_width] = {};
     for (std::int64_t start = 0; start < rows; start += rows_per_partial_sum) {
       float partial[tile_width] = {};
-      float value[tile_width];
-      const std::int64_t end = smaller(start + rows_per_partial_sum, rows);
-      for (std::int64_t row = start; row < end; ++row) {
-        tile(row, first, count, value);
-        simd_for(0, count, [&](std::int64_t i) { partial[i] += value[i]; });
-      }
+      add_rows(start, smaller(start + rows_per_partial_sum, rows), first, count, partial);
       simd_for(0, count, [&](std::int64_t i) { total[i] += partial[i]; });
     }
     for (std::int64_t i = 0; i < count; ++i) store(first + i, total[i]);
   });
+}
+
+template <class Tile, class Store>
+void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                         const Tile& tile, const Store& store) {
+  sum_blocks_of_rows(
+      exec, name, rows, columns,
+      [tile](std::int64_t row, std::int64_t end, std::int64_t first, std::int64_t count, float* sums) {
+        float value[tile_width];
+        for (; row < end; ++row) {
+          tile(row, first, count, value);
+          simd_for(0, count, [&](std::int64_t i) { sums[i] += value[i]; });
+        }
+      },
+      store);
 }
 
 /// A team takes 32 columns, four per lane; its threads take every 32nd row, and their sums are added in
