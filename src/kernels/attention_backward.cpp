@@ -306,7 +306,7 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
         load_head<T>(shape, {part(qkv, 0), part(qkv, 1), part(qkv, 2)},
                      rows_of_head(shape, output, width, head), rows_of_head(shape, d_output, width, head),
                      log_sums + head * shape.length, memory);
-        const std::int64_t next = std::min(head + most_workers(), shape.samples * shape.heads - 1);
+        const std::int64_t next = std::min(head + 1, shape.samples * shape.heads - 1);
         const HeadRows<const T> next_matrices[] = {
             rows_of_head(shape, qkv, 3 * width, next, 0), rows_of_head(shape, qkv, 3 * width, next, 1),
             rows_of_head(shape, qkv, 3 * width, next, 2), rows_of_head(shape, output, width, next),
@@ -322,7 +322,7 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
 std::size_t attention_backward_workspace(const AttentionShape& shape) {
   return dispatch(shape.type, [&](auto type) {
     using Words = WordsOf<typename decltype(type)::type>;
-    return static_cast<std::size_t>(most_workers()) * BackwardMemory<Words>(shape, nullptr).pieces.bytes();
+    return dealt_bytes(BackwardMemory<Words>(shape, nullptr).pieces.bytes());
   });
 }
 

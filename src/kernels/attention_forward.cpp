@@ -180,7 +180,7 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
                         const auto part = [&](int number, std::int64_t ahead = 0) {
                           return rows_of_head(shape, qkv, 3 * shape.width(), head + ahead, number);
                         };
-                        const std::int64_t next_head = std::min(task + most_workers(), tasks - 1) / parts;
+                        const std::int64_t next_head = std::min(task + 1, tasks - 1) / parts;
                         fetch_rows(part(1), 0);
                         fetch_rows(part(2), 0);
                         pack_head<Words>(part(1), memory.keys);
@@ -205,7 +205,7 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
 std::size_t attention_forward_workspace(const AttentionShape& shape) {
   return dispatch(shape.type, [&](auto type) {
     using Words = WordsOf<typename decltype(type)::type>;
-    return static_cast<std::size_t>(most_workers()) * ForwardMemory<Words>(shape, nullptr).pieces.bytes();
+    return dealt_bytes(ForwardMemory<Words>(shape, nullptr).pieces.bytes());
   });
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <new>
 
+#include "dealt_tasks.hpp"
 #include "mylos/base/arena.hpp"
 
 namespace mylos {
@@ -61,11 +62,13 @@ struct SharedWork {
         memory(workspace + begun_tasks_bytes),
         worker_bytes(open_task_bytes + bytes_of_worker),
         workers(all) {
-    for (std::int64_t worker = 0; worker < workers; ++worker)
-      new (memory + static_cast<std::size_t>(worker) * worker_bytes) OpenTask;
+    for (std::int64_t worker = 0; worker < workers; ++worker) new (memory_of(worker)) OpenTask;
+  }
+  [[nodiscard]] std::byte* memory_of(std::int64_t worker) const {
+    return memory + static_cast<std::size_t>(worker) * (share_bytes + worker_bytes) + share_bytes;
   }
   [[nodiscard]] std::byte* packed_a() const {
-    return memory + static_cast<std::size_t>(workers) * worker_bytes;
+    return memory + static_cast<std::size_t>(workers) * (share_bytes + worker_bytes);
   }
   static OpenTask& task_of(std::byte* worker_memory) {
     return *std::launder(reinterpret_cast<OpenTask*>(worker_memory));

@@ -62,9 +62,7 @@ class Tasks {
     }
   }
 
-  /// A task, or if there are no more, other threads' strips.
   void compute(std::int64_t task, std::byte* memory) const {
-    if (task >= tiling_.tasks()) return help(memory);
     Part part = part_of(task, memory);
     OpenTask& open = shared_.task_of(memory);
     open.open(task, tiling_.chunks == 1 ? strips_of(part) : 0);
@@ -78,6 +76,21 @@ class Tasks {
     for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
       set_chunk(part, chunk);
       for (std::int64_t strip = 0; strip < strips_of(part); ++strip) multiply_strip(part, strip);
+    }
+  }
+
+  /// Takes other threads' strips. Where all tasks have been begun, no thread packs other panels than those it
+  /// has announced.
+  void help(std::byte* memory) const {
+    if (shared_.begun->count() < tiling_.tasks()) return;
+    for (std::int64_t worker = 0; worker < shared_.workers; ++worker) {
+      std::byte* const theirs = shared_.memory_of(worker);
+      OpenTask& open = shared_.task_of(theirs);
+      while (open.has_strips() && !open.panels_are_ready()) std::this_thread::yield();
+      if (!open.has_strips()) continue;
+      Part part = part_of(open.task(), memory);
+      part.panels = part_of(open.task(), theirs).panels;
+      multiply_strips_of(open, part);
     }
   }
 
@@ -128,20 +141,6 @@ class Tasks {
       multiply_strip(part, strip);
   }
 
-  /// Where all tasks have been begun, no thread packs other panels than those it has announced.
-  void help(std::byte* memory) const {
-    if (shared_.begun->count() < tiling_.tasks()) return;
-    for (std::int64_t worker = 0; worker < shared_.workers; ++worker) {
-      std::byte* const theirs = shared_.memory + static_cast<std::size_t>(worker) * shared_.worker_bytes;
-      OpenTask& open = shared_.task_of(theirs);
-      while (open.has_strips() && !open.panels_are_ready()) std::this_thread::yield();
-      if (!open.has_strips()) continue;
-      Part part = part_of(open.task(), memory);
-      part.panels = part_of(open.task(), theirs).panels;
-      multiply_strips_of(open, part);
-    }
-  }
-
   /// Where B's columns of a panel begin, in this part's chunk of k.
   const Input* columns_of(const Part& part, std::int64_t panel) const {
     const std::int64_t column = part.column + panel * panel_columns;
@@ -164,13 +163,13 @@ class Tasks {
   }
 
   /// The first panel behind a part's last strip: of the next chunk, or of the task that this thread will take
-  /// if threads take turns.
+  /// if there is one left.
   RowsToCome panel_behind(const Part& part) const {
     Part next = part;
     if (part.chunk + 1 < tiling_.chunks) {
       set_chunk(next, part.chunk + 1);
-    } else if (part.task + shared_.workers < tiling_.tasks()) {
-      set_task(next, part.task + shared_.workers);
+    } else if (part.task + 1 < tiling_.tasks()) {
+      set_task(next, part.task + 1);
       set_chunk(next, 0);
     } else {
       return {};
@@ -279,8 +278,7 @@ class TiledGemm final : public GemmEngine {
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const Elements elements = elements_of(problem.a);
     const std::size_t thread_bytes = open_task_bytes + most_thread_bytes(problem, elements);
-    return begun_tasks_bytes + thread_bytes * static_cast<std::size_t>(threads_) +
-           most_packed_bytes(problem, elements);
+    return begun_tasks_bytes + dealt_bytes(thread_bytes) + most_packed_bytes(problem, elements);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
@@ -288,7 +286,6 @@ class TiledGemm final : public GemmEngine {
     check_gemm_problem(problem);
     const Tiling cut = tile(problem, elements_of(problem.a), threads_);
     const SharedWork shared(static_cast<std::byte*>(workspace), cut.thread_bytes(), threads_);
-    const std::int64_t helps = threads_ > 1 ? threads_ : 0;
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
@@ -297,9 +294,10 @@ class TiledGemm final : public GemmEngine {
             for_each_row(execution, "gemm_pack", cut.strips,
                          [tasks](std::int64_t strip, const Row&) { tasks.pack_strip(strip); });
           }
-          for_each_dealt_task(execution, "gemm_tiles", cut.tasks() + helps, shared.memory,
-                              shared.worker_bytes,
-                              [tasks](std::int64_t task, std::byte* memory) { tasks.compute(task, memory); });
+          for_each_dealt_task(
+              execution, "gemm_tiles", cut.tasks(), shared.memory, shared.worker_bytes,
+              [tasks](std::int64_t task, std::byte* memory) { tasks.compute(task, memory); },
+              [tasks](std::byte* memory) { tasks.help(memory); });
         });
       });
     });
