@@ -22,6 +22,7 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
       exec, "layernorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
+        fetch_tile_to_write(out + norm_rows_ahead * columns, columns);
         const float m = inverse_columns * sum(row, in, columns);
         const float variance = inverse_columns * sum_of_squares(row, in, m, columns);
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
@@ -73,6 +74,9 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
+          fetch_tile(in + norm_rows_ahead * columns, columns);
+          fetch_tile(d_out + norm_rows_ahead * columns, columns);
+          fetch_tile_to_write(d_in + norm_rows_ahead * columns, columns);
           const float m = mean[r];
           const float s = rstd[r];
           const GradientSums total = gradient_sums(row, in, d_out, gamma, m, s, columns);

@@ -21,6 +21,7 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight
       exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
+        fetch_tile_to_write(out + norm_rows_ahead * columns, columns);
         const float mean_square = inverse_columns * sum_of_squares(row, in, 0.0f, columns);
         const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
@@ -60,6 +61,9 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
+          fetch_tile(in + norm_rows_ahead * columns, columns);
+          fetch_tile(d_out + norm_rows_ahead * columns, columns);
+          fetch_tile_to_write(d_in + norm_rows_ahead * columns, columns);
           const float s = rstd[r];
           const float mean_gn =
               inverse_columns * gradient_sums(row, in, d_out, weight, 0.0f, s, columns).normalized;

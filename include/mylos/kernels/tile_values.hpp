@@ -31,6 +31,16 @@ KOKKOS_FORCEINLINE_FUNCTION void fetch_tile([[maybe_unused]] const T* from,
   }
 }
 
+/// The same for elements that will be written soon: on hosts their lines may lie in other cores' caches.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void fetch_tile_to_write([[maybe_unused]] T* to,
+                                                     [[maybe_unused]] std::int64_t count) {
+  if constexpr (runs_on_host) {
+    constexpr std::int64_t in_a_line = 64 / sizeof(T);
+    for (std::int64_t i = 0; i < count; i += in_a_line) __builtin_prefetch(to + i, 1);
+  }
+}
+
 /// Elements that are converted where they are used.
 template <class T>
 struct ConvertedValues {
