@@ -49,16 +49,12 @@ std::size_t bytes_to_pack_a(const GemmProblem& problem, const Elements& elements
 }
 
 /// Time of the longest thread, in cycles for each word of k: two multiplications a cycle, and what copying
-/// costs (measured on a processor with AVX512-BF16). Kernels that go by rows give each thread a range of
-/// them: where threads have ranges of A's rows here too, they find in their caches what they wrote there.
-double estimate(const Tiling& tiling, const GemmProblem& problem, std::int64_t threads) {
-  constexpr double of_rows_elsewhere = 1.03;
-  const bool has_own_rows = !problem.transpose_a && tiling.row_tasks % threads == 0;
+/// costs (measured on a processor with AVX512-BF16).
+double estimate(const Tiling& tiling, std::int64_t threads) {
   const auto turns = static_cast<double>(divide_up(tiling.tasks(), threads));
   const auto rows = static_cast<double>(tiling.task_rows());
   const auto panels = static_cast<double>(tiling.task_panels());
-  const double cycles = turns * (0.5 * product_vectors * rows * panels + 16 * panels + 0.4 * rows);
-  return has_own_rows ? cycles : of_rows_elsewhere * cycles;
+  return turns * (0.5 * product_vectors * rows * panels + 16 * panels + 0.4 * rows);
 }
 
 }  // namespace
@@ -81,8 +77,7 @@ Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t t
   const auto consider = [&](std::int64_t row_tasks, std::int64_t column_tasks) {
     tiling.row_tasks = row_tasks;
     tiling.column_tasks = column_tasks;
-    if (best.tasks() == 0 || estimate(tiling, problem, threads) < estimate(best, problem, threads))
-      best = tiling;
+    if (best.tasks() == 0 || estimate(tiling, threads) < estimate(best, threads)) best = tiling;
   };
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
     const std::int64_t row_tasks = std::min(least_row_tasks + more, tiling.strips);
