@@ -38,7 +38,9 @@ struct GeluTanh : GeluTanhTerms {
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
     const float square = x * x;
     const float s = logistic(x, square);
-    return d_out * (s + x * (s - s * s) * (slope + 3.0f * slope * cubic * square));
+    // From |x| = 10 on the second term is 0, and its factors need not be finite.
+    const float changing = x * (s - s * s) * (slope + 3.0f * slope * cubic * square);
+    return d_out * (square < 100.0f ? s + changing : s);
   }
 };
 struct TanhOfInput {
@@ -97,23 +99,26 @@ void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_t
   for_each_tile(
       exec, "activation", in_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        const T* from = in + row * columns + first;
+        T* to = out + row * columns + first;
+        const bool drops = mask.active();
         if constexpr (has_host_tile<Function, T>) {
-          if (!mask.active()) {
-            host_tile::gelu_tanh(in + row * columns + first, count, out + row * columns + first);
+          if (!drops) {
+            host_tile::gelu_tanh(from, count, to);
             return;
           }
         }
         float buffer[tile_width];
-        const auto x = tile_values(in + row * columns + first, count, buffer);
+        const auto x = tile_values(from, count, buffer);
         float value[tile_width];
-        if (mask.active()) {
+        if (drops) {
           float factor[tile_width];
           mask.factors(row, first, count, factor);
           for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::value(x[i]) * factor[i]; });
         } else {
           for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::value(x[i]); });
         }
-        write_tile(value, count, out + row * columns + first);
+        write_tile(value, count, to);
       });
 }
 
@@ -138,18 +143,20 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
       if (Function::needs_kept) fetch_tile(kept + (row + rows_ahead) * columns + first, count);
       fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
     }
+    const std::int64_t at = row * columns + first;
+    const bool exact = draws;
+    T* to = d_in + at;
     if constexpr (has_host_tile<Function, T>) {
-      if (!draws) {
-        const std::int64_t at = row * columns + first;
-        host_tile::gelu_tanh_backward(kept + at, d_out + at, scale, count, d_in + at, value);
+      if (!exact) {
+        host_tile::gelu_tanh_backward(kept + at, d_out + at, count, to, value);
         return;
       }
     }
     float kept_buffer[tile_width];
     float gradient_buffer[tile_width];
-    const auto k = tile_values(kept + row * columns + first, count, kept_buffer);
-    const auto dy = tile_values(d_out + row * columns + first, count, gradient_buffer);
-    if (draws) {
+    const auto k = tile_values(kept + at, count, kept_buffer);
+    const auto dy = tile_values(d_out + at, count, gradient_buffer);
+    if (exact) {
       float factor[tile_width];
       mask.factors(row, first, count, factor);
       for_each_in_tile(count,
@@ -157,7 +164,7 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     } else {
       for_each_in_tile(count, [&](std::int64_t i) { value[i] = Function::backward(k[i], dy[i] * scale); });
     }
-    if (!changes_nothing) write_rounded_tile(value, count, d_in + row * columns + first);
+    if (!changes_nothing) write_rounded_tile(value, count, to);
   };
   if (bias_gradient.empty()) {
     if (changes_nothing) return;

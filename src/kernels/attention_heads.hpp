@@ -35,7 +35,9 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
       if (c + lanes::count <= target.columns) {
         store_rounded<WordsOf<T>>(values, to + c);
       } else {
-        lanes::store_some(values, target.columns - c, to + c);
+        T padded[lanes::count];
+        store_rounded<WordsOf<T>>(values, padded);
+        std::memcpy(to + c, padded, static_cast<std::size_t>(target.columns - c) * sizeof(T));
       }
     }
   }

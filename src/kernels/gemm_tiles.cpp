@@ -82,7 +82,7 @@ class Tasks {
   /// Takes other threads' strips. Where all tasks have been begun, no thread packs other panels than those it
   /// has announced.
   void help(std::byte* memory) const {
-    if (shared_.begun->count() < tiling_.tasks()) return;
+    while (shared_.begun->count() < tiling_.tasks()) std::this_thread::yield();  // the rest have been taken
     for (std::int64_t worker = 0; worker < shared_.workers; ++worker) {
       std::byte* const theirs = shared_.memory_of(worker);
       OpenTask& open = shared_.task_of(theirs);

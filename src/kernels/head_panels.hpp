@@ -39,9 +39,9 @@ struct HeadRows {
 };
 
 /// Asks for sixteen rows, or as many as there are, to read or to write them: a head's rows are too far apart
-/// for the processor to see them coming.
+/// for the processor to see them coming. Always inlined, as fetch() is.
 template <class T>
-void fetch_rows(const HeadRows<T>& head, std::int64_t first) {
+[[gnu::always_inline]] inline void fetch_rows(const HeadRows<T>& head, std::int64_t first) {
   constexpr bool writes = !std::is_const_v<T>;
   constexpr std::int64_t in_a_line = 64 / sizeof(T);
   for (std::int64_t row = first; row < std::min(first + tile_rows, head.rows); ++row) {

@@ -16,13 +16,14 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
   T* y = y_tensor.as<T>();
   const W* gamma = gamma_tensor.as<W>();
   const W* beta = beta_tensor.empty() ? nullptr : beta_tensor.as<W>();
+  const std::int64_t rows = x_tensor.rows();
   const std::int64_t columns = x_tensor.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
       exec, "layernorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        fetch_tile_to_write(out + norm_rows_ahead * columns, columns);
+        fetch_tile_to_write(out + launch::smaller(norm_rows_ahead, rows - 1 - index) * columns, columns);
         const float m = inverse_columns * sum(row, in, columns);
         const float variance = inverse_columns * sum_of_squares(row, in, m, columns);
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
@@ -74,9 +75,10 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
-          fetch_tile(in + norm_rows_ahead * columns, columns);
-          fetch_tile(d_out + norm_rows_ahead * columns, columns);
-          fetch_tile_to_write(d_in + norm_rows_ahead * columns, columns);
+          const std::int64_t ahead = launch::smaller(norm_rows_ahead, end - 1 - r) * columns;
+          fetch_tile(in + ahead, columns);
+          fetch_tile(d_out + ahead, columns);
+          fetch_tile_to_write(d_in + ahead, columns);
           const float m = mean[r];
           const float s = rstd[r];
           const GradientSums total = gradient_sums(row, in, d_out, gamma, m, s, columns);

@@ -15,13 +15,14 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight
   const T* x = x_tensor.as<T>();
   T* y = y_tensor.as<T>();
   const W* weight = weight_tensor.as<W>();
+  const std::int64_t rows = x_tensor.rows();
   const std::int64_t columns = x_tensor.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
       exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        fetch_tile_to_write(out + norm_rows_ahead * columns, columns);
+        fetch_tile_to_write(out + launch::smaller(norm_rows_ahead, rows - 1 - index) * columns, columns);
         const float mean_square = inverse_columns * sum_of_squares(row, in, 0.0f, columns);
         const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
@@ -61,12 +62,12 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
-          fetch_tile(in + norm_rows_ahead * columns, columns);
-          fetch_tile(d_out + norm_rows_ahead * columns, columns);
-          fetch_tile_to_write(d_in + norm_rows_ahead * columns, columns);
+          const std::int64_t ahead = launch::smaller(norm_rows_ahead, end - 1 - r) * columns;
+          fetch_tile(in + ahead, columns);
+          fetch_tile(d_out + ahead, columns);
+          fetch_tile_to_write(d_in + ahead, columns);
           const float s = rstd[r];
-          const float mean_gn =
-              inverse_columns * gradient_sums(row, in, d_out, weight, 0.0f, s, columns).normalized;
+          const float mean_gn = inverse_columns * sum_of_normalized(row, in, d_out, weight, 0.0f, s, columns);
           row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
             float buffers[4][tile_width];
             float value[tile_width];

@@ -52,6 +52,19 @@ KOKKOS_FORCEINLINE_FUNCTION float sum_of_squares(const Row& row, const T* x, flo
   }
 }
 
+/// GradientSums::normalized alone.
+template <class T, class W>
+KOKKOS_FORCEINLINE_FUNCTION float sum_of_normalized(const Row& row, const T* x, const T* dy, const W* weight,
+                                                    float mean, float rstd, std::int64_t columns) {
+  if constexpr (runs_on_host) {
+    return host_row::gradient_sums(x, dy, weight, mean, rstd, columns).normalized;
+  } else {
+    return row.sum(columns, [=](std::int64_t c) {
+      return to_float(dy[c]) * to_float(weight[c]) * ((to_float(x[c]) - mean) * rstd);
+    });
+  }
+}
+
 template <class T, class W>
 KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
                                                        const W* weight, float mean, float rstd,
@@ -61,10 +74,7 @@ KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const Row& row, const T* 
   } else {
     const float gradient =
         row.sum(columns, [=](std::int64_t c) { return to_float(dy[c]) * to_float(weight[c]); });
-    const float normalized = row.sum(columns, [=](std::int64_t c) {
-      return to_float(dy[c]) * to_float(weight[c]) * ((to_float(x[c]) - mean) * rstd);
-    });
-    return {gradient, normalized};
+    return {gradient, sum_of_normalized(row, x, dy, weight, mean, rstd, columns)};
   }
 }
 

@@ -6,9 +6,9 @@
 namespace mylos::host_tile {
 namespace {
 
-/// 2^x and 1 / (1 + 2^x), within a relative error of 7e-5 for x < 126; then infinity and 0, or 2^126 and
-/// 2^-126.
-#if defined(__AVX512F__)
+/// 2^x and 1 / (1 + 2^x), within a relative error of 7e-5 for x < 126; then a large number or infinity, and a
+/// number below 2^-126 or 0.
+#if defined(__AVX512DQ__)
 inline void logistic(const lanes::Floats& x, lanes::Floats& power, lanes::Floats& result) {
   constexpr int down = 0x09;  // x - floor(x), without an exception
   const lanes::Floats f(_mm512_maskz_reduce_ps(lanes::all, __m512(x), down));
@@ -24,7 +24,7 @@ inline void logistic(const lanes::Floats& x, lanes::Floats& power, lanes::Floats
 inline void logistic(const lanes::Floats& x, lanes::Floats& power, lanes::Floats& result) {
   power = x > 126.0f ? lanes::Floats{} + 126.0f : x;
   lanes::exp2(power);
-  result = 1.0f / (power + 1.0f);
+  result = x > 126.0f ? lanes::Floats{} : 1.0f / (power + 1.0f);
 }
 #endif
 
@@ -84,14 +84,14 @@ void forward(const T* x, std::int64_t count, T* y) {
 }
 
 template <class T>
-void backward(const T* x, const T* dy, float scale, std::int64_t count, T* dx, float* values) {
+void backward(const T* x, const T* dy, std::int64_t count, T* dx, float* values) {
   for_each_vector_of(count, [=](std::int64_t i, std::int64_t valid) {
     lanes::Floats in, d_out, slope;
     load(x + i, valid, in);
     load(dy + i, valid, d_out);
     derivative(in, slope);
     T rounded[lanes::count];
-    store_rounded<Bfloat16Words>(d_out * scale * slope, rounded);
+    store_rounded<Bfloat16Words>(d_out * slope, rounded);
     std::memcpy(dx + i, rounded, static_cast<std::size_t>(valid) * sizeof(T));
     lanes::load(rounded, d_out);
     std::memcpy(values + i, &d_out, static_cast<std::size_t>(valid) * sizeof(float));
@@ -106,13 +106,12 @@ void gelu_tanh(const half* x, std::int64_t count, half* y) {
 void gelu_tanh(const bfloat16* x, std::int64_t count, bfloat16* y) {
   forward(x, count, y);
 }
-void gelu_tanh_backward(const half* x, const half* dy, float scale, std::int64_t count, half* dx,
-                        float* values) {
-  backward(x, dy, scale, count, dx, values);
+void gelu_tanh_backward(const half* x, const half* dy, std::int64_t count, half* dx, float* values) {
+  backward(x, dy, count, dx, values);
 }
-void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, float scale, std::int64_t count, bfloat16* dx,
+void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, std::int64_t count, bfloat16* dx,
                         float* values) {
-  backward(x, dy, scale, count, dx, values);
+  backward(x, dy, count, dx, values);
 }
 
 }  // namespace mylos::host_tile

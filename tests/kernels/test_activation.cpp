@@ -39,7 +39,7 @@ class EveryActivation : public testing::TestWithParam<std::tuple<Activation, DTy
 };
 
 /// Of the value, relatively, where elements have 16 bits: hosts compute no more digits then.
-constexpr double gelu_tanh_error = 7e-5;
+constexpr double gelu_tanh_error = runs_on_host ? 7e-5 : 3e-6;
 
 // One tile, several, none full: 300 columns cross the host's strip of 256.
 constexpr std::int64_t rows = 150;
@@ -137,7 +137,7 @@ TEST(Activation, GeluTanhOfEveryNumberOf16Bits) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double value = reference(Activation::gelu_tanh, x[i]);
       // Subnormal bfloat16 become 0, and what x is multiplied with does.
-      const double vanishing = 0x1p-126 * std::max(1.0, std::abs(static_cast<double>(x[i])));
+      const double vanishing = 0x1p-126 * std::clamp(std::abs(static_cast<double>(x[i])), 1.0, 16.0);
       ASSERT_NEAR(y[i], value,
                   test::rounding_error(type, value) + gelu_tanh_error * std::abs(value) + vanishing)
           << x[i];

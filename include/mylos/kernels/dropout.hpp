@@ -40,8 +40,8 @@ class DropoutMask {
   /// What survivors are multiplied with; 1 without dropout.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale() const { return scale_; }
 
-  /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; room for tile_width is
-  /// needed.
+  /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; as many, rounded up
+  /// to a multiple of four, are written.
   KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
                                       float* factor) const {
     KOKKOS_IF_ON_HOST((factors_on_host(row, first, count, factor);))
