@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/device_values.hpp"
 
 namespace mylos::arena_test {
@@ -10,6 +12,12 @@ namespace mylos::arena_test {
 TEST(Arena, StartsWithZeros) {
   const Arena arena("test", 4096);
   for (const float value : test::values_of(arena.tensor(0, DType::fp32, 32, 32))) EXPECT_EQ(value, 0.0f);
+}
+
+TEST(Arena, OfManyPagesStartsWithZeros) {
+  const Arena arena("test", (std::size_t{9} << 20) + 64);  // larger than the pages that are asked for
+  const auto values = test::values_of(arena.tensor(64, DType::fp32, 9, 1 << 18));
+  EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), 9 << 18);
 }
 
 TEST(Arena, BytesRoundUpToTheAlignment) {

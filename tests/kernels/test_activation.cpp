@@ -98,15 +98,15 @@ TEST_P(EveryActivation, BackwardIsTheCentralDifferenceOfTheDoubleReference) {
 }
 
 TEST(Activation, FarFromZeroGeluIsItsLimit) {
-  const test::Matrix in(DType::fp32, 1, 4, {-1e15f, -200.0f, 200.0f, 1e15f});
-  const test::Matrix d_out(DType::fp32, 1, 4, {1, 1, 1, 1});
+  const test::Matrix in(DType::fp32, 1, 6, {-3e38f, -1e15f, -200.0f, 200.0f, 1e15f, 3e38f});
+  const test::Matrix d_out(DType::fp32, 1, 6, {1, 1, 1, 1, 1, 1});
   for (const Activation gelu : {Activation::gelu, Activation::gelu_tanh}) {
-    const test::Matrix out(DType::fp32, 1, 4);
-    const test::Matrix d_in(DType::fp32, 1, 4);
+    const test::Matrix out(DType::fp32, 1, 6);
+    const test::Matrix d_in(DType::fp32, 1, 6);
     activation_forward(Execution{}, gelu, in, out, {});
     activation_backward(Execution{}, gelu, in, d_out, d_in, {}, false, {});
-    EXPECT_EQ(out.values(), (std::vector<float>{0, 0, 200, 1e15f}));
-    EXPECT_EQ(d_in.values(), (std::vector<float>{0, 0, 1, 1}));
+    EXPECT_EQ(out.values(), (std::vector<float>{0, 0, 0, 200, 1e15f, 3e38f}));
+    EXPECT_EQ(d_in.values(), (std::vector<float>{0, 0, 0, 1, 1, 1}));
   }
 }
 
@@ -226,10 +226,12 @@ TEST(ActivationBackward, SumsIntegersExactlyInAnyShape) {
       dy.push_back(static_cast<float>((i * 7) % 31 - 15));
       expected[static_cast<std::size_t>(i % m)] += dy.back();
     }
-    const test::Matrix d_out(DType::bf16, n, m, dy);
-    const test::Matrix bias(DType::fp32, 1, m);
-    activation_backward(Execution{}, Activation::none, {}, d_out, d_out, bias, false, {});
-    EXPECT_EQ(bias.values(), expected) << n << " x " << m;
+    for (const DType type : test::all_types) {
+      const test::Matrix d_out(type, n, m, dy);
+      const test::Matrix bias(DType::fp32, 1, m);
+      activation_backward(Execution{}, Activation::none, {}, d_out, d_out, bias, false, {});
+      EXPECT_EQ(bias.values(), expected) << name_of(type) << ", " << n << " x " << m;
+    }
   }
 }
 

@@ -214,4 +214,48 @@ TEST(LayerNormForward, InPlaceGivesTheSameBits) {
   EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
 }
 
+/// By the closed form: dx = rstd (g - mean(g) - n mean(g n)) with g = dy gamma and n = (x - mean) rstd.
+TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
+  constexpr std::int64_t few = 3;
+  for (const std::int64_t width : {1, 5, 16, 48, 64, 130, 384}) {
+    for (const DType type : test::all_types) {
+      const auto x = test::random_values(type, few * width, -2, 3, 1);
+      const auto dy = test::random_values(type, few * width, -1, 1, 2);
+      const auto gamma = test::random_values(type, width, 0.5f, 1.5f, 3);
+      const test::Matrix in(type, few, width, x);
+      const test::Matrix d_out(type, few, width, dy);
+      const test::Matrix scale(type, 1, width, gamma);
+      const test::Matrix out(type, few, width);
+      const test::Matrix d_in(type, few, width);
+      const test::Matrix mean(DType::fp32, 1, few);
+      const test::Matrix rstd(DType::fp32, 1, few);
+      const test::Matrix d_scale(DType::fp32, 1, width);
+      const Arena workspace("workspace", layernorm_backward_workspace(few, width));
+      layernorm_forward(Execution{}, in, scale, {}, out, mean.floats(), rstd.floats(), epsilon);
+      layernorm_backward(Execution{}, in, d_out, scale, mean.floats(), rstd.floats(), d_in, d_scale, {},
+                         false, workspace.data());
+      const auto dx = d_in.values();
+      const auto n = static_cast<std::size_t>(width);
+      for (std::size_t row = 0; row < few; ++row) {
+        const Values ones(n, 1.0);
+        const Values normalized = reference(widened(x, row * n, n), ones, Values(n, 0.0));
+        double mean_g = 0;
+        double mean_gn = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double g = static_cast<double>(dy[row * n + i]) * gamma[i];
+          mean_g += g / static_cast<double>(width);
+          mean_gn += g * normalized[i] / static_cast<double>(width);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          const double g = static_cast<double>(dy[row * n + i]) * gamma[i];
+          const double inverse = rstd.values()[row];
+          const double expected = inverse * (g - mean_g - normalized[i] * mean_gn);
+          ASSERT_NEAR(dx[row * n + i], expected, test::rounding_error(type, expected) + 4e-6 * inverse)
+              << name_of(type) << ", " << width << " columns, row " << row << ", column " << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace mylos::layernorm_test

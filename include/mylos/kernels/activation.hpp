@@ -17,7 +17,8 @@ namespace mylos {
 /// also under dropout (what is positive was positive and survived); tanh's only without dropout.
 [[nodiscard]] bool keeps_output(Activation activation, bool dropout);
 
-/// out = dropout(activation(in)), rounded to out's type. Same shapes and types; out may be in.
+/// out = dropout(activation(in)), rounded to out's type. Same shapes and types; out may be in. On hosts
+/// gelu_tanh of 16-bit elements has a relative error of 7e-5 before it is rounded, without dropout.
 void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
                         const Dropout& dropout);
 
