@@ -75,7 +75,7 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
-          const std::int64_t ahead = launch::smaller(norm_rows_ahead, end - 1 - r) * columns;
+          const std::int64_t ahead = launch::smaller(norm_rows_ahead, rows - 1 - r) * columns;
           fetch_tile(in + ahead, columns);
           fetch_tile(d_out + ahead, columns);
           fetch_tile_to_write(d_in + ahead, columns);
