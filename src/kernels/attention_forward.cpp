@@ -41,9 +41,9 @@ struct ForwardMemory {
 };
 
 /// Parts that a head's query tiles are dealt to, so that few heads keep many threads busy.
-std::int64_t parts_of_head(const AttentionShape& shape) {
+std::int64_t parts_of_head(const Execution& exec, const AttentionShape& shape) {
   const std::int64_t tiles = padded_rows(shape.length) / tile_rows;
-  const std::int64_t wanted = launch::ceiling_quotient(2 * most_workers(), shape.samples * shape.heads);
+  const std::int64_t wanted = launch::ceiling_quotient(2 * exec.concurrency(), shape.samples * shape.heads);
   return std::min(wanted, launch::ceiling_quotient(tiles, 4));
 }
 
@@ -169,7 +169,7 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   const T* qkv = qkv_tensor.as<T>();
   T* output = output_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  const std::int64_t parts = parts_of_head(shape);
+  const std::int64_t parts = parts_of_head(exec, shape);
   const std::int64_t tasks = shape.samples * shape.heads * parts;
   for_each_dealt_task(exec, "attention", tasks, workspace,
                       ForwardMemory<Words>(shape, nullptr).pieces.bytes(),

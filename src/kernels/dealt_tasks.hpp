@@ -13,9 +13,10 @@
 
 namespace mylos {
 
-/// Threads that may work at one time.
+/// Threads that may work at one time. Asked once: steps ask again, and a new Execution allocates.
 inline std::int64_t most_workers() {
-  return Execution().concurrency();
+  static const std::int64_t workers = Execution().concurrency();
+  return workers;
 }
 
 /// The tasks of one worker's share that nobody has taken. It lies in front of the worker's own memory.
@@ -43,12 +44,12 @@ inline std::size_t dealt_bytes(std::size_t bytes) {
   return static_cast<std::size_t>(most_workers()) * (share_bytes + bytes);
 }
 
-/// body(task, memory) for every task, and then last(memory) once for every worker; each worker has its own
-/// `bytes`.
+/// body(task, memory) for every task, and then last(memory) once for every worker of `exec`; each worker has
+/// its own `bytes`.
 template <class Body, class Last>
 void for_each_dealt_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
                          std::size_t bytes, const Body& body, const Last& last) {
-  const std::int64_t workers = most_workers();
+  const std::int64_t workers = exec.concurrency();
   const auto memory_of = [=](std::int64_t worker) {
     return memory + static_cast<std::size_t>(worker) * (share_bytes + bytes);
   };
