@@ -86,8 +86,8 @@ void dispatch_activation(Activation activation, bool dropout, Function&& functio
 
 /// Whether a host function does whole tiles, with as many digits as T needs.
 template <class Function, class T>
-inline constexpr bool has_host_tile =
-    runs_on_host&& std::is_same_v<Function, GeluTanh> && !std::is_same_v<T, float>;
+inline constexpr bool has_host_tile = (runs_on_host && std::is_same_v<Function, GeluTanh> &&
+                                       !std::is_same_v<T, float>);
 
 template <class Function, class T>
 void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_tensor,

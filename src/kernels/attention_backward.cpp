@@ -119,7 +119,7 @@ struct HeadBackward {
     lanes::load(tile.gradients + at, gradients);
     probabilities = to_exponent * probabilities - log_sum;
     lanes::exp2(probabilities);
-    if (q == 0 && tile.on_diagonal) keep_lanes(probabilities, static_cast<int>(row), lanes::count, 0.0f);
+    if (q == 0 && tile.on_diagonal) lanes::keep(probabilities, static_cast<int>(row), lanes::count, 0.0f);
     if (!mask.active()) {
       gradients = probabilities * (gradients - product);
       return;

@@ -68,7 +68,7 @@ struct HeadForward {
     const float* last = memory.scores + (tiles - 1) * lanes::count;
     for (int r = 0; r < tile_rows; ++r) {
       lanes::load(last + r * stride, largest[r]);
-      keep_lanes(largest[r], 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
+      lanes::keep(largest[r], 0, r + 1, -Kokkos::Experimental::infinity_v<float>);
     }
     for (const float* tile = memory.scores; tile != last; tile += lanes::count) {
       for (int r = 0; r < tile_rows; ++r) {
@@ -96,7 +96,7 @@ struct HeadForward {
       lanes::load(memory.scores + at, p);
       p = to_exponent * p - shifts[r];
       lanes::exp2(p);
-      if (end < lanes::count) keep_lanes(p, 0, end, 0.0f);
+      if (end < lanes::count) lanes::keep(p, 0, end, 0.0f);
       sums[r] += p;
       if constexpr (drops) {
         lanes::Floats factor;

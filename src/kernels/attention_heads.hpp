@@ -35,9 +35,7 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
       if (c + lanes::count <= target.columns) {
         store_rounded<WordsOf<T>>(values, to + c);
       } else {
-        T padded[lanes::count];
-        store_rounded<WordsOf<T>>(values, padded);
-        std::memcpy(to + c, padded, static_cast<std::size_t>(target.columns - c) * sizeof(T));
+        store_some_rounded<WordsOf<T>>(values, target.columns - c, to + c);
       }
     }
   }
@@ -46,12 +44,6 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
 /// scale log2(e): softmax in powers of two, with which e^(scale x) = 2^(this x).
 inline float binary_scale(const AttentionShape& shape) {
   return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape.head_width)));
-}
-
-/// Replaces the lanes below `first` and from `end` on.
-inline void keep_lanes(lanes::Floats& values, int first, int end, float other) {
-  constexpr lanes::Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  values = (lane >= first) & (lane < end) ? values : lanes::Floats{} + other;
 }
 
 }  // namespace mylos

@@ -77,6 +77,14 @@ void store_rounded(const lanes::Floats& value, Output* target) {
   }
 }
 
+/// The first `valid` lanes.
+template <class Words, class Output>
+void store_some_rounded(const lanes::Floats& value, std::int64_t valid, Output* target) {
+  Output padded[lanes::count];
+  store_rounded<Words>(value, padded);
+  std::memcpy(target, padded, static_cast<std::size_t>(valid) * sizeof(Output));
+}
+
 /// Words of sixteen columns of two rows: their low and high halves.
 inline void interleave(const bfloat16* low, const bfloat16* high, std::uint32_t* target) {
   lanes::Shorts halves[2];

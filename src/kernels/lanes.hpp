@@ -120,4 +120,10 @@ inline void store_some(const Floats& value, std::int64_t valid, T* target) {
   std::memcpy(target, padded, static_cast<std::size_t>(valid) * sizeof(T));
 }
 
+/// Replaces the lanes below `first` and from `end` on.
+inline void keep(Floats& values, int first, int end, float other) {
+  constexpr Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  values = (lane >= first) & (lane < end) ? values : Floats{} + other;
+}
+
 }  // namespace mylos::lanes

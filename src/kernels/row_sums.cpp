@@ -1,6 +1,6 @@
 #include "row_sums.hpp"
 
-#include "lanes.hpp"
+#include "float_words.hpp"
 #include "mylos/kernels/tile_values.hpp"
 
 namespace mylos::host_row {
@@ -8,15 +8,6 @@ namespace {
 
 /// Running sums that do not wait for each other.
 constexpr int sums_at_once = 4;
-
-template <class T>
-inline void load(const T* from, std::int64_t valid, lanes::Floats& values) {
-  if (valid >= lanes::count) {
-    lanes::load(from, values);
-  } else {
-    lanes::load_some(from, valid, values);
-  }
-}
 
 template <int distance>
 inline void add_lanes(lanes::Floats& values) {
@@ -57,7 +48,7 @@ float sum(const T* x, std::int64_t columns) {
   lanes::Floats sums[sums_at_once] = {};
   add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
     lanes::Floats value;
-    load(x + c, valid, value);
+    FloatWords::load(x + c, valid, value);
     s += value;
   });
   return total(sums);
@@ -65,13 +56,12 @@ float sum(const T* x, std::int64_t columns) {
 
 template <class T>
 float sum_of_squares(const T* x, float mean, std::int64_t columns) {
-  constexpr lanes::Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   lanes::Floats sums[sums_at_once] = {};
   add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
     lanes::Floats value;
-    load(x + c, valid, value);
+    FloatWords::load(x + c, valid, value);
     value -= mean;
-    if (valid < lanes::count) value = lane < static_cast<int>(valid) ? value : lanes::Floats{};
+    if (valid < lanes::count) lanes::keep(value, 0, static_cast<int>(valid), 0.0f);
     s += value * value;
   });
   return total(sums);
@@ -87,9 +77,9 @@ GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean,
   Both sums[sums_at_once];
   add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, Both& s) {
     lanes::Floats value, d, factor;
-    load(x + c, valid, value);
-    load(dy + c, valid, d);
-    load(weight + c, valid, factor);
+    FloatWords::load(x + c, valid, value);
+    FloatWords::load(dy + c, valid, d);
+    FloatWords::load(weight + c, valid, factor);
     d *= factor;
     s.gradient += d;
     s.normalized += d * ((value - mean) * rstd);

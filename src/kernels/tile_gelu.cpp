@@ -63,23 +63,12 @@ inline void for_each_vector_of(std::int64_t count, const Each& each) {
 }
 
 template <class T>
-inline void load(const T* from, std::int64_t valid, lanes::Floats& values) {
-  if (valid == lanes::count) {
-    lanes::load(from, values);
-  } else {
-    lanes::load_some(from, valid, values);
-  }
-}
-
-template <class T>
 void forward(const T* x, std::int64_t count, T* y) {
   for_each_vector_of(count, [=](std::int64_t i, std::int64_t valid) {
     lanes::Floats in, out;
-    load(x + i, valid, in);
+    FloatWords::load(x + i, valid, in);
     value(in, out);
-    T rounded[lanes::count];
-    store_rounded<Bfloat16Words>(out, rounded);
-    std::memcpy(y + i, rounded, static_cast<std::size_t>(valid) * sizeof(T));
+    store_some_rounded<Bfloat16Words>(out, valid, y + i);
   });
 }
 
@@ -87,8 +76,8 @@ template <class T>
 void backward(const T* x, const T* dy, std::int64_t count, T* dx, float* values) {
   for_each_vector_of(count, [=](std::int64_t i, std::int64_t valid) {
     lanes::Floats in, d_out, slope;
-    load(x + i, valid, in);
-    load(dy + i, valid, d_out);
+    FloatWords::load(x + i, valid, in);
+    FloatWords::load(dy + i, valid, d_out);
     derivative(in, slope);
     T rounded[lanes::count];
     store_rounded<Bfloat16Words>(d_out * slope, rounded);
