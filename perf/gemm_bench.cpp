@@ -65,7 +65,7 @@ void multiply(benchmark::State& state, const std::string& engine_name, const Gem
   const Bytes workspace("workspace", engine->workspace_bytes(problem));
   const Execution execution;
   const auto run = [&] {
-    engine->run(execution, problem, a.data(), b.data(), c.data(), nullptr, workspace.data());
+    engine->run(execution, problem, {a.data(), b.data(), c.data()}, workspace.data());
     execution.fence();
   };
   run();

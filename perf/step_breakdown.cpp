@@ -37,12 +37,12 @@ void end_kernel(std::uint64_t) {
 
 }  // namespace
 
-void TimedGemm::run(const Execution& exec, const GemmProblem& problem, const void* a, const void* b, void* c,
-                    const void* bias, void* workspace) {
+void TimedGemm::run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
+                    void* workspace) {
   Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the product
-  if (book == nullptr) return engine_->run(exec, problem, a, b, c, bias, workspace);
+  if (book == nullptr) return engine_->run(exec, problem, operands, workspace);
   (*book)[fmt::format("product {} x {} x {}", problem.m, problem.n, problem.k)] +=
-      milliseconds([&] { engine_->run(exec, problem, a, b, c, bias, workspace); });
+      milliseconds([&] { engine_->run(exec, problem, operands, workspace); });
   books().open = book;
 }
 

@@ -16,11 +16,14 @@ using Breakdown = std::map<std::string, double>;
 class TimedGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return engine_->name(); }
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
+    return engine_->sums_rows(problem);
+  }
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return engine_->workspace_bytes(problem);
   }
-  void run(const Execution& exec, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override;
+  void run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override;
 
  private:
   std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});

@@ -68,12 +68,12 @@ void StepFloor::add_product(const StepWork::Product& work) {
   const auto c = some_matrix(problem.m, problem.n, problem.c);
   for (const auto& engine : engines_) {
     const auto workspace = std::make_shared<Arena>("workspace", engine->workspace_bytes(problem));
-    product.candidates.push_back({std::string(engine->name()), [=] {
-                                    const Execution exec;
-                                    engine->run(exec, problem, a->data(), b->data(), c->data(), nullptr,
-                                                workspace->data());
-                                    exec.fence();
-                                  }});
+    product.candidates.push_back(
+        {std::string(engine->name()), [=] {
+           const Execution exec;
+           engine->run(exec, problem, {a->data(), b->data(), c->data()}, workspace->data());
+           exec.fence();
+         }});
   }
   for (auto& candidate : products_in_library_layouts(problem, a->data(), b->data())) {
     product.candidates.push_back(std::move(candidate));

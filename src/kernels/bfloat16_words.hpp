@@ -14,6 +14,7 @@ struct Bfloat16Words {
   using Element = bfloat16;
   using Word = std::uint32_t;
   static constexpr int per_word = 2;
+  static constexpr Word ones = 0x3f803f80;
 
   static void multiply_add(lanes::Floats& sum, Word a, const lanes::Floats& b) {
     sum = lanes::Floats(_mm512_dpbf16_ps(__m512(sum),

@@ -9,6 +9,7 @@ struct FloatWords {
   using Element = float;
   using Word = float;
   static constexpr int per_word = 1;
+  static constexpr Word ones = 1.0f;
 
   /// sum += a * b, lane by lane.
   static void multiply_add(lanes::Floats& sum, Word a, const lanes::Floats& b) { sum += a * b; }

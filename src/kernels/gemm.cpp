@@ -74,6 +74,12 @@ GemmProblem linear_weight_gradient(std::int64_t samples, std::int64_t inputs, st
   return problem;
 }
 
+GemmProblem with_row_sums(const GemmEngine& engine, const GemmProblem& problem) {
+  GemmProblem both = problem;
+  both.row_sums = engine.sums_rows(problem);
+  return both;
+}
+
 void check_gemm_problem(const GemmProblem& problem) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
     fail_run("a product of {} x {} by {} x {} has no elements", problem.m, problem.k, problem.k, problem.n);

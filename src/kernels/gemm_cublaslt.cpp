@@ -121,18 +121,19 @@ class CublasLtGemm final : public GemmEngine {
     return library_workspace_bytes;
   }
 
-  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override {
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    void* const c = operands.c;
     Product& chosen = product(problem);
-    if (bias_in_library(problem)) chosen.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (bias_in_library(problem)) chosen.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
     const float alpha = 1.0f;
     const float beta = problem.accumulate ? 1.0f : 0.0f;
-    check(cublasLtMatmul(handle_, chosen.operation, &alpha, b, chosen.b, a, chosen.a, &beta, c, chosen.c, c,
-                         chosen.c, &chosen.algorithm, workspace, library_workspace_bytes,
+    check(cublasLtMatmul(handle_, chosen.operation, &alpha, operands.b, chosen.b, operands.a, chosen.a, &beta,
+                         c, chosen.c, c, chosen.c, &chosen.algorithm, workspace, library_workspace_bytes,
                          execution.cuda_stream()),
           "run a product");
     if (problem.bias && !bias_in_library(problem)) {
-      add_bias(execution, problem, bias, static_cast<float*>(c));
+      add_bias(execution, problem, operands.bias, static_cast<float*>(c));
     } else if (problem.relu) {
       apply_relu(execution, problem, c);
     }

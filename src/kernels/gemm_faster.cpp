@@ -8,13 +8,17 @@ class FasterHostGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "onednn and tiles"; }
 
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
+    return engine_for(problem).sums_rows(problem);
+  }
+
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return engine_for(problem).workspace_bytes(problem);
   }
 
-  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override {
-    engine_for(problem).run(execution, problem, a, b, c, bias, workspace);
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    engine_for(problem).run(execution, problem, operands, workspace);
   }
 
  private:

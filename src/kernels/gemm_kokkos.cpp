@@ -45,25 +45,25 @@ class KokkosGemm final : public GemmEngine {
     return bytes;
   }
 
-  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override {
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
     check_gemm_problem(problem);
     const auto& [m, n, k] = std::array{problem.m, problem.n, problem.k};
     auto* free = static_cast<std::byte*>(workspace);
-    const auto a_floats = problem.transpose_a ? as_floats(execution, problem.a, a, k, m, free)
-                                              : as_floats(execution, problem.a, a, m, k, free);
-    const auto b_floats = problem.transpose_b ? as_floats(execution, problem.b, b, n, k, free)
-                                              : as_floats(execution, problem.b, b, k, n, free);
+    const auto a_floats = problem.transpose_a ? as_floats(execution, problem.a, operands.a, k, m, free)
+                                              : as_floats(execution, problem.a, operands.a, m, k, free);
+    const auto b_floats = problem.transpose_b ? as_floats(execution, problem.b, operands.b, n, k, free)
+                                              : as_floats(execution, problem.b, operands.b, k, n, free);
     const bool in_workspace = sums_in_workspace(problem);
-    const Tensor sums(in_workspace ? static_cast<void*>(free) : c, DType::fp32, m, n);
+    const Tensor sums(in_workspace ? static_cast<void*>(free) : operands.c, DType::fp32, m, n);
     const float keep = problem.accumulate && !in_workspace ? 1.0f : 0.0f;
     KokkosBlas::gemm(execution, problem.transpose_a ? "T" : "N", problem.transpose_b ? "T" : "N", 1.0f,
                      a_floats, b_floats, keep, FloatMatrix(sums.matrix<float>()));
     if (!in_workspace) return;
     dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
       dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-        finish_product(execution, problem, sums.as<float>(), static_cast<const Bias*>(bias),
-                       static_cast<Output*>(c));
+        finish_product(execution, problem, sums.as<float>(), static_cast<const Bias*>(operands.bias),
+                       static_cast<Output*>(operands.c));
       });
     });
   }

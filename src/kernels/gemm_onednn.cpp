@@ -76,19 +76,23 @@ class OneDnnGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "onednn"; }
 
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
+    return by_tiles(problem) && tiles_->sums_rows(problem);
+  }
+
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return by_tiles(problem) ? tiles_->workspace_bytes(problem) : 0;
   }
 
-  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override {
-    if (by_tiles(problem)) return tiles_->run(execution, problem, a, b, c, bias, workspace);
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    if (by_tiles(problem)) return tiles_->run(execution, problem, operands, workspace);
     try {
       Product& chosen = product(problem);
-      chosen.a.set_data_handle(const_cast<void*>(a));  // oneDNN's handles know no const
-      chosen.b.set_data_handle(const_cast<void*>(b));
-      chosen.c.set_data_handle(c);
-      if (problem.bias) chosen.bias.set_data_handle(const_cast<void*>(bias));
+      chosen.a.set_data_handle(const_cast<void*>(operands.a));  // oneDNN's handles know no const
+      chosen.b.set_data_handle(const_cast<void*>(operands.b));
+      chosen.c.set_data_handle(operands.c);
+      if (problem.bias) chosen.bias.set_data_handle(const_cast<void*>(operands.bias));
       // The C function: its C++ wrapper allocates at every call.
       dnnl::error::wrap_c_api(
           dnnl_primitive_execute(chosen.primitive.get(), stream_.get(),
@@ -97,7 +101,7 @@ class OneDnnGemm final : public GemmEngine {
     } catch (const dnnl::error& error) {
       fail_run("oneDNN: {}", error.what());
     }
-    if (problem.relu) apply_relu(execution, problem, c);
+    if (problem.relu) apply_relu(execution, problem, operands.c);
   }
 
  private:

@@ -12,6 +12,8 @@
 //
 // Where many tasks would copy the same strips, all of A is packed before they begin.
 //
+// The sums of A's rows, where they are asked for, come from strips that have just been packed.
+//
 // A thread that finds no task left takes strips of the others' tasks.
 //
 // Every element of C is summed in an order that depends on k, the form of the product and its type alone: any
@@ -25,6 +27,7 @@
 #include "gemm_engines.hpp"
 #include "gemm_open_task.hpp"
 #include "gemm_pack.hpp"
+#include "gemm_row_sums.hpp"
 #include "gemm_tiling.hpp"
 #include "mylos/base/dispatch.hpp"
 
@@ -41,24 +44,27 @@ class Tasks {
   static constexpr auto elements_in_line = static_cast<std::int64_t>(line_bytes / sizeof(Input));
   static constexpr std::int64_t strip_rows = elements_in_line;
 
-  Tasks(const GemmProblem& problem, const Tiling& tiling, const void* a, const void* b, void* c,
-        const void* bias, const SharedWork& shared)
+  Tasks(const GemmProblem& problem, const Tiling& tiling, const GemmOperands& operands,
+        const SharedWork& shared)
       : problem_(problem),
         tiling_(tiling),
         shared_(shared),
-        a_(static_cast<const Input*>(a)),
-        b_(static_cast<const Input*>(b)),
-        c_(static_cast<Output*>(c)),
-        bias_(static_cast<const Bias*>(bias)) {}
+        a_(static_cast<const Input*>(operands.a)),
+        b_(static_cast<const Input*>(operands.b)),
+        c_(static_cast<Output*>(operands.c)),
+        bias_(static_cast<const Bias*>(operands.bias)),
+        row_sums_(static_cast<Output*>(operands.row_sums)) {}
 
   /// All words of a strip of A, which is turned, for Tiling::packs_a.
   void pack_strip(std::int64_t strip) const {
     Part part{};
     part.row = strip * strip_rows;
     part.rows = std::min(strip_rows, problem_.m - part.row);
+    alignas(64) float totals[strip_rows];
     for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
       set_chunk(part, chunk);
       pack_turned(part, packed_strip(part));
+      if (problem_.row_sums) sum_strip(part, packed_strip(part), totals);
     }
   }
 
@@ -99,8 +105,9 @@ class Tasks {
   struct Part {
     Word* panels;
     Word* strip;
-    float* sums;
-    float* row_sums;
+    float* sums;        // of chunks before this one: of C,
+    float* strip_sums;  // its strip's,
+    float* row_totals;  // and of A's rows
     std::int64_t column, columns;
     std::int64_t first_row, end_row;
     std::int64_t row, rows;
@@ -114,6 +121,8 @@ class Tasks {
     part.panels = reinterpret_cast<Word*>(memory + open_task_bytes);
     part.strip = reinterpret_cast<Word*>(memory + open_task_bytes + tiling_.panel_bytes());
     part.sums = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.strip) + tiling_.strip_bytes());
+    part.row_totals =
+        reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.sums) + tiling_.sums_bytes());
     set_task(part, task);
     set_chunk(part, 0);
     return part;
@@ -184,6 +193,15 @@ class Tasks {
   void pack_turned(const Part& part, Word* target) const {
     pack<Words, strip_rows>(rows_of(part), problem_.m, false, part.rows, part.depth, target);
   }
+  /// Adds a chunk of the packed strip's rows to their totals, which are stored after the last one.
+  void sum_strip(const Part& part, const Word* strip, float* totals) const {
+    sum_rows<Words, strip_rows>(strip, words_deep(part), totals, part.chunk > 0);
+    if (part.chunk + 1 < tiling_.chunks) return;
+    for (std::int64_t i = 0; i < part.rows; ++i) {
+      Output& sum = row_sums_[part.row + i];
+      sum = from_float<Output>(problem_.accumulate ? to_float(sum) + totals[i] : totals[i]);
+    }
+  }
   Word* packed_strip(const Part& part) const {
     return reinterpret_cast<Word*>(shared_.packed_a()) +
            tiling_.packed_strip(part.chunk, part.row / strip_rows);
@@ -194,7 +212,7 @@ class Tasks {
     part.row = part.first_row + strip * strip_rows;
     part.rows = std::min(strip_rows, part.end_row - part.row);
     const std::int64_t next_rows = std::min(strip_rows, part.end_row - part.row - part.rows);
-    part.row_sums = part.sums + strip * strip_rows * tiling_.task_panels() * panel_columns;
+    part.strip_sums = part.sums + strip * strip_rows * tiling_.task_panels() * panel_columns;
     if (tiling_.packs_a) {
       const Word* words = packed_strip(part);
       const std::int64_t lines = next_rows > 0 ? words_deep(part) * (strip_rows / lanes::count) : 0;
@@ -204,6 +222,8 @@ class Tasks {
     const Input* first = rows_of(part);
     if (problem_.transpose_a) {
       pack_turned(part, part.strip);
+      if (problem_.row_sums && part.column == 0)
+        sum_strip(part, part.strip, part.row_totals + (tiling_.chunks == 1 ? 0 : strip * strip_rows));
       return multiply_rows(part, BySteps<Word>{part.strip, strip_rows},
                            rows_to_come(first + strip_rows, problem_.m, 1, next_rows > 0 ? part.depth : 0));
     }
@@ -249,7 +269,7 @@ class Tasks {
           .bias = problem_.bias ? bias : nullptr,
           .accumulate = problem_.accumulate,
           .relu = problem_.relu,
-          .sums = {part.row_sums + column * strip_rows, panel_columns, part.chunk > 0},
+          .sums = {part.strip_sums + column * strip_rows, panel_columns, part.chunk > 0},
           .last = part.chunk + 1 == tiling_.chunks};
       if (problem_.bias) load_bias(bias_ + part.column + column, finish.columns, bias);
       for (std::int64_t row = 0; row < part.rows; row += product_rows) {
@@ -269,11 +289,14 @@ class Tasks {
   const Input* b_;
   Output* c_;
   const Bias* bias_;
+  Output* row_sums_;
 };
 
 class TiledGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "tiles"; }
+
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override { return problem.transpose_a; }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const Elements elements = elements_of(problem.a);
@@ -281,15 +304,15 @@ class TiledGemm final : public GemmEngine {
     return begun_tasks_bytes + dealt_bytes(thread_bytes) + most_packed_bytes(problem, elements);
   }
 
-  void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b, void* c,
-           const void* bias, void* workspace) override {
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
     check_gemm_problem(problem);
     const Tiling cut = tile(problem, elements_of(problem.a), threads_);
     const SharedWork shared(static_cast<std::byte*>(workspace), cut.thread_bytes(), threads_);
     dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
       dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
         dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-          const Tasks<Input, Output, Bias> tasks(problem, cut, a, b, c, bias, shared);
+          const Tasks<Input, Output, Bias> tasks(problem, cut, operands, shared);
           if (cut.packs_a) {
             for_each_row(execution, "gemm_pack", cut.strips,
                          [tasks](std::int64_t strip, const Row&) { tasks.pack_strip(strip); });

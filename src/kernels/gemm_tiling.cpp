@@ -98,14 +98,14 @@ std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elemen
   const std::int64_t widest = widest_chunk(problem, elements);
   const std::int64_t panel = odd_lines(widest * panel_columns);
   const std::size_t packed = bytes(std::min(panels * panel, std::max(most_panel_bytes / 4, panel))) +
-                             bytes(strip * odd_lines(widest));
+                             bytes(strip * odd_lines(widest)) + bytes(strip);
   if (words <= most_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
   const std::int64_t narrowest = round_up(most_words / 2 + 1, lanes::count);
   const std::int64_t most_panels =
       std::max<std::int64_t>(1, most_panel_bytes / (4 * odd_lines(narrowest * panel_columns)));
   const std::int64_t rows = std::min(round_up(problem.m, strip), most_summed_rows + strip);
-  return packed + bytes(rows * std::min(panels, most_panels) * panel_columns);
+  return packed + bytes(rows * std::min(panels, most_panels) * panel_columns) + bytes(rows);
 }
 
 std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements) {

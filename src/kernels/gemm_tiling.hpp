@@ -61,7 +61,12 @@ struct Tiling {
   [[nodiscard]] std::size_t sums_bytes() const {
     return chunks == 1 ? 0 : bytes_of(task_rows() * task_panels() * panel_columns);
   }
-  [[nodiscard]] std::size_t thread_bytes() const { return panel_bytes() + strip_bytes() + sums_bytes(); }
+  [[nodiscard]] std::size_t row_totals_bytes() const {
+    return bytes_of(chunks == 1 ? strip_rows : task_rows());
+  }
+  [[nodiscard]] std::size_t thread_bytes() const {
+    return panel_bytes() + strip_bytes() + sums_bytes() + row_totals_bytes();
+  }
 
  private:
   static std::size_t bytes_of(std::int64_t words) {

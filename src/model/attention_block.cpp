@@ -218,8 +218,9 @@ void AttentionBlock::backward(const StepContext& context, const BlockMemory& mem
   const Tensor d_branch =
       dropout.active() ? Tensor(d_qkv.data(), branch.type, rows, branch.width) : gradients.output;
   const Tensor d_attended(memory.workspace + layout.d_attended, branch.type, rows, branch.width);
-  residual_backward(context.exec, gradients.output, d_branch, products.bias_gradient(to_output, gradients),
-                    gradients.accumulate, dropout);
+  residual_backward(context.exec, gradients.output, d_branch,
+                    products.bias_gradient(context.gemm, to_output, gradients, rows), gradients.accumulate,
+                    dropout);
   products.weight_gradient(context, to_output, gradients, d_branch, tensors.attended, kernels);
   products.input_gradient(context, to_output, memory, d_branch, d_attended, kernels);
   attention_backward(context.exec, shape, tensors.qkv, tensors.attended, tensors.log_sums, d_attended, d_qkv,
@@ -227,10 +228,8 @@ void AttentionBlock::backward(const StepContext& context, const BlockMemory& mem
   if (options_.rotary) {
     rotary_backward(context.exec, d_qkv, branch.context, shape.heads, shape.head_width, 0);
   }
-  if (branch.bias) {
-    residual_backward(context.exec, d_qkv, d_qkv, products.bias_gradient(to_qkv, gradients),
-                      gradients.accumulate, {});
-  }
+  residual_backward(context.exec, d_qkv, d_qkv, products.bias_gradient(context.gemm, to_qkv, gradients, rows),
+                    gradients.accumulate, {});
   products.weight_gradient(context, to_qkv, gradients, d_qkv, tensors.normed, kernels);
   const Tensor& d_normed = d_attended;
   products.input_gradient(context, to_qkv, memory, d_qkv, d_normed, kernels);

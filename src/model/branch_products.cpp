@@ -21,12 +21,18 @@ GemmProblem BranchProducts::output_product(const BranchLinear& linear, std::int6
   return problem;
 }
 
-GemmProblem BranchProducts::weight_product(const BranchLinear& linear, std::int64_t rows,
-                                           bool accumulate) const {
+GemmProblem BranchProducts::weight_product(const GemmEngine& gemm, const BranchLinear& linear,
+                                           std::int64_t rows, bool accumulate) const {
   GemmProblem problem =
       linear_weight_gradient(rows, linear.inputs, linear.outputs, options_.type, options_.gradient_type);
   problem.accumulate = accumulate;
-  return problem;
+  return options_.bias ? with_row_sums(gemm, problem) : problem;
+}
+
+Tensor BranchProducts::bias_gradient(const GemmEngine& gemm, const BranchLinear& linear,
+                                     const BlockGradients& gradients, std::int64_t rows) const {
+  const bool summed = weight_product(gemm, linear, rows, gradients.accumulate).row_sums;
+  return options_.bias && !summed ? gradients.weights[linear.weight + 1] : Tensor();
 }
 
 GemmProblem BranchProducts::input_product(const BranchLinear& linear, std::int64_t rows, bool add) const {
@@ -42,11 +48,11 @@ std::size_t BranchProducts::forward_workspace(const GemmEngine& gemm, const Bran
 
 std::size_t BranchProducts::backward_workspace(const GemmEngine& gemm, const BranchLinear& linear,
                                                std::int64_t rows) const {
-  std::size_t bytes = std::max({gemm.workspace_bytes(weight_product(linear, rows, false)),
+  std::size_t bytes = std::max({gemm.workspace_bytes(weight_product(gemm, linear, rows, false)),
                                 gemm.workspace_bytes(input_product(linear, rows, false)),
                                 gemm.workspace_bytes(input_product(linear, rows, true))});
   if (options_.accumulates) {
-    bytes = std::max(bytes, gemm.workspace_bytes(weight_product(linear, rows, true)));
+    bytes = std::max(bytes, gemm.workspace_bytes(weight_product(gemm, linear, rows, true)));
   }
   return aligned_bytes(bytes);
 }
@@ -55,22 +61,23 @@ void BranchProducts::forward(const StepContext& context, const BranchLinear& lin
                              const BlockMemory& memory, const Tensor& x, const Tensor& y,
                              std::byte* workspace) const {
   const void* bias = options_.bias ? memory.weights[linear.weight + 1].data() : nullptr;
-  context.gemm.run(context.exec, output_product(linear, x.rows()), x.data(),
-                   memory.weights[linear.weight].data(), y.data(), bias, workspace);
+  context.gemm.run(context.exec, output_product(linear, x.rows()),
+                   {x.data(), memory.weights[linear.weight].data(), y.data(), bias}, workspace);
 }
 
 void BranchProducts::weight_gradient(const StepContext& context, const BranchLinear& linear,
                                      const BlockGradients& gradients, const Tensor& dy, const Tensor& x,
                                      std::byte* workspace) const {
-  context.gemm.run(context.exec, weight_product(linear, x.rows(), gradients.accumulate), dy.data(), x.data(),
-                   gradients.weights[linear.weight].data(), nullptr, workspace);
+  void* bias = options_.bias ? gradients.weights[linear.weight + 1].data() : nullptr;
+  context.gemm.run(context.exec, weight_product(context.gemm, linear, x.rows(), gradients.accumulate),
+                   {dy.data(), x.data(), gradients.weights[linear.weight].data(), nullptr, bias}, workspace);
 }
 
 void BranchProducts::input_gradient(const StepContext& context, const BranchLinear& linear,
                                     const BlockMemory& memory, const Tensor& dy, const Tensor& dx,
                                     std::byte* workspace, bool add) const {
-  context.gemm.run(context.exec, input_product(linear, dy.rows(), add), dy.data(),
-                   memory.weights[linear.weight].data(), dx.data(), nullptr, workspace);
+  context.gemm.run(context.exec, input_product(linear, dy.rows(), add),
+                   {dy.data(), memory.weights[linear.weight].data(), dx.data()}, workspace);
 }
 
 }  // namespace mylos

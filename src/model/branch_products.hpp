@@ -26,22 +26,22 @@ class BranchProducts {
   /// y = x·Wᵀ + b
   void forward(const StepContext& context, const BranchLinear& linear, const BlockMemory& memory,
                const Tensor& x, const Tensor& y, std::byte* workspace) const;
-  /// dW = dyᵀ·x
+  /// dW = dyᵀ·x, and the gradient of the layer's bias where the engine sums dy's rows along with it
   void weight_gradient(const StepContext& context, const BranchLinear& linear,
                        const BlockGradients& gradients, const Tensor& dy, const Tensor& x,
                        std::byte* workspace) const;
   /// dx = dy·W, or dx + dy·W
   void input_gradient(const StepContext& context, const BranchLinear& linear, const BlockMemory& memory,
                       const Tensor& dy, const Tensor& dx, std::byte* workspace, bool add = false) const;
-  /// The gradient of the layer's bias; empty where it has none.
-  [[nodiscard]] Tensor bias_gradient(const BranchLinear& linear, const BlockGradients& gradients) const {
-    return options_.bias ? gradients.weights[linear.weight + 1] : Tensor();
-  }
+  /// The gradient of the layer's bias that must be summed before weight_gradient(); empty where that does it,
+  /// and where there is no bias.
+  [[nodiscard]] Tensor bias_gradient(const GemmEngine& gemm, const BranchLinear& linear,
+                                     const BlockGradients& gradients, std::int64_t rows) const;
 
  private:
   [[nodiscard]] GemmProblem output_product(const BranchLinear& linear, std::int64_t rows) const;
-  [[nodiscard]] GemmProblem weight_product(const BranchLinear& linear, std::int64_t rows,
-                                           bool accumulate) const;
+  [[nodiscard]] GemmProblem weight_product(const GemmEngine& gemm, const BranchLinear& linear,
+                                           std::int64_t rows, bool accumulate) const;
   [[nodiscard]] GemmProblem input_product(const BranchLinear& linear, std::int64_t rows, bool add) const;
 
   const BranchOptions& options_;

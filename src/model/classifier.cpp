@@ -101,8 +101,8 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
     const Tensor input = cast(context.exec, memory.input.row_range(first, count), options_.type,
                               memory.workspace + layout.input);
     const Tensor logits(memory.workspace + layout.logits, options_.type, count, options_.classes);
-    context.gemm.run(context.exec, logits_product(options_, count), input.data(), weight, logits.data(),
-                     nullptr, gemm_workspace);
+    context.gemm.run(context.exec, logits_product(options_, count), {input.data(), weight, logits.data()},
+                     gemm_workspace);
     const bool seeds = !gradients.input.empty();
     softmax_cross_entropy(context.exec, logits, truth.labels + first, seeds ? logits : Tensor(),
                           gradients.scale, gradients.inverse_count, row_sums.loss + first,
@@ -110,14 +110,14 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
     if (!seeds) continue;
     context.gemm.run(context.exec,
                      weight_gradient_product(options_, count, gradients.accumulate || first > 0),
-                     logits.data(), input.data(), gradients.weights[0].data(), nullptr, gemm_workspace);
+                     {logits.data(), input.data(), gradients.weights[0].data()}, gemm_workspace);
     const Tensor d_input = gradients.input.row_range(first, count);
     const bool casts = d_input.type() != options_.type;
     const Tensor dx =
         casts ? Tensor(memory.workspace + layout.input_gradient, options_.type, count, options_.width)
               : d_input;
-    context.gemm.run(context.exec, input_gradient_product(options_, count), logits.data(), weight, dx.data(),
-                     nullptr, gemm_workspace);
+    context.gemm.run(context.exec, input_gradient_product(options_, count),
+                     {logits.data(), weight, dx.data()}, gemm_workspace);
     if (casts) convert(context.exec, dx, d_input);
   }
   row_sums.add_to(context.exec, LossType::cross_entropy, sums);
@@ -131,8 +131,8 @@ Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memo
   const Workspace layout = workspace_of(options_, rows, rows);
   const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace + layout.input);
   const Tensor logits(memory.workspace + layout.logits, options_.type, rows, options_.classes);
-  context.gemm.run(context.exec, logits_product(options_, rows), input.data(), memory.weights[0].data(),
-                   logits.data(), nullptr, memory.workspace + layout.gemm);
+  context.gemm.run(context.exec, logits_product(options_, rows),
+                   {input.data(), memory.weights[0].data(), logits.data()}, memory.workspace + layout.gemm);
   return logits;
 }
 

@@ -18,11 +18,12 @@ GemmProblem forward_product(const DenseOptions& options, std::int64_t rows, bool
   return problem;
 }
 
-GemmProblem weight_gradient_product(const DenseOptions& options, std::int64_t rows, bool accumulate) {
+GemmProblem weight_gradient_product(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows,
+                                    bool accumulate) {
   GemmProblem problem =
       linear_weight_gradient(rows, options.inputs, options.outputs, options.type, options.gradient_type);
   problem.accumulate = accumulate;
-  return problem;
+  return with_row_sums(gemm, problem);
 }
 
 GemmProblem input_gradient_product(const DenseOptions& options, std::int64_t rows) {
@@ -51,10 +52,11 @@ std::size_t output_bytes(const DenseOptions& options, std::int64_t rows) {
 DenseBackward backward_workspace(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows,
                                  bool recomputes) {
   const std::size_t cast = cast_bytes(rows * options.inputs, options.input_type, options.type);
-  std::size_t product = aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, false)));
+  std::size_t product =
+      aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, gemm, rows, false)));
   if (options.accumulates) {
-    product =
-        std::max(product, aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, rows, true))));
+    product = std::max(
+        product, aligned_bytes(gemm.workspace_bytes(weight_gradient_product(options, gemm, rows, true))));
   }
   DenseBackward layout;
   layout.pre_activation = cast;
@@ -115,8 +117,9 @@ void Dense::forward(const StepContext& context, const BlockMemory& memory) const
       memory.workspace + cast_bytes(memory.input.size(), options_.input_type, options_.type);
   const bool keeps = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == keeps_z;
   const Tensor z = keeps ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
-  context.gemm.run(context.exec, forward_product(options_, rows, relu), input.data(),
-                   memory.weights[0].data(), z.data(), memory.weights[1].data(), gemm_workspace);
+  context.gemm.run(context.exec, forward_product(options_, rows, relu),
+                   {input.data(), memory.weights[0].data(), z.data(), memory.weights[1].data()},
+                   gemm_workspace);
 
   Dropout dropout;
   if (context.training && options_.dropout > 0) {
@@ -144,23 +147,29 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
   std::byte* place_of_z = recomputes ? memory.workspace + layout.pre_activation : memory.saved;
   if (recomputes) {
-    context.gemm.run(context.exec, forward_product(options_, rows, false), input.data(),
-                     memory.weights[0].data(), place_of_z, memory.weights[1].data(), gemm_workspace);
+    context.gemm.run(context.exec, forward_product(options_, rows, false),
+                     {input.data(), memory.weights[0].data(), place_of_z, memory.weights[1].data()},
+                     gemm_workspace);
   }
   const Tensor kept = needs_z ? Tensor(place_of_z, options_.type, rows, options_.outputs) : memory.output;
   const Tensor& dz = gradients.output;
-  activation_backward(context.exec, options_.activation, kept, gradients.output, dz, gradients.weights[1],
+  const GemmProblem weight_gradient =
+      weight_gradient_product(options_, context.gemm, rows, gradients.accumulate);
+  const Tensor bias_gradient = weight_gradient.row_sums ? Tensor() : gradients.weights[1];
+  activation_backward(context.exec, options_.activation, kept, gradients.output, dz, bias_gradient,
                       gradients.accumulate, dropout);
 
   if (!gradients.input.empty()) {
     const bool casts = options_.input_type != options_.type;
     void* dx = casts ? memory.workspace + layout.input_gradient : gradients.input.data();
-    context.gemm.run(context.exec, input_gradient_product(options_, rows), dz.data(),
-                     memory.weights[0].data(), dx, nullptr, gemm_workspace);
+    context.gemm.run(context.exec, input_gradient_product(options_, rows),
+                     {dz.data(), memory.weights[0].data(), dx}, gemm_workspace);
     if (casts) convert(context.exec, Tensor(dx, options_.type, rows, options_.inputs), gradients.input);
   }
-  context.gemm.run(context.exec, weight_gradient_product(options_, rows, gradients.accumulate), dz.data(),
-                   input.data(), gradients.weights[0].data(), nullptr, gemm_workspace);
+  context.gemm.run(
+      context.exec, weight_gradient,
+      {dz.data(), input.data(), gradients.weights[0].data(), nullptr, gradients.weights[1].data()},
+      gemm_workspace);
 }
 
 }  // namespace mylos

@@ -212,8 +212,9 @@ void FeedForward::backward(const StepContext& context, const BlockMemory& memory
 
   const Tensor d_normed = in_workspace(layout.d_normed, branch.width);
   const Tensor d_branch = dropout.active() ? d_normed : gradients.output;
-  residual_backward(context.exec, gradients.output, d_branch, products.bias_gradient(down, gradients),
-                    gradients.accumulate, dropout);
+  residual_backward(context.exec, gradients.output, d_branch,
+                    products.bias_gradient(context.gemm, down, gradients, rows), gradients.accumulate,
+                    dropout);
   products.weight_gradient(context, down, gradients, d_branch, tensors.a, kernels);
   const Tensor d_a = kept.kept[a] ? in_workspace(layout.d_a, options_.hidden) : tensors.a;
   products.input_gradient(context, down, memory, d_branch, d_a, kernels);
@@ -222,15 +223,16 @@ void FeedForward::backward(const StepContext& context, const BlockMemory& memory
   if (is_gated(options_)) {
     const BranchLinear gate = gate_linear(options_);
     const Tensor d_u = kept.kept[u] ? in_workspace(layout.d_u, options_.hidden) : tensors.u;
-    gated_backward(context.exec, tensors.z, tensors.u, d_a, d_z, d_u, products.bias_gradient(gate, gradients),
-                   products.bias_gradient(up, gradients), gradients.accumulate);
+    gated_backward(context.exec, tensors.z, tensors.u, d_a, d_z, d_u,
+                   products.bias_gradient(context.gemm, gate, gradients, rows),
+                   products.bias_gradient(context.gemm, up, gradients, rows), gradients.accumulate);
     products.weight_gradient(context, gate, gradients, d_z, tensors.normed, kernels);
     products.weight_gradient(context, up, gradients, d_u, tensors.normed, kernels);
     products.input_gradient(context, gate, memory, d_z, d_normed, kernels);
     products.input_gradient(context, up, memory, d_u, d_normed, kernels, true);
   } else {
     activation_backward(context.exec, Activation::gelu_tanh, tensors.z, d_a, d_z,
-                        products.bias_gradient(up, gradients), gradients.accumulate, {});
+                        products.bias_gradient(context.gemm, up, gradients, rows), gradients.accumulate, {});
     products.weight_gradient(context, up, gradients, d_z, tensors.normed, kernels);
     products.input_gradient(context, up, memory, d_z, d_normed, kernels);
   }

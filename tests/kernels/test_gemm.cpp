@@ -70,7 +70,7 @@ struct Operands {
 
   void run(GemmEngine& engine, const GemmProblem& problem) const {
     const Execution execution;
-    engine.run(execution, problem, a.data(), b.data(), c.data(), problem.bias ? bias.data() : nullptr,
+    engine.run(execution, problem, {a.data(), b.data(), c.data(), problem.bias ? bias.data() : nullptr},
                workspace.data());
     execution.fence();
   }

@@ -17,8 +17,7 @@ std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmP
   std::fill_n(static_cast<std::byte*>(c.tensor().data()), c.tensor().bytes(), std::byte{0xff});
   const Arena workspace("workspace", tiles.workspace_bytes(problem));
   std::fill_n(workspace.data(), workspace.bytes(), std::byte{0xff});
-  tiles.run(exec, problem, a.tensor().data(), b.tensor().data(), c.tensor().data(), nullptr,
-            workspace.data());
+  tiles.run(exec, problem, {a.tensor().data(), b.tensor().data(), c.tensor().data()}, workspace.data());
   exec.fence();
   return c.values();
 }

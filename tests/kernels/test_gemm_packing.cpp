@@ -30,8 +30,7 @@ std::vector<float> first_columns(GemmEngine& tiles, const Execution& exec, const
   const std::size_t planned = tiles.workspace_bytes(problem);
   const Arena workspace("workspace", planned + 4096);
   std::fill_n(workspace.data(), workspace.bytes(), pattern);
-  tiles.run(exec, problem, dy.tensor().data(), b.tensor().data(), c.tensor().data(), nullptr,
-            workspace.data());
+  tiles.run(exec, problem, {dy.tensor().data(), b.tensor().data(), c.tensor().data()}, workspace.data());
   exec.fence();
   EXPECT_TRUE(std::all_of(workspace.data() + planned, workspace.data() + workspace.bytes(),
                           [](std::byte byte) { return byte == pattern; }));

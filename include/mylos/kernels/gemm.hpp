@@ -35,8 +35,18 @@ struct GemmProblem {
   bool accumulate = false;        ///< C is added to
   bool bias = false;              ///< a vector [n] is added to every row
   bool relu = false;              ///< negative results become zero; NaN stays NaN
+  bool row_sums = false;          ///< see GemmEngine::sums_rows()
 
   friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
+};
+
+/// Where a product's matrices lie; they do not overlap.
+struct GemmOperands {
+  const void* a;
+  const void* b;
+  void* c;
+  const void* bias = nullptr;  ///< where the problem has one
+  void* row_sums = nullptr;    ///< likewise, [m] of C's type
 };
 
 /// y[samples, outputs] = x[samples, inputs] · W[outputs, inputs]ᵀ
@@ -67,15 +77,24 @@ class GemmEngine {
   /// The name users type in decks.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
+  /// Whether `run` can leave the sums of op(A)'s rows besides (added to what is there where C is added to):
+  /// a bias's gradient with its layer's dW, without reading dy once more. They are float sums in an order
+  /// that k, the form and the type give. Only such problems may ask for it.
+  [[nodiscard]] virtual bool sums_rows(const GemmProblem& /*problem*/) const { return false; }
+
   /// Bytes of workspace that are enough for `run` of this problem and of every one that is smaller in m, n or
   /// k, aligned as an Arena aligns: what is planned for a whole micro-batch serves a ragged one.
+  /// It does not depend on `row_sums`.
   [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
 
-  /// Computes the product in the order of `execution`. Matrices do not overlap; `bias` is read only where the
-  /// problem has one. Throws Error when the types do not go together or the library fails.
-  virtual void run(const Execution& execution, const GemmProblem& problem, const void* a, const void* b,
-                   void* c, const void* bias, void* workspace) = 0;
+  /// Computes the product in the order of `execution`. Throws Error when the types do not go together or the
+  /// library fails.
+  virtual void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+                   void* workspace) = 0;
 };
+
+/// The problem, with row sums where the engine has them.
+[[nodiscard]] GemmProblem with_row_sums(const GemmEngine& engine, const GemmProblem& problem);
 
 /// The engine that the deck asks for; `automatic` is the fastest of this machine for each problem.
 /// Throws Error (bad input) when that engine is not in this build, naming those that are.

@@ -1,0 +1,107 @@
+// The sums of A's rows that a product leaves besides, against sums in double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/matrix.hpp"
+#include "mylos/base/float16.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos::gemm_row_sums_test {
+
+struct Results {
+  std::vector<float> c, row_sums;
+  friend bool operator==(const Results&, const Results&) = default;
+};
+
+/// From a workspace full of NaN, and results full of ones where they are added to, else of NaN.
+Results run(GemmEngine& engine, const Execution& exec, const GemmProblem& problem, const test::Matrix& a,
+            const test::Matrix& b) {
+  const float before = problem.accumulate ? 1.0f : std::nanf("");
+  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
+    return test::Matrix(problem.c, rows, columns,
+                        std::vector<float>(static_cast<std::size_t>(rows * columns), before));
+  };
+  const test::Matrix c = filled(problem.m, problem.n);
+  const test::Matrix row_sums = filled(1, problem.m);
+  const Arena workspace("workspace", engine.workspace_bytes(problem));
+  std::fill_n(workspace.data(), workspace.bytes(), std::byte{0xff});
+  engine.run(exec, problem,
+             {a.tensor().data(), b.tensor().data(), c.tensor().data(), nullptr, row_sums.tensor().data()},
+             workspace.data());
+  exec.fence();
+  return {c.values(), row_sums.values()};
+}
+
+double roundoff_of(DType type) {
+  return type == DType::fp32   ? unit_roundoff<float>
+         : type == DType::fp16 ? unit_roundoff<half>
+                               : unit_roundoff<bfloat16>;
+}
+
+/// The bound is that of tests/kernels/test_gemm.cpp, with ones for B.
+void expect_sums(const std::vector<float>& sums, const GemmProblem& problem, const std::vector<float>& a) {
+  for (std::int64_t row = 0; row < problem.m; ++row) {
+    double sum = problem.accumulate ? 1 : 0;
+    double magnitude = sum;
+    for (std::int64_t p = 0; p < problem.k; ++p) {
+      const double value = a[static_cast<std::size_t>(p * problem.m + row)];
+      sum += value;
+      magnitude += std::abs(value);
+    }
+    const double summing = static_cast<double>(problem.k + 2) * unit_roundoff<float> * magnitude;
+    ASSERT_NEAR(sums[static_cast<std::size_t>(row)], sum,
+                summing + roundoff_of(problem.c) * (std::abs(sum) + summing))
+        << "row " << row;
+  }
+}
+
+void expect_right(GemmEngine& engine, GemmProblem problem) {
+  const test::Matrix a(problem.a, problem.k, problem.m,
+                       test::random_values(problem.a, problem.m * problem.k, -1, 1, 1));
+  const test::Matrix b(problem.b, problem.k, problem.n,
+                       test::random_values(problem.b, problem.k * problem.n, -1, 1, 2));
+  const Results alone = run(engine, Execution{}, problem, a, b);
+  problem.row_sums = true;
+  const Results both = run(engine, Execution{}, problem, a, b);
+  EXPECT_EQ(both.c, alone.c) << "the product";
+  EXPECT_EQ(run(engine, test::narrower_execution(), problem, a, b), both) << "on fewer threads";
+  expect_sums(both.row_sums, problem, a.values());
+}
+
+TEST(GemmRowSums, AreAsInDouble) {
+  bool any = false;
+  for (const GemmChoice choice : {GemmChoice::automatic, GemmChoice::tiles}) {
+    const auto names = gemm_engine_names();
+    if (choice == GemmChoice::tiles && std::find(names.begin(), names.end(), "tiles") == names.end())
+      continue;
+    KernelOptions options;
+    options.gemm = choice;
+    const auto engine = make_gemm_engine(options);
+    for (const DType type : test::all_types) {
+      for (const DType result : {type, DType::fp32}) {
+        // Strips of rows that are not full; one word of k and none to pair with it; several chunks of k, in
+        // several tasks of columns; A packed before the tasks begin, in one chunk and in several.
+        for (const auto [rows, columns, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                              {37, 50, 7},
+                                              {300, 200, 101},
+                                              {70, 900, 2501},
+                                              {1030, 1700, 511},
+                                              {1030, 1700, 1051}}) {
+          GemmProblem problem = linear_weight_gradient(k, columns, rows, type, result);
+          if (!engine->sums_rows(problem)) continue;
+          any = true;
+          SCOPED_TRACE(
+              fmt::format("{} x {} x {} of {} to {}", rows, columns, k, name_of(type), name_of(result)));
+          expect_right(*engine, problem);
+          problem.accumulate = true;
+          expect_right(*engine, problem);
+        }
+      }
+    }
+  }
+  if (!any) GTEST_SKIP() << "no engine of this build sums rows";
+}
+
+}  // namespace mylos::gemm_row_sums_test
