@@ -148,8 +148,8 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     T* to = d_in + at;
     if constexpr (has_host_tile<Function, T>) {
       if (!exact) {
-        host_tile::gelu_tanh_backward(kept + at, d_out + at, count, to, value);
-        return;
+        if (sums) return host_tile::gelu_tanh_backward(kept + at, d_out + at, count, to, value);
+        return host_tile::gelu_tanh_backward(kept + at, d_out + at, count, to);
       }
     }
     float kept_buffer[tile_width];
@@ -171,7 +171,7 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
     for_each_tile(
         exec, "d_activation", d_out_tensor.rows(), columns,
         KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
-          float value[tile_width] = {};
+          float value[tile_width];
           tile(row, first, count, value);
         });
     return;

@@ -120,6 +120,19 @@ inline void store_some(const Floats& value, std::int64_t valid, T* target) {
   std::memcpy(target, padded, static_cast<std::size_t>(valid) * sizeof(T));
 }
 
+/// From a table of 32 values, in every lane the one that the last five bits of its index name.
+#if defined(__AVX512F__)
+inline void look_up(const Floats (&table)[2], const Integers& index, Floats& value) {
+  value = Floats(_mm512_maskz_permutex2var_ps(all, __m512(table[0]), __m512i(index), __m512(table[1])));
+}
+#else
+inline void look_up(const Floats (&table)[2], const Integers& index, Floats& value) {
+  float values[2 * count];
+  std::memcpy(values, table, sizeof values);
+  for (int lane = 0; lane < count; ++lane) value[lane] = values[index[lane] & (2 * count - 1)];
+}
+#endif
+
 /// Replaces the lanes below `first` and from `end` on.
 inline void keep(Floats& values, int first, int end, float other) {
   constexpr Integers lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
