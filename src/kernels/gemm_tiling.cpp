@@ -11,10 +11,10 @@ constexpr std::int64_t most_words_in_place = 1024;
 constexpr std::int64_t most_words_copied = 512;
 // A task's panels take less than half of a second-level cache of 1 MiB; strips of A and blocks of C pass by.
 constexpr std::int64_t most_panel_bytes = 400 << 10;
-// A that is turned is packed once for all tasks where it does not fit that cache and about as many tasks of
-// columns as this would copy it, if that takes no more memory than this: it saves a twentieth of a product in
-// float, less in bfloat16.
-constexpr std::int64_t least_packed_bytes = 1 << 20;
+// A that is turned is packed once for all tasks where it does not fit what panels leave of that cache and
+// about as many tasks of columns as this would copy it, if that takes no more memory than this: it saves a
+// twentieth of a product in float, less in bfloat16.
+constexpr std::int64_t least_packed_bytes = 512 << 10;
 constexpr std::int64_t least_packed_tasks = 4;
 constexpr std::size_t most_memory_to_pack = std::size_t{16} << 20;
 // Bounds the sums of a task that walks along several chunks.
