@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "mylos/model/make_chain.hpp"
 #include "support/allocation_counter.hpp"
 #include "train/engines.hpp"
 #include "train/faulty_block.hpp"
@@ -76,31 +77,68 @@ INSTANTIATE_TEST_SUITE_P(TypesAndEngines, SteadyState,
                                          Case{DType::fp32, GemmChoice::automatic},
                                          Case{DType::bf16, GemmChoice::automatic}));
 
-TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
-  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
-  SmallRun run(busy_options(GetParam().compute, GetParam().gemm));
-  // The batches are drawn beforehand: the test's own source is not what is measured.
-  struct OneBatch final : BatchSource {
-    explicit OneBatch(const MicroBatch& only) : batch(only) {}
-    MicroBatch next(const Execution&) override { return batch; }
-    MicroBatch batch;
-  } batches(run.batches->next(run.trainer->execution()));
-  run.trainer->step(batches, false);
-  run.trainer->step(batches, false);
+/// A batch that is there beforehand: no test's own source is what is measured.
+struct OneBatch final : BatchSource {
+  explicit OneBatch(const MicroBatch& only) : batch(only) {}
+  MicroBatch next(const Execution&) override { return batch; }
+  MicroBatch batch;
+};
+
+void expect_steady(Trainer& trainer, BatchSource& batches, GemmChoice gemm) {
+  trainer.step(batches, false);
+  trainer.step(batches, false);
 
   const long before = allocations();
-  for (int i = 0; i < 5; ++i) run.trainer->step(batches, false);
+  for (int i = 0; i < 5; ++i) trainer.step(batches, false);
   const long allocated = allocations() - before;
 
   const EventCounter counter;  // itself makes Kokkos allocate names: from here on only its events count
-  for (int i = 0; i < 5; ++i) run.trainer->step(batches, false);
+  for (int i = 0; i < 5; ++i) trainer.step(batches, false);
   EXPECT_EQ(events.allocations, 0) << "of Kokkos";
   EXPECT_EQ(events.fences, 0);
   EXPECT_EQ(events.copies, 0);
   EXPECT_GT(events.kernels, 0) << "the counter sees kernels";
   // oneDNN 2.6 builds its argument table on the heap at every call: not ours, and not counted.
-  if (GetParam().gemm == GemmChoice::tiles) {
+  if (gemm == GemmChoice::tiles) {
     EXPECT_EQ(allocated, 0) << "calls of operator new";
+  }
+}
+
+TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
+  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
+  SmallRun run(busy_options(GetParam().compute, GetParam().gemm));
+  OneBatch batch(run.batches->next(run.trainer->execution()));
+  expect_steady(*run.trainer, batch, GetParam().gemm);
+}
+
+TEST_P(SteadyState, NorDoesThatOfATransformer) {
+  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
+  for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {
+    Options options = busy_options(GetParam().compute, GetParam().gemm);
+    options.model = {};
+    options.model.type = ModelType::gpt;
+    options.model.layers = 2;
+    options.model.heads = 2;
+    options.model.width = 128;
+    options.model.context = 48;
+    options.model.vocabulary = 96;
+    options.model.norm = norm;
+    if (norm == NormType::rmsnorm) {  // and what goes with it in newer networks
+      options.model.feed_forward = FeedForwardType::swiglu;
+      options.model.positions = PositionType::rotary;
+      options.model.bias = false;
+    } else {
+      options.model.dropout = 0.1;
+    }
+    const auto communicator = make_communicator(MPI_COMM_WORLD, options.communication);
+    const auto gemm = make_gemm_engine(options.kernels);
+    const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, 1);
+    Trainer trainer(options, make_chain(options.model, options.precision, 1, plan.accumulates), *gemm,
+                    *communicator, plan, options.run.steps);
+    const std::int64_t rows = plan.micro_batch * options.model.context;
+    const Kokkos::View<std::int32_t*, Device> tokens("tokens", static_cast<std::size_t>(rows));
+    OneBatch batch({Tensor(tokens.data(), DType::int32, rows, 1), {.labels = tokens.data()}});
+    expect_steady(trainer, batch, GetParam().gemm);
   }
 }
 
