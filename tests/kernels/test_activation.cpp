@@ -258,4 +258,21 @@ TEST(ActivationForward, PassesNanOn) {
   }
 }
 
+TEST(ActivationBackward, PassesNanOnAndHasLimitsAtInfinity) {
+  const float nan = std::nanf("");
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const DType type : {DType::fp16, DType::bf16}) {
+    const test::Matrix x(type, 1, 5, {1.0f, nan, infinite, -infinite, 1.0f});
+    const test::Matrix d_out(type, 1, 5, {1.0f, 1.0f, 1.0f, 1.0f, nan});
+    const test::Matrix d_in(type, 1, 5);
+    activation_backward(Execution{}, Activation::gelu_tanh, x, d_out, d_in, {}, false, {});
+    const auto values = d_in.values();
+    EXPECT_FALSE(std::isnan(values[0]));
+    EXPECT_TRUE(std::isnan(values[1]));
+    EXPECT_EQ(values[2], 1.0f);
+    EXPECT_EQ(values[3], 0.0f);
+    EXPECT_TRUE(std::isnan(values[4]));
+  }
+}
+
 }  // namespace mylos::activation_test

@@ -86,6 +86,7 @@ TEST(GemmRowSums, AreAsInDouble) {
         for (const auto [rows, columns, k] : {std::array<std::int64_t, 3>{1, 1, 1},
                                               {37, 50, 7},
                                               {300, 200, 101},
+                                              {40, 900, 2501},
                                               {70, 900, 2501},
                                               {1030, 1700, 511},
                                               {1030, 1700, 1051}}) {

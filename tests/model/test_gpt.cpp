@@ -181,6 +181,15 @@ TEST_F(GptTest, MicroBatchesAddUpToTheBatchWithTheSameDropout) {
   }
 }
 
+TEST_F(GptTest, MicroBatchesAddUpInHalf) {  // whose bias gradients come with dW on hosts
+  ModelOptions options = test::small_gpt_options();
+  options.dropout = 0.25;
+  build(options, DType::fp16, {}, true);
+  run_step(1);
+  const double u = unit_roundoff<half>;
+  expect_gradients(roundings * u, roundings * u, 3 * std::sqrt(roundings) * u);
+}
+
 TEST_F(GptTest, ATiedGradientIsTheSumOfBothUses) {
   ModelOptions options = test::small_gpt_options();
   build(options, DType::fp32);
