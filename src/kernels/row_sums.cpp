@@ -16,7 +16,9 @@ inline void add_lanes(lanes::Floats& values) {
   values += __builtin_shuffle(values, from);
 }
 
-inline float sum_of_lanes(lanes::Floats values) {
+/// By reference: without AVX-512 compilers pass 64-byte vectors by value in ways that differ.
+inline float sum_of_lanes(const lanes::Floats& lanes) {
+  lanes::Floats values = lanes;
   add_lanes<8>(values);
   add_lanes<4>(values);
   add_lanes<2>(values);
