@@ -32,7 +32,12 @@ function(mylos_warnings target)
   endif()
 endfunction()
 
+# Ends what hangs; no measure of speed.
+set(mylos_test_timeout 1200)
+
+# Threads wait without spinning: several tests share the cores, and a spinning one would hold up those it waits for.
 set(mylos_test_environment
+  OMP_WAIT_POLICY=passive
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false
   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0:leak_check_at_exit=0"
   UBSAN_OPTIONS=print_stacktrace=1)
@@ -57,7 +62,7 @@ function(mylos_add_tests room)
       set(entry ${room}.${CMAKE_MATCH_1})
       add_test(NAME ${entry} COMMAND test_${room} --file=${file})
       set_tests_properties(${entry} PROPERTIES
-        LABELS "${room};unit;${test_LABELS}" PROCESSORS 2 TIMEOUT 300
+        LABELS "${room};unit;${test_LABELS}" PROCESSORS 2 TIMEOUT ${mylos_test_timeout}
         ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=2")
     endif()
   endforeach()
@@ -85,7 +90,7 @@ function(mylos_add_rank_test name)
     add_test(NAME ${name}.ranks${ranks}
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
-      LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT 300
+      LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT ${mylos_test_timeout}
       ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=1")
   endforeach()
 endfunction()

@@ -59,7 +59,7 @@ class Command:
             line = [*LAUNCHER, "-n", str(ranks), *line]
         return line
 
-    def run(self, *arguments, ranks=1, timeout=120):
+    def run(self, *arguments, ranks=1, timeout=600):
         return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment(),
                               capture_output=True, text=True, timeout=timeout)
 
