@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/regular_file.hpp"
 
 namespace mylos {
 
-InputFile::InputFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-  if (!file_) fail_input("{}: cannot be opened: {}{}", path, std::strerror(errno), current_folder_note(path));
-  if (!std::filesystem::is_regular_file(path)) fail_input("{}: is not a file", path);
+InputFile::InputFile(const std::string& path) : path_(path) {
+  require_regular_file(path);
+  file_.open(path, std::ios::binary);
+  if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
   bytes_ = static_cast<std::int64_t>(std::filesystem::file_size(path));
   if (bytes_ == 0) fail_input("{}: is empty", path);
 }

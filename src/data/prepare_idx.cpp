@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/regular_file.hpp"
 #include "mylos/data/dataset_writer.hpp"
 
 namespace mylos {
@@ -65,10 +65,9 @@ class IdxReader {
 
  private:
   static gzFile open(const std::string& path) {
-    if (std::filesystem::is_directory(path)) fail_input("{}: is not a file", path);
+    require_regular_file(path);
     gzFile file = gzopen(path.c_str(), "rb");
-    if (file == nullptr)
-      fail_input("{}: cannot be opened: {}{}", path, std::strerror(errno), current_folder_note(path));
+    if (file == nullptr) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
     gzbuffer(file, 1 << 17);
     return file;
   }

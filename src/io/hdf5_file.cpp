@@ -7,7 +7,7 @@
 
 #include "hdf5_library.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/regular_file.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -50,16 +50,6 @@ void make_group(const File::State& file, const std::string& path) {
     const Handle made(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Gclose);
     if (!made.ok()) fail_run("{}: group {} cannot be created: {}", file.path, group, last_error());
   }
-}
-
-void require_regular_file(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    const int cause = errno;
-    fail_input("{}: cannot be opened: {}{}", path, std::strerror(cause), current_folder_note(path));
-  }
-  if (!S_ISREG(status.st_mode)) fail_input("{}: is not a file", path);
-  if (::access(path.c_str(), R_OK) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
 /// "" when every component of `path` is there and a hard link, else what is wrong with the first that is not.

@@ -1,0 +1,28 @@
+#include "mylos/base/regular_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos {
+
+void require_regular_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    const int cause = errno;
+    if (path == "-") fail_input("-: standard input is not read; write it to a file first, and name that");
+    fail_input("{}: cannot be opened: {}{}", path, std::strerror(cause), current_folder_note(path));
+  }
+  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) {
+    fail_input("{}: is a pipe, which can be read only once; write it to a file first, and name that", path);
+  }
+  if (!S_ISREG(status.st_mode)) fail_input("{}: is not a file", path);
+  if (::access(path.c_str(), R_OK) != 0) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+}
+
+}  // namespace mylos
