@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
 
 namespace mylos {
@@ -90,8 +92,30 @@ void publish(const std::string& path) {
   sync_folder(folder_of(path));
 }
 
+namespace {
+
+/// HDF5 and the file system would speak of the temporary name, which the user has not given.
+void require_name_that_fits(const std::string& path) {
+  constexpr long usual_limit = 255;
+  const long said = ::pathconf(folder_of(path).c_str(), _PC_NAME_MAX);  // -1: no such folder yet
+  const auto suffix = temporary_path("").size();
+  const std::size_t most = static_cast<std::size_t>(said > 0 ? said : usual_limit) - suffix;
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.size() > most) {
+    fail_input("{}: this file name has {} bytes, at most {} are possible ({} go to .tmp while it is written)",
+               printable(name), name.size(), most, suffix);
+  }
+  if (path.size() + suffix >= PATH_MAX) {
+    fail_input("{}: this path has {} bytes, at most {} are possible", printable(path), path.size(),
+               PATH_MAX - 1 - suffix);
+  }
+}
+
+}  // namespace
+
 PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
   if (path_.empty()) fail_input("the file to write has no name");
+  require_name_that_fits(path_);
   std::error_code failure;
   const auto there = std::filesystem::status(path_, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {

@@ -4,6 +4,8 @@ from bad_data import SAMPLES
 MAKES_DATA = "`mylos prepare` makes data files"
 HERE = " (the current folder is {folder})"
 INTEGER = "an integer from 1 to 2147483647"
+LONG = "n" * 255
+TOO_LONG = f"{'n' * 60}...: this file name has 255 bytes, at most 251 are possible (4 go to .tmp while it is written)"
 DECKS = {  # what becomes of the sound deck, and what is said
     "unknown-key": (("hidden =", "hiden ="), ":13: unknown key 'model.hiden'; did you mean 'model.hidden'?"),
     "unknown-section": (("[model]", "[modle]"), ":11: unknown section [modle]; did you mean [model]?"),
@@ -50,6 +52,16 @@ COMMANDS = {
     "train deck.toml run.folder=done":
         "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): go on from there with "
         "--restart latest, or give another run.folder",
+    "prepare csv - --out no.h5": "mylos: -: standard input is not read; write it to a file first, and name that",
+    "prepare csv train.csv --header --no-header --out no.h5":
+        "mylos prepare csv: --header excludes --no-header\n`mylos prepare csv --help` says more.",
+    "prepare csv train.csv --classes 3 --out no.h5":
+        "mylos prepare csv: --classes requires --label\n`mylos prepare csv --help` says more.",
+    "prepare idx train.csv --classes 3 --out no.h5":
+        "mylos prepare idx: --classes requires labels\n`mylos prepare idx --help` says more.",
+    f"prepare csv train.csv --out {LONG}": f"mylos: {TOO_LONG}",
+    f"prepare text train.csv --out {LONG}": f"mylos: {TOO_LONG}",
+    f"predict done test.h5 {LONG}": f"mylos: {TOO_LONG}",
     "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` says what one holds",
     "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint; "
                                      "--restart auto starts afresh then",

@@ -48,6 +48,32 @@ TEST(AtomicPublish, WhatFailsLeavesTheOlderFileAndNothingElse) {
   EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
 }
 
+TEST(AtomicPublish, ANameThatGetsTooLongWhileItIsWrittenIsRefusedWithTheLimit) {
+  const TemporaryFolder folder;
+  const std::string longest(251, 'n');
+  {
+    PendingFile pending(folder / longest);
+    write_file(pending.temporary(), "x");
+    pending.publish();
+  }
+  EXPECT_EQ(read_file(folder / longest), "x");
+  const std::string shown(60, 'n');
+  for (const int bytes : {252, 255, 256, 100'000}) {
+    const std::string name = "new/" + std::string(static_cast<std::size_t>(bytes), 'n');
+    EXPECT_EQ(
+        error_of([&] { PendingFile(folder / name); }),
+        fmt::format("{}...: this file name has {} bytes, at most 251 are possible (4 go to .tmp while it is "
+                    "written)",
+                    shown, bytes));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+  std::string deep;
+  while (deep.size() < 5000) deep += "folder/";
+  EXPECT_NE(
+      error_of([&] { PendingFile("/" + deep + "file"); }).find("this path has 5010 bytes, at most 4091 are"),
+      std::string::npos);
+}
+
 TEST(AtomicPublish, ReservedSpaceIsReallyTaken) {
   const TemporaryFolder folder;
   write_file(folder / "file", "x");

@@ -30,7 +30,7 @@ void require_other_file(const std::string& input, const std::string& output);
 class PendingFile {
  public:
   /// Throws Error (failed) where there is no such folder and it cannot be made, Error (bad_input) where
-  /// something else than a file has that name.
+  /// something else than a file has that name, or the name is longer than the file system takes.
   explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
