@@ -5,6 +5,7 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
@@ -89,7 +90,7 @@ void require_nothing_more(const hdf5::File& file, const CheckpointState& state) 
     collect_datasets(file, group, paths);
     for (const std::string& path : paths) {
       if (known.count(path) > 0) continue;
-      fail_input("{}: has {}, which {} has not", file.path(), path, owner_of(path));
+      fail_input("{}: has {}, which {} has not", file.path(), printable(path), owner_of(path));
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "mylos/checkpoint/verify.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/io/hdf5.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
@@ -12,7 +13,8 @@ namespace {
 constexpr int deepest = 16;
 
 void verify_group(const hdf5::File& file, const std::string& group, int depth, VerifiedCheckpoint& sum) {
-  if (depth > deepest) fail_input("{}: {} lies deeper than {} groups", file.path(), group, deepest);
+  if (depth > deepest)
+    fail_input("{}: {} lies deeper than {} groups", file.path(), printable(group), deepest);
   for (const hdf5::Child& child : file.children(group.empty() ? "/" : group)) {
     const std::string path = group + "/" + child.name;
     switch (child.kind) {
@@ -28,7 +30,7 @@ void verify_group(const hdf5::File& file, const std::string& group, int depth, V
         break;
       }
       case hdf5::ObjectKind::other:
-        fail_input("{}: {} is neither a group nor a dataset", file.path(), path);
+        fail_input("{}: {} is neither a group nor a dataset", file.path(), printable(path));
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data_file.hpp"
+#include "mylos/base/text.hpp"
 
 namespace mylos {
 namespace {
@@ -20,7 +21,8 @@ hdf5::File open_dataset(const std::string& path) {
   auto file = open_data_file(path);
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
-    if (format != dataset_format) fail_input("{}: is a {} file, expected {}", path, format, dataset_format);
+    if (format != dataset_format)
+      fail_input("{}: is a {} file, expected {}", path, printable(format), dataset_format);
     const auto version = file.integer_attribute("/", "version");
     if (version < 1 || version > dataset_version) {
       fail_input("{}: {} version {}, expected at most {}", path, format, version, dataset_version);

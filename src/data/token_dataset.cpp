@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data_file.hpp"
+#include "mylos/base/text.hpp"
 
 namespace mylos {
 namespace {
@@ -15,7 +16,8 @@ hdf5::File open_tokens(const std::string& path) {
   auto file = open_data_file(path);
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
-    if (format != token_format) fail_input("{}: is a {} file, expected {}", path, format, token_format);
+    if (format != token_format)
+      fail_input("{}: is a {} file, expected {}", path, printable(format), token_format);
     const auto version = file.integer_attribute("/", "version");
     if (version < 1 || version > token_version) {
       fail_input("{}: {} version {}, expected at most {}", path, format, version, token_version);
@@ -43,7 +45,8 @@ TokenKind kind_of(const hdf5::File& file) {
   for (const TokenKind known : {TokenKind::bytes, TokenKind::characters, TokenKind::tokens}) {
     if (kind == name_of(known)) return known;
   }
-  fail_input("{}: attribute 'kind' of / is '{}', expected bytes, characters or tokens", file.path(), kind);
+  fail_input("{}: attribute 'kind' of / is '{}', expected bytes, characters or tokens", file.path(),
+             printable(kind));
 }
 
 Vocabulary vocabulary_of(const hdf5::File& file) {
@@ -134,7 +137,8 @@ bool holds_tokens(const std::string& path) {
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != token_format && format != dataset_format) {
-      fail_input("{}: is a {} file, expected a token file or a dataset of `mylos prepare`", path, format);
+      fail_input("{}: is a {} file, expected a token file or a dataset of `mylos prepare`", path,
+                 printable(format));
     }
     return format == token_format;
   }

@@ -5,6 +5,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/planner/plan_json.hpp"
 
 namespace mylos {
@@ -137,7 +138,7 @@ StoredPlan parse_plan(std::string_view text, const std::string& source) {
   try {
     document = json::parse(text);
   } catch (const json::exception& error) {
-    fail_input("{} is not JSON: {}", source, error.what());
+    fail_input("{} is not JSON: {}", source, printable(error.what(), 200));
   }
   const Node root(document, source, "");
   if (root.at("format").text() != "mylos-plan") root.at("format").refuse("is not \"mylos-plan\"");

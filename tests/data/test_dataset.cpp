@@ -120,6 +120,8 @@ TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
             "has both /labels and /targets, expected one of them");
   EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-checkpoint'\n")),
             "is a mylos-checkpoint file, expected mylos-dataset");
+  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'z' * 50000\n")),
+            "is a " + std::string(60, 'z') + "... file, expected mylos-dataset");
   EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-dataset'\nf.attrs['version'] = 2\n")),
             "mylos-dataset version 2, expected at most 1");
 }

@@ -56,6 +56,15 @@ TEST(TokenDataset, WhatIsNoTokenFileIsRefused) {
             "dataset /tokens is empty, expected at least one token");
 }
 
+TEST(TokenDataset, ALongAttributeIsCutInMessages) {
+  const std::string cut = std::string(60, 'z') + "...";
+  EXPECT_EQ(refusal("f.attrs['format'] = n.bytes_('z' * 50000)"),
+            "is a " + cut + " file, expected mylos-tokens");
+  EXPECT_EQ(
+      refusal("f['tokens'] = n.zeros(9, 'u2')\nf.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'z' * 50000"),
+      "attribute 'kind' of / is '" + cut + "', expected bytes, characters or tokens");
+}
+
 TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";
