@@ -42,6 +42,7 @@ struct PredictArguments {
   std::string checkpoint;
   std::string input;
   std::string output;
+  bool allow_nonfinite = false;  // write outputs that are inf or NaN
 };
 ExitCode predict_command(const PredictArguments& arguments);
 

@@ -108,6 +108,8 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
+  predict->add_flag("--allow-nonfinite", line.predict.allow_nonfinite,
+                    "Write outputs that are inf or NaN, too; without it they end the command (exit code 1)");
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");

@@ -1,5 +1,6 @@
 // mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; a classifier's are
-// probabilities.
+// probabilities. Numbers that are inf or NaN are an error, and nothing is written, unless the user allows
+// them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +22,29 @@ void softmax(std::span<float> row) {
   for (float& value : row) sum += value = std::exp(value - largest);
   for (float& value : row) value /= sum;
 }
+
+/// Outputs that are inf or NaN.
+struct NonFinite {
+  std::int64_t outputs = 0;
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;
+  std::int64_t first_column = 0;
+
+  /// Rows [first, first + values.size() / width); pieces may come in any order.
+  void count(std::int64_t first, std::span<const float> values, std::int64_t width) {
+    std::int64_t last_row = -1;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      const std::int64_t row = first + static_cast<std::int64_t>(i) / width;
+      if (outputs++ == 0 || row < first_row) {
+        first_row = row;
+        first_column = static_cast<std::int64_t>(i) % width;
+      }
+      if (row != last_row) ++rows;
+      last_row = row;
+    }
+  }
+};
 
 /// The file that rank 0 writes.
 class OutputFile {
@@ -45,9 +69,11 @@ class OutputFile {
     } else {
       trained_.normalizer.undo_targets(values);
     }
+    nonfinite_.count(samples.first, values, outputs_);
     result_.write(samples.first * outputs_, samples.count * outputs_, values.data());
   }
 
+  [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
   void close() { file_.close(); }
   /// Waits for the disk, without HDF5 or MPI.
   void publish() { pending_.publish(); }
@@ -59,7 +85,19 @@ class OutputFile {
   PendingFile pending_;
   hdf5::File file_;
   hdf5::Dataset result_;
+  NonFinite nonfinite_;
 };
+
+/// "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
+std::string text_of(const NonFinite& found, const TrainedModel& trained) {
+  const std::int64_t rows = trained.data->samples(DataPart::train);
+  const bool half = trained.deck.options.precision.compute == DType::fp16;
+  return fmt::format(
+      "{} of {} outputs, in {} of {} rows, are inf or NaN, the first in row {}, column {} (counted from 0){}",
+      found.outputs, rows * trained.model->chain().outputs(), found.rows, rows, found.first_row,
+      found.first_column,
+      half ? "; fp16, in which the network computes, ends at 65504: bf16 and fp32 go further" : "");
+}
 
 void check(const TrainedModel& trained, const PredictArguments& arguments) {
   if (trained.vocabulary) {
@@ -87,12 +125,20 @@ ExitCode predict_command(const PredictArguments& arguments) {
   const auto pass = trained->pass_over(DataPart::train);
   predict(trained->context(), ranks, *pass,
           [&](const Share& samples, std::span<float> values) { file->write(samples, values); });
+  NonFinite nonfinite;
+  if (file) nonfinite = file->nonfinite();
+  ranks.broadcast(&nonfinite, sizeof nonfinite, 0);
+  if (nonfinite.outputs > 0 && !arguments.allow_nonfinite) {
+    fail_run("{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
+             text_of(nonfinite, *trained));
+  }
   on_rank_0([&] { file->close(); });
   run_on_first(ranks, [&] { file->publish(); });
   const std::int64_t samples = trained->data->samples(DataPart::train);
-  standard_output(ranks.rank())
-      .line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples, samples,
-                        trained->model->chain().outputs()));
+  const Output output = standard_output(ranks.rank());
+  output.line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples, samples,
+                          trained->model->chain().outputs()));
+  if (nonfinite.outputs > 0) output.line(fmt::format("warning: {}", text_of(nonfinite, *trained)));
   return ExitCode::done;
 }
 

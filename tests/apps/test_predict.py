@@ -166,9 +166,54 @@ def check_bad_value_ends_all_ranks(command):
                "predict", "runs/flow", "nan.h5", "refused.h5", ranks=ranks)
 
 
+def beyond(outputs):
+    """What is said of outputs that are inf or NaN."""
+    bad = ~numpy.isfinite(outputs)
+    rows = bad.any(axis=1)
+    first = numpy.argmax(rows)
+    return (f"{bad.sum()} of {bad.size} outputs, in {rows.sum()} of {len(rows)} rows, are inf or NaN, the first in row {first}, "
+            f"column {numpy.argmax(bad[first])} (counted from 0)")
+
+
+def check_outputs_beyond_half_are_not_written_without_a_word(command):
+    command.must("train", "flow.toml", "precision.compute=fp16", "run.folder=runs/half", "run.epochs=1")
+    sound = last_checkpoint(command, "runs/half")
+    with h5py.File(sound) as file:
+        louder = {path: file[path][:] * numpy.float32(300)
+                  for path in ("model/hidden1/weight", "model/hidden1/bias", "model/head/weight")}
+    replace_signed(sound, command.folder / "loud.h5", louder)  # normalised targets of some 1 become some 90,000
+    (command.folder / "half.h5").write_text("older")
+    for ranks in (1, 2, 3):
+        said = command.must("predict", "loud.h5", "new.h5", "allowed.h5", "--allow-nonfinite", ranks=ranks).stdout
+        with h5py.File(command.folder / "allowed.h5") as file:
+            outputs = file["outputs"][:]
+        assert 100 < numpy.isfinite(outputs).all(axis=1).sum() < SAMPLES - 100
+        expected = (beyond(outputs) + "; fp16, in which the network computes, ends at 65504: bf16 and fp32 go further")
+        assert said == f"allowed.h5: outputs of {SAMPLES} samples, [{SAMPLES}, 2]\nwarning: {expected}\n", said
+        refused = command.must("predict", "loud.h5", "new.h5", "half.h5", ranks=ranks, code=1)
+        assert refused.stderr == f"mylos: half.h5: is not written: {expected}; --allow-nonfinite writes them\n", refused.stderr
+        assert refused.stdout == "" and (command.folder / "half.h5").read_text() == "older"
+        assert not list(command.folder.glob("*.tmp"))
+    assert numpy.isfinite(predictions(command, "half", "new.h5", 2)).all()
+
+
+def check_probabilities_of_no_number(command):
+    sound = last_checkpoint(command, "runs/small")
+    with h5py.File(sound) as file:
+        louder = {path: file[path][:] * numpy.float32(1e20) for path in ("model/hidden1/weight", "model/head/weight")}
+    replace_signed(sound, command.folder / "loud-classes.h5", louder)
+    command.must("predict", "loud-classes.h5", "test.h5", "far.h5", "--allow-nonfinite")
+    with h5py.File(command.folder / "far.h5") as file:
+        expected = beyond(file["outputs"][:])
+    said = command.must("predict", "loud-classes.h5", "test.h5", "no.h5", code=1).stderr
+    assert said == f"mylos: no.h5: is not written: {expected}; --allow-nonfinite writes them\n", said
+    assert not list(command.folder.glob("no.h5*"))
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
-                  check_checkpoints_of_strangers, check_bad_value_ends_all_ranks):
+                  check_checkpoints_of_strangers, check_bad_value_ends_all_ranks,
+                  check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number):
         check(mylos)
         print(check.__name__, "passed")
