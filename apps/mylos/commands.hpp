@@ -72,6 +72,7 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
 struct PrepareTextArguments {
   std::string input;
   std::string level = "characters";  // "characters", "bytes"
+  std::string vocabulary;            // "" = the text's own, or a token file
   std::string output;
 };
 ExitCode prepare_text_command(const PrepareTextArguments& arguments);

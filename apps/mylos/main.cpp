@@ -150,6 +150,12 @@ void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
                    "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
       ->check(CLI::IsMember({"characters", "bytes"}))
       ->capture_default_str();
+  text->add_option(
+          "--vocabulary", line.text.vocabulary,
+          "Token file (as the training text's) whose characters are the vocabulary; default: the text's own")
+      ->check([](const std::string& file) {
+        return file.empty() ? std::string("is empty, expected a token file") : std::string();
+      });
   text->add_option("--out", line.text.output, "Token file to write")->required();
   text->callback([&line] { line.command = [&line] { return prepare_text_command(line.text); }; });
 

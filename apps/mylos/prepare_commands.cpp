@@ -61,10 +61,12 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
   require_one_rank();
-  require_other_file(arguments.input, arguments.output);
+  for (const auto& input : {arguments.input, arguments.vocabulary})
+    require_other_file(input, arguments.output);
   prepare(PrepareText{.file = arguments.input,
                       .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
-                      .out = arguments.output});
+                      .out = arguments.output,
+                      .vocabulary = arguments.vocabulary});
   return tell_tokens(arguments.output);
 }
 

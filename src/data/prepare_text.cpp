@@ -1,10 +1,14 @@
 #include "mylos/data/prepare_text.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
 #include <vector>
 
 #include "input_file.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/data/token_dataset.hpp"
 #include "mylos/data/token_writer.hpp"
 #include "utf8.hpp"
 
@@ -53,26 +57,83 @@ void for_each_piece(const std::string& path, Function&& function) {
   }
 }
 
-void prepare_characters(const PrepareText& job) {
-  std::vector<std::uint32_t> token_of(static_cast<std::size_t>(code_points), 0);
+/// What a text holds.
+struct TextSurvey {
+  std::vector<bool> occurs = std::vector<bool>(static_cast<std::size_t>(code_points));  // by code point
   std::int64_t characters = 0;
-  for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
-    for (const char32_t code : codes) token_of[code] = 1;
-    characters += static_cast<std::int64_t>(codes.size());
+};
+
+TextSurvey survey_text(const std::string& path) {
+  TextSurvey survey;
+  for_each_piece(path, [&](const std::vector<char32_t>& codes) {
+    for (const char32_t code : codes) survey.occurs[code] = true;
+    survey.characters += static_cast<std::int64_t>(codes.size());
   });
+  return survey;
+}
+
+Vocabulary vocabulary_of(const TextSurvey& survey) {
   std::string text;
-  std::uint32_t distinct = 0;
-  for (std::size_t code = 0; code < token_of.size(); ++code) {
-    if (token_of[code] == 0) continue;
-    token_of[code] = distinct++;
-    append_character(text, static_cast<char32_t>(code));
+  for (std::size_t code = 0; code < survey.occurs.size(); ++code) {
+    if (survey.occurs[code]) append_character(text, static_cast<char32_t>(code));
   }
-  TokenWriter writer(job.out, token_type_for(distinct), characters, Vocabulary::characters(text),
+  return Vocabulary::characters(text);
+}
+
+Vocabulary known_vocabulary(const std::string& path) {
+  const Vocabulary vocabulary = TokenDataset(path).vocabulary();
+  if (vocabulary.kind() != TokenKind::characters) {
+    fail_input("--vocabulary {}: its {} tokens are {}, expected a file of characters", path,
+               vocabulary.size(), name_of(vocabulary.kind()));
+  }
+  return vocabulary;
+}
+
+constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
+
+/// Tokens by code point; `unknown` for characters that the vocabulary lacks.
+std::vector<std::uint32_t> tokens_by_code(const Vocabulary& vocabulary) {
+  std::vector<std::uint32_t> token_of(static_cast<std::size_t>(code_points), unknown);
+  const std::string text = vocabulary.text();
+  std::uint32_t token = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character character = first_character(std::string_view(text).substr(at));
+    token_of[character.code] = token++;
+    at += static_cast<std::size_t>(character.bytes);
+  }
+  return token_of;
+}
+
+/// Where in the text a character stands.
+struct CharacterPlace {
+  std::int64_t line = 1;
+  std::int64_t byte = 0;
+
+  void go_past(char32_t code) {
+    byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (code == U'\n') ++line;
+  }
+};
+
+void prepare_characters(const PrepareText& job) {
+  const TextSurvey survey = survey_text(job.file);
+  const Vocabulary vocabulary =
+      job.vocabulary.empty() ? vocabulary_of(survey) : known_vocabulary(job.vocabulary);
+  const std::vector<std::uint32_t> token_of = tokens_by_code(vocabulary);
+  TokenWriter writer(job.out, token_type_for(vocabulary.size()), survey.characters, vocabulary,
                      InputFile(job.file).name());
   std::vector<std::uint32_t> tokens;
+  CharacterPlace place;
   for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
     tokens.clear();
-    for (const char32_t code : codes) tokens.push_back(token_of[code]);
+    for (const char32_t code : codes) {
+      if (token_of[code] == unknown) {
+        fail_input("{}:{}: character {} at byte offset {} (counted from 0) is not one of the {} of {}",
+                   job.file, place.line, character_text(code), place.byte, vocabulary.size(), job.vocabulary);
+      }
+      place.go_past(code);
+      tokens.push_back(token_of[code]);
+    }
     writer.add({tokens.data(), tokens.size()});
   });
   writer.finish();
@@ -95,6 +156,10 @@ void prepare_bytes(const PrepareText& job) {
 void prepare(const PrepareText& job) {
   if (job.level == TokenKind::tokens) {
     fail_run("{}: text has no tokens but bytes and characters", job.file);
+  }
+  if (job.level == TokenKind::bytes && !job.vocabulary.empty()) {
+    fail_input("--vocabulary {}: is for --level characters; all files of bytes have the same vocabulary",
+               job.vocabulary);
   }
   job.level == TokenKind::bytes ? prepare_bytes(job) : prepare_characters(job);
 }

@@ -1,6 +1,8 @@
 // UTF-8 (RFC 3629), read strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +49,15 @@ inline void append_character(std::string& text, char32_t code) {
   const int further = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   put((0xff00u >> (further + 1) & 0xff) | code >> (6 * further));
   for (int i = further - 1; i >= 0; --i) put(0x80 | (code >> (6 * i) & 0x3f));
+}
+
+/// As messages show it: 'é' (U+00E9).
+[[nodiscard]] inline std::string character_text(char32_t code) {
+  const std::string number = fmt::format("U+{:04X}", static_cast<std::uint32_t>(code));
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return number;
+  std::string text;
+  append_character(text, code);
+  return fmt::format("'{}' ({})", text, number);
 }
 
 }  // namespace mylos

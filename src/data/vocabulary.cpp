@@ -8,15 +8,6 @@
 namespace mylos {
 namespace {
 
-/// A character as messages show it: 'é' (U+00E9).
-std::string shown(char32_t code) {
-  const std::string number = fmt::format("U+{:04X}", static_cast<std::uint32_t>(code));
-  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return number;
-  std::string text;
-  append_character(text, code);
-  return fmt::format("'{}' ({})", text, number);
-}
-
 /// The characters of a small vocabulary, for messages.
 std::string listed(const std::u32string& codes) {
   constexpr std::size_t most = 128;
@@ -81,7 +72,7 @@ std::vector<std::int32_t> Vocabulary::encode_characters(std::string_view text,
     const auto found = std::lower_bound(codes_.begin(), codes_.end(), character.code);
     if (found == codes_.end() || *found != character.code) {
       fail_input("{}: character {} at position {} (counted from 0) is not one of the {} of the vocabulary{}",
-                 source, shown(character.code), tokens.size(), size_, listed(codes_));
+                 source, character_text(character.code), tokens.size(), size_, listed(codes_));
     }
     tokens.push_back(static_cast<std::int32_t>(found - codes_.begin()));
     at += static_cast<std::size_t>(character.bytes);

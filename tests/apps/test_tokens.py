@@ -104,6 +104,14 @@ def check_judging_by_other_data(command):
     assert "perplexity" in command.must("eval", "runs/gpt", "--data", "ours.h5").stdout
     refuse(command, ["eval", "runs/gpt", "--data", "others.h5"], r"others\.h5: has 8 characters, .* that are others")
     refuse(command, ["eval", "runs/gpt", "--data", "fewer.h5"], r"fewer\.h5: has 3 characters, but .* on 8 characters")
+    # A text that lacks some of the characters is judged with the numbers that the training text has for them.
+    said = command.must("prepare", "text", "fewer.txt", "--vocabulary", "ours.h5", "--out", "fewer.h5").stdout
+    assert said == "fewer.h5: 120 tokens (uint8), a vocabulary of 8 characters\n", said
+    assert "perplexity" in command.must("eval", "runs/gpt", "--data", "fewer.h5").stdout
+    refuse(command, ["prepare", "text", "others.txt", "--vocabulary", "ours.h5", "--out", "no.h5"],
+           r"others\.txt:1: character 's' \(U\+0073\) at byte offset 0 \(counted from 0\) is not one of the 8 of ours\.h5")
+    refuse(command, ["prepare", "text", "ours.txt", "--vocabulary", "", "--out", "no.h5"], r"--vocabulary: is empty")
+    refuse(command, ["prepare", "text", "ours.txt", "--vocabulary", "ours.h5", "--out", "ours.h5"], r"ours\.h5: is what is read")
     refuse(command, ["plan", "gpt.toml", "data.train=none.h5", "model.vocabulary=8", "data.batch=2147483647"],
            r"more than 2147483647 rows")
 

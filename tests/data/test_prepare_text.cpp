@@ -73,6 +73,45 @@ TEST(PrepareText, ManyAlphabetsOverManyPiecesAreWhatPythonDecodes) {
       "True True\nTrue\n");
 }
 
+TEST(PrepareText, ATestTextTakesTheCharactersOfTheTrainingText) {
+  const TemporaryFolder folder;
+  write_file(folder / "train.txt", "hélloé\n");
+  prepare(PrepareText{folder / "train.txt", TokenKind::characters, folder / "train.h5"});
+  write_file(folder / "test.txt", "olé\n\nol");
+  PrepareText job{folder / "test.txt", TokenKind::characters, folder / "test.h5", folder / "train.h5"};
+  prepare(job);
+  const TokenDataset test(folder / "test.h5");
+  EXPECT_TRUE(test.vocabulary() == TokenDataset(folder / "train.h5").vocabulary());
+  std::vector<std::uint8_t> tokens(8);
+  ASSERT_EQ(test.tokens(), 7);
+  test.read(0, 7, tokens.data());
+  EXPECT_EQ(tokens, (std::vector<std::uint8_t>{3, 2, 4, 0, 0, 3, 2, 0}));  // of \n h l o é
+
+  write_file(folder / "test.txt", "olé\n\nhóla");
+  job.out = folder / "other.h5";
+  EXPECT_EQ(error_of([&] { prepare(job); }),
+            folder / "test.txt" +
+                ":3: character 'ó' (U+00F3) at byte offset 7 (counted from 0) is not one of the 5 of " +
+                folder / "train.h5");
+  EXPECT_FALSE(std::filesystem::exists(job.out) || std::filesystem::exists(job.out + ".tmp"));
+}
+
+TEST(PrepareText, AVocabularyThatIsNoneOfCharactersIsRefused) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "abc");
+  prepare(PrepareText{folder / "a.txt", TokenKind::bytes, folder / "bytes.h5"});
+  const auto message = [&](TokenKind level) {
+    return error_of([&] {
+      prepare(PrepareText{folder / "a.txt", level, folder / "a.h5", folder / "bytes.h5"});
+    });
+  };
+  EXPECT_EQ(message(TokenKind::characters), "--vocabulary " + folder / "bytes.h5" +
+                                                ": its 256 tokens are bytes, expected a file of characters");
+  EXPECT_EQ(message(TokenKind::bytes),
+            "--vocabulary " + folder / "bytes.h5" +
+                ": is for --level characters; all files of bytes have the same vocabulary");
+}
+
 TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
   const TemporaryFolder folder;
   python(
