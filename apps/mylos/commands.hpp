@@ -58,6 +58,7 @@ struct PrepareIdxArguments {
   std::string images;
   std::string labels;
   std::string output;
+  std::int64_t classes = 0;  // 0 = largest label + 1
 };
 ExitCode prepare_idx_command(const PrepareIdxArguments& arguments);
 
@@ -66,6 +67,9 @@ struct PrepareCsvArguments {
   std::vector<std::string> targets;
   std::string label;
   std::string output;
+  std::int64_t classes = 0;  // 0 = largest label + 1
+  bool header = false;       // the first line names the columns
+  bool no_header = false;    // it is a sample
 };
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
 

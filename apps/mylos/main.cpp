@@ -180,17 +180,32 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", line.idx.images)->required();
-  idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
+  auto* labels =
+      idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
+  idx->add_option("--classes", line.idx.classes, "How many there are (default: the largest label + 1)")
+      ->check(integer_from(1, most_counted))
+      ->needs(labels);
   idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
   idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
 
   CLI::App* csv = prepare->add_subcommand(
-      "csv", "A table of numbers with a header line; without --targets and --label, to predict from");
+      "csv",
+      "A table of numbers, perhaps with a header line; without --targets and --label, to predict from");
   csv->add_option("file", line.csv.input)->required();
-  auto* targets = csv->add_option("--targets", line.csv.targets, "Columns to predict (regression), a,b,c");
+  auto* targets = csv->add_option("--targets", line.csv.targets,
+                                  "Columns to predict (regression), a,b,c: names, or else numbers from 1 on");
   targets->delimiter(',');
-  csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)")
-      ->excludes(targets);
+  auto* label =
+      csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)");
+  label->excludes(targets);
+  csv->add_option("--classes", line.csv.classes, "How many there are (default: the largest label + 1)")
+      ->check(integer_from(1, most_counted))
+      ->needs(label);
+  auto* header = csv->add_flag("--header", line.csv.header,
+                               "The first line names the columns (default: where it is all words)");
+  csv->add_flag("--no-header", line.csv.no_header,
+                "The first line is a sample (default: where it is all numbers)")
+      ->excludes(header);
   csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
   csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
   add_prepare_tokens(*prepare, line);

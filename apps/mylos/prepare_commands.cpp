@@ -45,17 +45,23 @@ ExitCode tell_tokens(const std::string& path) {
 ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
   require_one_rank();
   for (const auto& input : {arguments.images, arguments.labels}) require_other_file(input, arguments.output);
-  prepare(PrepareIdx{.images = arguments.images, .labels = arguments.labels, .out = arguments.output});
+  prepare(PrepareIdx{.images = arguments.images,
+                     .labels = arguments.labels,
+                     .out = arguments.output,
+                     .classes = arguments.classes});
   return tell(arguments.output);
 }
 
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   require_one_rank();
   require_other_file(arguments.input, arguments.output);
-  prepare(PrepareCsv{.file = arguments.input,
-                     .targets = arguments.targets,
-                     .label = arguments.label,
-                     .out = arguments.output});
+  PrepareCsv job{.file = arguments.input,
+                 .targets = arguments.targets,
+                 .label = arguments.label,
+                 .out = arguments.output,
+                 .classes = arguments.classes};
+  if (arguments.header || arguments.no_header) job.has_header = arguments.header;
+  for (const std::string& note : prepare(job)) standard_output(0).line(note);
   return tell(arguments.output);
 }
 

@@ -78,7 +78,8 @@ def check_regression(command):
     write_flow(command.folder)
     command.must("prepare", "csv", "flow.csv", "--targets", "lift,drag", "--out", "flow.h5")
     said = command.must("prepare", "csv", "new.csv", "--out", "new.h5").stdout
-    assert said == f"new.h5: {SAMPLES} samples of 3 features, no labels or targets: for `mylos predict`\n", said
+    assert said == ("new.csv: line 1 names the columns: angle, speed, height\n"
+                    f"new.h5: {SAMPLES} samples of 3 features, no labels or targets: for `mylos predict`\n"), said
     (command.folder / "flow.toml").write_text(REGRESSION, encoding="utf-8")
     command.must("train", "flow.toml")
     write_inputs_alone(command.folder / "own.h5", command.folder / "flow.h5")

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include <cmath>
+
 #include "data/builders.hpp"
 
 namespace mylos::prepare_csv_test {
@@ -26,11 +30,30 @@ std::string refusal(const std::string& text, const PrepareCsv& job) {
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
+/// What the user is told of how the text was read.
+std::vector<std::string> notes(const std::string& text, PrepareCsv job) {
+  const TemporaryFolder folder;
+  write_file(folder / "data.csv", text);
+  job.file = folder / "data.csv";
+  job.out = folder / "data.h5";
+  std::vector<std::string> lines = prepare(job);
+  for (std::string& line : lines) {
+    EXPECT_TRUE(line.starts_with(folder.path() + "/")) << line;
+    line.erase(0, folder.path().size() + 1);
+  }
+  return lines;
+}
+
 PrepareCsv labelled(const std::string& column, std::int64_t classes = 0) {
   return {.file = "", .targets = {}, .label = column, .out = "", .classes = classes};
 }
 PrepareCsv regression(const std::vector<std::string>& columns) {
   return {.file = "", .targets = columns, .label = "", .out = ""};
+}
+
+PrepareCsv with_header(bool has_header, PrepareCsv job) {
+  job.has_header = has_header;
+  return job;
 }
 
 std::vector<float> inputs_of(const Dataset& dataset) {
@@ -97,13 +120,140 @@ TEST(PrepareCsv, WrongValuesAreNamedByLineAndColumn) {
   EXPECT_EQ(refusal("1,2\n3,nan\n", regression({"1"})),
             "data.csv:2: column 2 is 'nan', expected a finite number");
   EXPECT_EQ(refusal("1,2\n1e39,4\n", regression({"2"})),
-            "data.csv:2: column 1 is '1e39', expected a finite number");
+            "data.csv:2: column 1 is '1e39', beyond float32's largest number, 3.4028235e+38");
+  EXPECT_EQ(refusal("1,2\n-1e999,4\n", regression({"2"})),
+            "data.csv:2: column 1 is '-1e999', beyond float32's largest number, 3.4028235e+38");
+  for (const std::string text : {"+-1", "-+1", "++1", "+", "-", "+ 1", "0x10", "1e", "1 2"}) {
+    EXPECT_EQ(refusal("1,2\n" + text + ",4\n", regression({"2"})),
+              "data.csv:2: column 1 is '" + text + "', expected a finite number");
+  }
   EXPECT_EQ(refusal("1,2\n3,\n", regression({"2"})), "data.csv:2: column 2 is '', expected a finite number");
   EXPECT_EQ(refusal("1,2\n\n3,4,5\n", regression({"2"})), "data.csv:3: has 3 columns, the first line has 2");
   EXPECT_EQ(refusal("x,c\n1,0\n2,1.5\n", labelled("c")),
             "data.csv:3: column 2 (c) is '1.5', expected a class: 0, 1, 2 ...");
   EXPECT_EQ(refusal("x,c\n1,0\n2,3\n", labelled("c", 3)),
             "data.csv:3: column 2 (c) is '3', expected a class: 0 to 2");
+}
+
+TEST(PrepareCsv, ALongCellIsCutInMessages) {
+  const std::string cut = std::string(60, 'z') + "...";
+  const std::string cell(100'000, 'z');
+  EXPECT_EQ(refusal("x,y\n1," + cell + "\n", regression({"x"})),
+            "data.csv:2: column 2 (y) is '" + cut + "', expected a finite number");
+  EXPECT_EQ(refusal("x," + cell + "\n1,no\n", regression({"x"})),
+            "data.csv:2: column 2 (" + cut + ") is 'no', expected a finite number");
+  EXPECT_EQ(refusal("x,c\n1," + cell + "\n", labelled("c")),
+            "data.csv:2: column 2 (c) is '" + cut + "', expected a class: 0, 1, 2 ...");
+  EXPECT_EQ(refusal("x," + cell + "\n1,2\n", regression({"y"})),
+            "data.csv: has no column 'y'; its columns are x, " + std::string(197, 'z') + "...");
+  EXPECT_EQ(refusal("1," + cell + "\n1,2\n", regression({"1"})),
+            "data.csv:1: is numbers in part: column 1 is '1', column 2 is '" + cut +
+                "'; --header takes it for the columns' names, --no-header for the first sample");
+  EXPECT_EQ(refusal("x,y\n1,\x1b[2J\n", regression({"x"})),
+            "data.csv:2: column 2 (y) is '\\u001B[2J', expected a finite number");
+}
+
+TEST(PrepareCsv, NumbersTooNearToZeroAreTakenAsPythonTakesThem) {
+  const TemporaryFolder folder;
+  const auto dataset =
+      prepared(folder, "1e-400,-1e-400,1e-40,1e-310,7.1e-46,0.0000e-99999999999999999999\n", PrepareCsv{});
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{0, -0.0f, 1e-40f, 0, 1.4e-45f, 0}));
+  EXPECT_TRUE(std::signbit(inputs_of(dataset)[1]));
+}
+
+TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {
+  const std::string first_line = "data.csv: line 1 names the columns: id, x";
+  EXPECT_EQ(
+      notes("id,x\n16777216,1\n16777217,1\n3,-16777219\n33554436.00,1\n", PrepareCsv{}),
+      (std::vector<std::string>{first_line,
+                                "data.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the nearest "
+                                "that float32 holds: line 3, column 1 (id) is 16777216 for 16777217"}));
+  EXPECT_EQ(
+      notes("id,x\n1,+0099999999.0\n", PrepareCsv{}),
+      (std::vector<std::string>{first_line,
+                                "data.csv: 1 whole number above 2^24 = 16777216 is rounded to the nearest "
+                                "that float32 holds: line 2, column 2 (x) is 100000000 for +0099999999.0"}));
+  // Beyond 64 bits; a double would hold neither 2^100 + 1 nor 2^53 + 1.
+  EXPECT_EQ(notes("id,x\n1267650600228229401496703205376,9007199254740992\n", PrepareCsv{}).size(), 1u);
+  EXPECT_EQ(notes("id,x\n1267650600228229401496703205377,9007199254740992\n", PrepareCsv{}).size(), 2u);
+  EXPECT_EQ(notes("id,x\n1267650600228229401496703205376,9007199254740993\n", PrepareCsv{}).size(), 2u);
+  // Measured values are rounded all the time, and a class is no float.
+  EXPECT_EQ(notes("id,x\n16777217.5,1.6777217e7\n", PrepareCsv{}).size(), 1u);
+  EXPECT_EQ(notes("id,x\n1,16777217\n", labelled("x")).size(), 1u);
+}
+
+TEST(PrepareCsv, SaysWhatTheFirstLineWasTakenFor) {
+  EXPECT_EQ(notes("\nx,\"a b\"\n1,2\n", PrepareCsv{}),
+            std::vector<std::string>{"data.csv: line 2 names the columns: x, a b"});
+  EXPECT_EQ(
+      notes("2019,2020\n1,2\n", PrepareCsv{}),
+      std::vector<std::string>{"data.csv: line 1 is the first sample: 2019, 2020; --header takes it for the "
+                               "columns' names"});
+  EXPECT_EQ(notes("2019,2020\n1,2\n", with_header(false, {})),
+            std::vector<std::string>{"data.csv: line 1 is the first sample: 2019, 2020"});
+}
+
+TEST(PrepareCsv, NumbersAreNamesWhereTheUserSaysSo) {
+  const TemporaryFolder folder;
+  const auto dataset = prepared(folder, "2019,2020,2021\n1,2,3\n", with_header(true, regression({"2020"})));
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 3}));
+  EXPECT_EQ(dataset.samples(), 1);
+  EXPECT_EQ(refusal("1,2\n", with_header(true, {})), "data.csv: has a header but no samples");
+}
+
+TEST(PrepareCsv, AFirstLineThatIsNumbersInPartIsRefusedUnlessTheUserSaysWhatItIs) {
+  const std::string which = "; --header takes it for the columns' names, --no-header for the first sample";
+  const std::string missing = "1,,3\n4,5,6\n";
+  EXPECT_EQ(refusal(missing, regression({"3"})),
+            "data.csv:1: is numbers in part: column 1 is '1', column 2 is empty" + which);
+  EXPECT_EQ(refusal("x,2020,2021\n4,5,6\n", {}),
+            "data.csv:1: is numbers in part: column 2 is '2020', column 1 is 'x'" + which);
+  EXPECT_EQ(refusal("x,nan\n4,5\n", {}),
+            "data.csv:1: is numbers in part: column 2 is 'nan', column 1 is 'x'" + which);
+  EXPECT_EQ(refusal(",\n4,5\n", {}), "data.csv:1: has no name and no number" + which);
+  EXPECT_EQ(refusal(missing, with_header(false, regression({"3"}))),
+            "data.csv:1: column 2 is '', expected a finite number");
+  EXPECT_EQ(refusal("1,inf\n4,5\n", {}), "data.csv:1: column 2 is 'inf', expected a finite number");
+  EXPECT_EQ(refusal("1,1e999\n4,5\n", {}),
+            "data.csv:1: column 2 is '1e999', beyond float32's largest number, 3.4028235e+38");
+  EXPECT_EQ(notes(missing, with_header(true, regression({"3"}))),
+            std::vector<std::string>{"data.csv: line 1 names the columns: 1, , 3"});
+  EXPECT_EQ(notes(",x,y\n4,5,6\n", {}),
+            std::vector<std::string>{"data.csv: line 1 names the columns: , x, y"});
+}
+
+TEST(PrepareCsv, AWordIsANameBeforeItIsANumber) {
+  const TemporaryFolder folder;
+  const PrepareCsv third = with_header(true, regression({"3"}));
+  const std::string table = "3,2,1\n10,20,30\n";
+  EXPECT_EQ(inputs_of(prepared(folder, table, third)), (std::vector<float>{20, 30}));
+  EXPECT_EQ(notes(table, third).back(),
+            "data.csv: '3' is the name of column 1, so it does not mean column 3");
+  EXPECT_EQ(notes(table, with_header(true, regression({"2"}))).size(), 1u);
+  EXPECT_EQ(inputs_of(prepared(folder, "a,b,c\n10,20,30\n", regression({"3"}))),
+            (std::vector<float>{10, 20}));
+  EXPECT_EQ(notes("a,b,c\n10,20,30\n", regression({"3"})).size(), 1u);
+  EXPECT_EQ(refusal("2,2,5\n1,2,3\n", with_header(true, regression({"2"}))),
+            "data.csv: two columns are called '2'; rename one");
+}
+
+TEST(PrepareCsv, ATestTableWithoutTheLargestClassTakesTheNumberOfClasses) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(prepared(folder, "x,c\n1,0\n2,1\n", labelled("c", 5)).outputs(), 5);
+  PrepareCsv classes_alone;
+  classes_alone.classes = 5;
+  EXPECT_EQ(refusal("x,c\n1,0\n", classes_alone),
+            "data.csv: --classes 5 is for a --label, and none is given");
+}
+
+TEST(PrepareCsv, APipeIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  PrepareCsv job;
+  job.file = folder / "pipe";
+  job.out = folder / "data.h5";
+  EXPECT_EQ(error_of([&] { prepare(job); }),
+            job.file + ": is a pipe, which can be read only once; write it to a file first, and name that");
 }
 
 TEST(PrepareCsv, WrongColumnsAreRefused) {

@@ -1,12 +1,18 @@
 // `mylos prepare csv FILE [--targets a,b | --label name] --out FILE`: comma-separated numbers to a dataset
 // file.
 //
-// One sample per line. The first line is a header when one of its fields is no number. A column is named by
-// its header or by its number, counted from 1 (as cut and awk do). The columns that are not answers are the
-// inputs: all of them where neither targets nor label are given, for predictions.
+// One sample per line. The first line names the columns when none of its cells is a number, and is a sample
+// when all are; one that is numbers in part is refused unless the user says what it is. A column is meant by
+// its name, or by its number, counted from 1 (as cut and awk do), where no column has that name. The columns
+// that are not answers are the inputs: all of them where neither targets nor label are given, for
+// predictions.
+//
+// Numbers become the nearest that float32 holds: 0 where they lie nearer to 0 than those do (1e-400); what is
+// beyond its largest is refused.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +25,13 @@ struct PrepareCsv {
   std::string out;    // the dataset file to make
   std::int64_t classes = 0;  // 0: largest label + 1
   char delimiter = ',';
+  std::optional<bool> has_header = std::nullopt;  // empty: seen from the first line
 };
 
 /// Throws Error: bad_input with file, line and column for what is wrong in the file; failed when `out` cannot
-/// be written. Holds a piece of the file at a time, never all of it.
-void prepare(const PrepareCsv& job);
+/// be written. Holds a piece of the file at a time, never all of it. Returns what the user should know, a
+/// line each: what the first line was taken for, a word that could mean two columns, whole numbers that were
+/// rounded.
+std::vector<std::string> prepare(const PrepareCsv& job);
 
 }  // namespace mylos

@@ -1,0 +1,59 @@
+#include "csv_number.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <locale>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace mylos {
+namespace {
+
+/// from_chars does not tell a number too large from one too near to 0; streams do.
+std::optional<double> number_of_extreme_size(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  stream >> value;
+  return stream.fail() ? std::nullopt : std::optional(value);
+}
+
+/// Whether the digits, with zeros behind a point at most, are another number than `value`.
+bool is_rounded_integer(std::string_view text, float value) {
+  if (std::abs(value) < static_cast<float>(largest_exact_integer)) return false;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (const auto point = text.find('.'); point != std::string_view::npos) {
+    if (text.find_first_not_of('0', point + 1) != std::string_view::npos) return false;
+    text = text.substr(0, point);
+  }
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  text.remove_prefix(text.find_first_not_of('0'));
+  return fmt::format("{:.0f}", std::abs(static_cast<double>(value))) != text;
+}
+
+}  // namespace
+
+CsvNumber csv_number(std::string_view text) {
+  using Kind = CsvNumber::Kind;
+  const bool has_plus =
+      text.size() > 1 && text[0] == '+' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
+  if (has_plus) text.remove_prefix(1);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, status] = std::from_chars(text.data(), end, value);
+  if (read != end || status == std::errc::invalid_argument) return {};
+  if (status == std::errc::result_out_of_range) {
+    const auto extreme = number_of_extreme_size(text);
+    if (!extreme) return {.kind = Kind::too_large};
+    value = *extreme;
+  }
+  if (!std::isfinite(value)) return {.kind = Kind::not_finite};
+  const auto rounded = static_cast<float>(value);
+  if (!std::isfinite(rounded)) return {.kind = Kind::too_large};
+  return {.kind = Kind::finite, .value = rounded, .rounded_integer = is_rounded_integer(text, rounded)};
+}
+
+}  // namespace mylos

@@ -1,0 +1,151 @@
+#include "csv_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "csv_number.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/regular_file.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+bool is_number(std::string_view cell) {
+  return csv_number(cell).kind != CsvNumber::Kind::none;
+}
+
+/// A column's number, counted from 1.
+std::optional<std::int64_t> whole_number(const std::string& word) {
+  std::int64_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto [read, status] = std::from_chars(word.data(), end, number);
+  return status == std::errc{} && read == end ? std::optional(number) : std::nullopt;
+}
+
+std::string cell_text(std::string_view cell) {
+  return cell.empty() ? "empty" : fmt::format("'{}'", printable(cell));
+}
+
+template <class Words>
+std::string joined(const Words& words) {
+  constexpr std::size_t most_bytes = 200;
+  return printable(fmt::format("{}", fmt::join(words, ", ")), most_bytes);
+}
+
+}  // namespace
+
+CsvLines::CsvLines(const std::string& path) : path_(path) {
+  require_regular_file(path);
+  file_.open(path, std::ios::binary);
+  if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+}
+
+bool CsvLines::next() {
+  while (std::getline(file_, line_)) {
+    ++number_;
+    if (line_.ends_with('\r')) line_.pop_back();
+    if (number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // a byte order mark
+    if (!trimmed(line_).empty()) return true;
+  }
+  if (file_.bad()) fail_input("{}: cannot be read after line {}", path_, number_);
+  return false;
+}
+
+void CsvLines::split(char delimiter, std::vector<std::string_view>& cells) const {
+  cells.clear();
+  std::string_view rest = line_;
+  for (;;) {
+    const auto end = rest.find(delimiter);
+    cells.push_back(trimmed(rest.substr(0, end)));
+    if (end == std::string_view::npos) return;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
+  CsvLines lines(job.file);
+  if (!lines.next()) fail_input("{}: is empty", job.file);
+  std::vector<std::string_view> cells;
+  lines.split(job.delimiter, cells);
+  first_number_ = lines.number();
+  first_line_ = joined(cells);
+  columns_ = static_cast<std::int64_t>(cells.size());
+  if (!job.has_header) require_names_or_sample(cells);
+  if (job.has_header.value_or(!is_number(cells.front()))) {
+    header_.assign(cells.begin(), cells.end());
+  } else {
+    rows_ = 1;
+  }
+  while (lines.next()) ++rows_;
+  if (rows_ == 0) fail_input("{}: has a header but no samples", job.file);
+}
+
+/// Names: no number, and not all empty. A sample: numbers alone. The rest is for the user to tell: a name may
+/// be a number, a cell of a sample may be missing.
+void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cells) const {
+  const auto number = std::find_if(cells.begin(), cells.end(), is_number);
+  const auto other = std::find_if_not(cells.begin(), cells.end(), is_number);
+  const bool names = number == cells.end() &&
+                     std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
+  if (names || other == cells.end()) return;
+  constexpr auto say_which = "--header takes it for the columns' names, --no-header for the first sample";
+  const auto place = [&](auto cell) { return cell - cells.begin() + 1; };
+  if (number == cells.end())
+    fail_input("{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
+  fail_input("{}:{}: is numbers in part: column {} is {}, column {} is {}; {}", job_.file, first_number_,
+             place(number), cell_text(*number), place(other), cell_text(*other), say_which);
+}
+
+std::string CsvTable::first_line_note() const {
+  if (has_header())
+    return fmt::format("{}: line {} names the columns: {}", job_.file, first_number_, first_line_);
+  return fmt::format("{}: line {} is the first sample: {}{}", job_.file, first_number_, first_line_,
+                     job_.has_header ? "" : "; --header takes it for the columns' names");
+}
+
+std::string CsvTable::column_text(std::size_t column) const {
+  const bool has_name = has_header() && !header_[column].empty();
+  return has_name ? fmt::format("column {} ({})", column + 1, printable(header_[column]))
+                  : fmt::format("column {}", column + 1);
+}
+
+CsvTable::Column CsvTable::find(const std::string& word) const {
+  const std::string name = printable(word);
+  const std::optional<std::int64_t> number = whole_number(word);
+  const auto found = std::find(header_.begin(), header_.end(), word);
+  if (found != header_.end()) {
+    if (std::find(found + 1, header_.end(), word) != header_.end()) {
+      fail_input("{}: two columns are called '{}'; {}", job_.file, name,
+                 number ? "rename one" : "name it by its number");
+    }
+    const auto index = static_cast<std::size_t>(found - header_.begin());
+    const bool by_number_another =
+        number && *number >= 1 && *number <= columns_ && *number != static_cast<std::int64_t>(index) + 1;
+    if (!by_number_another) return {index, {}};
+    return {index, fmt::format("{}: '{}' is the name of column {}, so it does not mean column {}", job_.file,
+                               name, index + 1, *number)};
+  }
+  if (number) {
+    if (*number >= 1 && *number <= columns_) return {static_cast<std::size_t>(*number - 1), {}};
+    fail_input("{}: has no column {}, expected 1 to {}", job_.file, *number, columns_);
+  }
+  if (!has_header()) {
+    fail_input("{}: has no header to find column '{}' in; name it by its number, 1 to {}", job_.file, name,
+               columns_);
+  }
+  fail_input("{}: has no column '{}'; its columns are {}", job_.file, name, first_line_);
+}
+
+}  // namespace mylos

@@ -1,0 +1,92 @@
+"""Tables as users have them: what `prepare csv` says of the first line and of numbers, and test tables without the
+largest class.
+
+usage: test_tables.py MYLOS
+"""
+import os
+import sys
+import tempfile
+
+import h5py
+
+from small_problem import DECK, Command, prepare
+
+WHICH = "--header takes it for the columns' names, --no-header for the first sample"
+YEARS = "2019,2020,2021\n1,2,3\n4,5,6\n"
+MISSING = "1,,3\n4,5,6\n"
+
+
+def inputs(command, table, *options):
+    """What `prepare csv` says of this table, and the inputs that it makes of it."""
+    (command.folder / "table.csv").write_text(table, encoding="utf-8")
+    said = command.must("prepare", "csv", "table.csv", *options, "--out", "table.h5").stdout.splitlines()
+    with h5py.File(command.folder / "table.h5") as file:
+        return said, file["inputs"][:].tolist()
+
+
+def refuse(command, table, message, *options):
+    (command.folder / "table.csv").write_text(table, encoding="utf-8")
+    result = command.must("prepare", "csv", "table.csv", *options, "--out", "no.h5", code=2)
+    assert result.stderr == f"mylos: {message}\n", result.stderr
+    assert not list(command.folder.glob("no.h5*"))
+
+
+def check_first_lines(command):
+    size = "table.h5: {} samples of {} features, {}"
+    alone = "no labels or targets: for `mylos predict`"
+    assert inputs(command, "a,b,c\n1,2,3\n") == (
+        ["table.csv: line 1 names the columns: a, b, c", size.format(1, 3, alone)], [[1, 2, 3]])
+    assert inputs(command, YEARS) == (
+        ["table.csv: line 1 is the first sample: 2019, 2020, 2021; --header takes it for the columns' names",
+         size.format(3, 3, alone)], [[2019, 2020, 2021], [1, 2, 3], [4, 5, 6]])
+    assert inputs(command, YEARS, "--header", "--targets", "2021") == (
+        ["table.csv: line 1 names the columns: 2019, 2020, 2021", size.format(2, 2, "1 targets")], [[1, 2], [4, 5]])
+    refuse(command, MISSING, f"table.csv:1: is numbers in part: column 1 is '1', column 2 is empty; {WHICH}", "--targets", "3")
+    refuse(command, MISSING, "table.csv:1: column 2 is '', expected a finite number", "--targets", "3", "--no-header")
+    assert inputs(command, "3,2,1\n10,20,30\n", "--header", "--targets", "3") == (
+        ["table.csv: line 1 names the columns: 3, 2, 1",
+         "table.csv: '3' is the name of column 1, so it does not mean column 3", size.format(1, 2, "1 targets")], [[20, 30]])
+
+
+def check_numbers(command):
+    said, values = inputs(command, "id,x\n16777217,1e-400\n16777219,1\n")
+    assert values == [[16777216, 0], [16777220, 1]]
+    assert said[1] == ("table.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the nearest that float32 holds: "
+                       "line 2, column 1 (id) is 16777216 for 16777217"), said
+    refuse(command, "x\n+-1\n", "table.csv:2: column 1 (x) is '+-1', expected a finite number")
+    refuse(command, "x\n1e39\n", "table.csv:2: column 1 (x) is '1e39', beyond float32's largest number, 3.4028235e+38")
+    refuse(command, "x\n" + "z" * 100_000 + "\n",
+           f"table.csv:2: column 1 (x) is '{'z' * 60}...', expected a finite number")
+
+
+def check_fewer_classes(command):
+    prepare(command)
+    train = ["train", "deck.toml", "run.folder=classes", "data.test=few.h5", "--check"]
+    lines = (command.folder / "test.csv").read_text().splitlines()
+    few = [line for line in lines if not line.endswith(",2")]
+    (command.folder / "few.csv").write_text("\n".join(few), encoding="utf-8")
+    command.must("prepare", "csv", "few.csv", "--label", "class", "--out", "few.h5")
+    assert "few.h5: has 2 classes, train.h5 has 3" in command.must(*train, code=2).stderr
+    said = command.must("prepare", "csv", "few.csv", "--label", "class", "--classes", 3, "--out", "few.h5").stdout
+    assert said.endswith(f"few.h5: {len(few) - 1} samples of 8 features, 3 classes\n"), said
+    command.must(*train)
+    images = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 8]) + bytes(16)
+    (command.folder / "images").write_bytes(images)
+    (command.folder / "labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 0, 1]))
+    said = command.must("prepare", "idx", "images", "labels", "--classes", 3, "--out", "few.h5").stdout
+    assert said == "few.h5: 2 samples of 8 features, 3 classes\n", said
+
+
+def check_pipes(command):
+    os.mkfifo(command.folder / "pipe")
+    once = "is a pipe, which can be read only once; write it to a file first, and name that"
+    for arguments in (["csv"], ["text"], ["text", "--level", "bytes"], ["tokens"], ["idx"]):
+        result = command.run("prepare", *arguments, "pipe", "--out", "no.h5", timeout=30)
+        assert (result.returncode, result.stderr) == (2, f"mylos: pipe: {once}\n"), (arguments, result)
+    assert not list(command.folder.glob("no.h5*"))
+
+
+with tempfile.TemporaryDirectory() as directory:
+    for check in (check_first_lines, check_numbers, check_fewer_classes, check_pipes):
+        check(Command(sys.argv[1], directory))
+        print(check.__name__, "passed")
