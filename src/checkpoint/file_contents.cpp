@@ -59,15 +59,28 @@ void write_crcs(OpenFile& open, const CheckpointState& state, const WritingGroup
   }
 }
 
+/// That the bytes on the disk are those that were in memory; no fault of the user's if not.
+void require_as_written(const std::string& path, const std::string& dataset, std::uint32_t found,
+                        std::uint32_t written) {
+  if (found == written) return;
+  fail_run("{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written", path, dataset, found,
+           written);
+}
+
+void require_as_written(const hdf5::File& file, const std::string& dataset) {
+  require_as_written(file.path(), dataset, crc_of(file.dataset(dataset)),
+                     static_cast<std::uint32_t>(file.integer_attribute(dataset, crc_attribute)));
+}
+
 /// What lies on the disk is what was in memory: each rank reads some of the datasets again.
 void verify_share(const std::string& path, const CheckpointState& state, const WritingGroup& ranks) {
   const hdf5::File file = hdf5::File::open(path);
   const auto step = static_cast<std::size_t>(ranks.size());
   for (std::size_t i = static_cast<std::size_t>(ranks.rank()); i < state.arrays.size(); i += step) {
-    require_crc(file, state.arrays[i].path, crc_of(file.dataset(state.arrays[i].path)));
+    require_as_written(file, state.arrays[i].path);
   }
   for (std::size_t i = static_cast<std::size_t>(ranks.rank()); i < state.texts.size(); i += step) {
-    require_crc(file, state.texts[i].path, crc_of(file.dataset(state.texts[i].path)));
+    require_as_written(file, state.texts[i].path);
   }
 }
 
@@ -105,9 +118,7 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
       .read(user_block_bytes,
             [&](const std::byte* data, std::int64_t bytes) { contents.update(data, bytes); });
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (contents.range_crcs()[i] == stored[i].crc) continue;
-    fail_run("{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written", path,
-             stored[i].path, contents.range_crcs()[i], stored[i].crc);
+    require_as_written(path, stored[i].path, contents.range_crcs()[i], stored[i].crc);
   }
   return contents.finish();
 }

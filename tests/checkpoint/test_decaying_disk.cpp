@@ -1,0 +1,103 @@
+// A disk that gives back other bytes than it was given: what several ranks have written is compared with what
+// they had in memory.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos::decaying_disk_test {
+
+using test::SampleState;
+using testing::HasSubstr;
+
+/// Bytes of which the disk loses a bit once they lie on it; empty: it is sound.
+std::string& decaying_bytes() {
+  static std::string bytes;
+  return bytes;
+}
+
+void decay(int descriptor) {
+  const std::string& bytes = decaying_bytes();
+  if (bytes.empty()) return;
+  std::error_code failure;
+  const auto path =
+      std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), failure).string();
+  if (failure || !path.ends_with(".h5.tmp")) return;
+  std::ostringstream contents;
+  contents << std::ifstream(path, std::ios::binary).rdbuf();
+  const auto place = contents.str().find(bytes);
+  if (place == std::string::npos) return;  // not written yet, or gone already
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(place + bytes.size() - 1));
+  file.put(static_cast<char>(bytes.back() ^ 1));
+}
+
+}  // namespace mylos::decaying_disk_test
+
+/// Stands before the C library's in this program.
+extern "C" int fsync(int descriptor) {
+  mylos::decaying_disk_test::decay(descriptor);
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+
+namespace mylos::decaying_disk_test {
+
+class DecayingDisk : public testing::Test {
+ protected:
+  void TearDown() override { decaying_bytes().clear(); }
+  /// What all ranks are told of a checkpoint of these bytes of which the disk loses a bit.
+  std::string refusal(const std::string& bytes) {
+    SampleState state = SampleState::filled(200);
+    if (ranks.rank() == 0) decaying_bytes() = bytes;
+    try {
+      write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed) << error.what();
+      return error.what();
+    }
+    return "written";
+  }
+  template <class T>
+  static std::string bytes_of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+};
+
+TEST_F(DecayingDisk, WhatSeveralRanksWroteIsComparedAndTheOlderCheckpointStays) {
+  if (ranks.size() == 1) GTEST_SKIP() << "one writer compares in another way: see test_contents.cpp";
+  SampleState older = SampleState::filled(100);
+  write_checkpoint(ranks, folder.path(), test::header_of(100), older.view(), {});
+  const SampleState state = SampleState::filled(200);
+  // As many as there may be ranks, and more: each rank compares some of them.
+  const std::vector<std::pair<std::string, std::string>> datasets = {
+      {"/model/hidden0/weight", bytes_of(state.weight)},
+      {"/model/hidden0/bias", bytes_of(state.bias)},
+      {"/optimizer/norms", bytes_of(state.norms)},
+      {"/random/keys", bytes_of(state.keys)},
+      {"/plan/list", bytes_of(state.plan)},
+      {"/data/identity", "fashion, 60000 samples"},
+      {"/deck", test::header_of(200).deck}};
+  for (const auto& [path, bytes] : datasets) {
+    EXPECT_THAT(refusal(bytes), HasSubstr(path + " came back from the disk with the CRC-32"));
+    ranks.barrier();
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));
+    EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
+    ranks.barrier();  // before the first rank writes the next one
+  }
+}
+
+}  // namespace mylos::decaying_disk_test
