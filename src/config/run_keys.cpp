@@ -45,7 +45,7 @@ void add_run_keys(Schema& schema) {
   keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
                "How often the validation and test data are evaluated. 0: after each epoch.");
   keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
-               "How often a progress line is printed.");
+               "How often a progress line is printed. `history.csv` has every step, whatever this is.");
   Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",
                            "How long the job may take, from the start of the program. Before it is over the "
                            "run writes a checkpoint and stops (exit code 85).");

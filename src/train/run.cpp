@@ -41,7 +41,8 @@ void Run::look_at_step() {
   step_ += 1;
   const bool regular = step_ % options_.run.log_every == 0;
   checkpoint_due_ = !finished() && checkpoints_->due(step_, regular);  // the last one is finish()'s
-  const bool log_point = regular || wants_evaluation() || wants_checkpoint() || finished();
+  const bool records_full = step_ - logged_step_ >= Trainer::record_capacity;
+  const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = trainer_->read_state();
   if (state.halted != 0) explain_halt(state);
@@ -65,23 +66,28 @@ std::string Run::stop_reason() {
   return ranks.size() == 1 ? reason : fmt::format("{}, on rank {}", reason, stopping_rank_);
 }
 
-void Run::log(const StepState& state) {
+std::vector<HistoryRow> Run::read_rows(std::int64_t last) {
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - logged_).count();
   training_s_ += seconds;
   logged_ = now;
-  const auto steps = static_cast<double>(step_ - logged_step_);
+  const auto steps = static_cast<double>(last - logged_step_);
   const double samples_per_s = steps * static_cast<double>(options_.data.batch) / seconds;
   std::vector<HistoryRow> rows;
   for (const StepRecord& record :
-       trainer_->read_records(static_cast<std::uint64_t>(logged_step_), static_cast<std::uint64_t>(step_))) {
+       trainer_->read_records(static_cast<std::uint64_t>(logged_step_), static_cast<std::uint64_t>(last))) {
     const double samples = static_cast<double>(record.step) * static_cast<double>(options_.data.batch);
     rows.push_back(
         {record, samples / static_cast<double>(data_->epochs().length), samples_per_s, elapsed_s()});
     if (record.overflow != 0) skipped_ += 1;
     note_scale(record);
   }
-  logged_step_ = step_;
+  logged_step_ = last;
+  return rows;
+}
+
+void Run::log(const StepState& state) {
+  const std::vector<HistoryRow> rows = read_rows(step_);
   try {
     history_->append(rows);
   } catch (const Error& error) {
@@ -91,6 +97,13 @@ void Run::log(const StepState& state) {
   if (step_ % options_.run.log_every != 0 || rows.empty()) return;
   const double rate = training_s_ / static_cast<double>(step_ - first_step_);
   progress_->step(rows.back(), rate * static_cast<double>(total_steps_ - step_));
+}
+
+void Run::keep_history() {
+  try {
+    history_->append(read_rows(static_cast<std::int64_t>(trainer_->read_state().step)));
+  } catch (const std::exception&) {  // what ends the run matters more
+  }
 }
 
 void Run::note_scale(const StepRecord& record) {
@@ -113,6 +126,7 @@ void Run::note_scale(const StepRecord& record) {
 }
 
 void Run::explain_halt(const StepState& state) {
+  keep_history();
   trainer_->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
   reader_->seek((step - 1) * options_.data.batch);

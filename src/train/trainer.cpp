@@ -7,13 +7,18 @@
 namespace mylos {
 
 ExitCode train(Run& run) {
-  while (!run.finished()) {
-    run.trainer().step(run.batches(), run.stop_requested());
-    run.look_at_step();
-    if (run.wants_evaluation()) run.evaluate();
-    if (run.wants_checkpoint()) run.write_checkpoint();
+  try {
+    while (!run.finished()) {
+      run.trainer().step(run.batches(), run.stop_requested());
+      run.look_at_step();
+      if (run.wants_evaluation()) run.evaluate();
+      if (run.wants_checkpoint()) run.write_checkpoint();
+    }
+    return run.finish();
+  } catch (...) {
+    if (memory_is_host) run.keep_history();  // a device may be what does not answer
+    throw;
   }
-  return run.finish();
 }
 
 void Trainer::step(BatchSource& batches, bool stop_requested) {

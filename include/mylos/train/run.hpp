@@ -52,6 +52,9 @@ class Run {
   void write_checkpoint();
   /// Last checkpoint and summary. ExitCode::requeue if the run is not at its end.
   ExitCode finish();
+  /// Before an error ends the run: writes the rows of the steps since the last log point, as far as that
+  /// works.
+  void keep_history();
 
  private:
   void open_data();
@@ -68,6 +71,9 @@ class Run {
   void prepare_checkpoints();
   void meet_trouble(const Error& error);
   void log(const StepState& state);
+  /// Of the steps up to `last` whose records were not read before; says what became of the loss scale in
+  /// them.
+  [[nodiscard]] std::vector<HistoryRow> read_rows(std::int64_t last);
   void note_scale(const StepRecord& record);
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double elapsed_s() const;

@@ -1,0 +1,100 @@
+"""What a run says of its steps, and when: every step in history.csv, skips counted, evaluations where they are due.
+
+usage: test_reports.py MYLOS
+"""
+import math
+import re
+import signal
+import sys
+import tempfile
+import time
+
+import h5py
+
+from checkpoints import last_checkpoint
+from processes import finish, ranks_of, send, wait_until
+from small_problem import Command, prepare
+
+# Half precision whose scale grows at every second good step until it overflows: a third of the steps are skipped.
+SKIPPING = ["precision.compute=fp16", "precision.scaler.growth_interval=2", "precision.scaler.initial_scale=1048576",
+            "checkpoint.every=100000", "run.evaluate_every=100000", "data.batch=3", "model.hidden=[4]"]
+
+
+def rows(command, folder):
+    return [line.split(",") for line in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
+
+
+def check_rare_progress_lines(command):
+    """The device keeps the records of fewer steps than lie between two progress lines."""
+    for ranks in (1, 2):
+        folder = f"rare-{ranks}"
+        output = command.must("train", "deck.toml", *SKIPPING, "run.epochs=20", f"run.folder={folder}",
+                              "run.log_every=5000", ranks=ranks).stdout
+        found = rows(command, folder)
+        steps = [int(row[0]) for row in found]
+        assert len(steps) > 3000 and steps == list(range(1, len(steps) + 1)), \
+            f"{ranks} ranks: {len(steps)} rows, {len(set(steps))} steps"
+        skipped = sum(int(row[6]) for row in found)
+        counted = re.search(r"of this start, (\d+) skipped\)", output)[1]
+        assert skipped > 500 and int(counted) == skipped, f"{ranks} ranks: {counted} skips counted, {skipped} were"
+        noted = len(re.findall(r"^step \d+: overflow on rank \d", output, re.M))
+        assert noted == skipped, f"{ranks} ranks: {noted} of {skipped} skips were said"
+        with h5py.File(last_checkpoint(command, folder)) as file:
+            tail = list(file["/history/step"][:])
+            assert file["/scaler/overflows"][()] == skipped
+        assert tail == steps[-len(tail):] and len(tail) == 1000, f"{ranks} ranks: the checkpoint's tail: {tail[:3]}"
+    print("every step is in history.csv and every skip counted, on 1 and 2 ranks")
+
+
+def check_errors_lose_no_steps(command):
+    """The last steps before a divergence, or before a rank that is lost, are those that a reader looks for."""
+    result = command.run("train", "deck.toml", "run.folder=diverged", "precision.compute=fp16", "optimizer.lr=100",
+                         "optimizer.clip_norm=0", "precision.scaler.max_consecutive_skips=3", "run.epochs=40",
+                         "run.log_every=5000", "run.evaluate_every=5000", "checkpoint.every=5000", ranks=2)
+    assert result.returncode == 4, result
+    last = int(re.search(r"diverged at step (\d+)", result.stderr)[1])
+    assert [int(row[0]) for row in rows(command, "diverged")] == list(range(1, last + 1))
+    # Steps large enough for fewer than the device keeps.
+    run = command.start("train", "deck.toml", "run.folder=lost", "run.epochs=100000", "run.log_every=1000000",
+                        "run.evaluate_every=1000000", "checkpoint.every=1000000", "communication.timeout=2",
+                        "data.batch=500", "model.hidden=[512, 512, 512]", ranks=2)
+    wait_until((command.folder / "lost/plan.json").exists, 30, "the run does not begin")
+    time.sleep(1)
+    send(signal.SIGSTOP, ranks_of(command)[1:])
+    code, stdout, stderr = finish(run, 30)
+    assert code == 1, (code, stdout, stderr)
+    steps = [int(row[0]) for row in rows(command, "lost")]
+    assert 0 < len(steps) < 1024 and steps == list(range(1, len(steps) + 1)), steps[-3:]
+    print(f"a divergence at step {last} is in history.csv, and all {len(steps)} steps before a rank was lost")
+
+
+def evaluated_steps(command, *arguments):
+    output = command.must("train", "deck.toml", "checkpoint.every=1000", *arguments).stdout
+    return sorted({int(step) for step in re.findall(r"^epoch \S+ step (\d+): test ", output, re.M)})
+
+
+def check_evaluations(command):
+    """500 samples in batches of 48: after the step that ends an epoch, or every so many steps, and at the end."""
+    epochs, samples, batch = 3, 500, 48
+    whole = samples // batch
+    joined = [math.ceil(epoch * samples / batch) for epoch in range(1, epochs + 1)]
+    for arguments, expected in ((["data.last_batch=drop"], [whole * epoch for epoch in range(1, epochs + 1)]),
+                                (["data.last_batch=join"], joined),
+                                (["data.last_batch=drop", "run.evaluate_every=7"], [7, 14, 21, 28, 30]),
+                                (["data.last_batch=join", "run.evaluate_every=9"], [9, 18, 27, joined[-1]])):
+        folder = "run.folder=evaluated-" + "-".join(arguments).replace("=", "-")
+        found = evaluated_steps(command, folder, *arguments)
+        assert found == expected, f"{arguments}: evaluated after steps {found}, expected {expected}"
+    print("evaluations come after the steps that end an epoch, and every so many steps")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        check_rare_progress_lines(command)
+        check_errors_lose_no_steps(command)
+        check_evaluations(command)
+
+
+main()
