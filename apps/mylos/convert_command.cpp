@@ -8,7 +8,7 @@
 #include "mylos/comm/options.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
 #include "mylos/io/atomic_publish.hpp"
-#include "runtime.hpp"
+#include "standard_output.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "standard_output.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {

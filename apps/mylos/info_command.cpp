@@ -8,7 +8,7 @@
 #include "mylos/comm/options.hpp"
 #include "mylos/io/hdf5.hpp"
 #include "mylos/kernels/gemm.hpp"
-#include "runtime.hpp"
+#include "standard_output.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {

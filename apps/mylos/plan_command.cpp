@@ -13,6 +13,7 @@
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/plan_table.hpp"
 #include "runtime.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {

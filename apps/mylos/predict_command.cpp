@@ -11,6 +11,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
+#include "standard_output.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {

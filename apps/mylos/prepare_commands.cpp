@@ -9,7 +9,7 @@
 #include "mylos/data/prepare_tokens.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "mylos/io/atomic_publish.hpp"
-#include "runtime.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {

@@ -1,20 +1,17 @@
 #include "runtime.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <new>
 #include <thread>
 #include <vector>
 
 #include "core_share.hpp"
 #include "mylos/base/devices.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {
@@ -78,7 +75,7 @@ ExitCode report(const Error& error) {
   const std::vector<int> silent = silent_ranks(rank, size);
   if (others_have_spoken()) return error.code();
   if (silent.empty()) {
-    if (rank == 0) fmt::print(stderr, "mylos: {}\n", error.what());
+    if (rank == 0) print_error(fmt::format("mylos: {}", error.what()));
     return error.code();
   }
   const auto below =
@@ -87,23 +84,13 @@ ExitCode report(const Error& error) {
   if (others_have_spoken()) return error.code();
   tell_spoken(silent);
   const std::size_t shown = std::min<std::size_t>(silent.size(), 8);
-  fmt::print(stderr, "mylos: rank {}: {} (ended with it: rank{} {}{})\n", rank, error.what(),
-             silent.size() == 1 ? "" : "s",
-             fmt::join(silent.begin(), silent.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-             shown < silent.size() ? ", ..." : "");
+  print_error(fmt::format(
+      "mylos: rank {}: {} (ended with it: rank{} {}{})", rank, error.what(), silent.size() == 1 ? "" : "s",
+      fmt::join(silent.begin(), silent.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      shown < silent.size() ? ", ..." : ""));
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
   return error.code();
-}
-
-/// Open MPI gives ranks a pseudo-terminal for standard output wherever its own goes: the launcher's decides.
-bool writes_to_terminal() {
-  if (isatty(STDOUT_FILENO) == 0) return false;
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
-  std::error_code failure;
-  const auto target =
-      std::filesystem::read_symlink(fmt::format("/proc/{}/fd/1", getppid()), failure).string();
-  return target.starts_with("/dev/pts/") || target.starts_with("/dev/tty");
 }
 
 }  // namespace
@@ -127,7 +114,7 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
   const ExitCode code = reporting_errors([&] {
     const ExitCode done = command();
-    if (std::fflush(stdout) != 0) fail_run("standard output cannot be written: {}", std::strerror(errno));
+    flush_standard_output();
     return done;
   });
   MPI_Finalize();
@@ -149,21 +136,6 @@ KokkosRuntime::KokkosRuntime(int threads, int ranks) {
   settings.set_num_threads(threads);
   settings.set_disable_warnings(true);  // about OMP_PROC_BIND, which mpirun's binding replaces
   guard_ = std::make_unique<Kokkos::ScopeGuard>(settings);
-}
-
-Output standard_output(int rank) {
-  Output output;
-  if (rank != 0) return output;
-  output.is_terminal = writes_to_terminal();
-  output.line = [](const std::string& text) {
-    fmt::print("{}\n", text);
-    if (std::fflush(stdout) != 0) fail_run("standard output cannot be written: {}", std::strerror(errno));
-  };
-  output.live = [](const std::string& text) {
-    fmt::print("\r\033[K{}", text);
-    std::fflush(stdout);
-  };
-  return output;
 }
 
 }  // namespace mylos::app

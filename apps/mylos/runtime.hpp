@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "mylos/base/error.hpp"
-#include "mylos/train/progress.hpp"
 
 namespace mylos::app {
 
@@ -32,8 +31,5 @@ class KokkosRuntime {
   std::string warning_;
   std::unique_ptr<Kokkos::ScopeGuard> guard_;
 };
-
-/// Standard output of rank 0; silent on the other ranks.
-Output standard_output(int rank);
 
 }  // namespace mylos::app

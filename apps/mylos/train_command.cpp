@@ -9,6 +9,7 @@
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_check.hpp"
 #include "runtime.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {
@@ -35,7 +36,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
     });
     text = broadcast_text(ranks, text);
     run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, overrides); });
-    request.output = standard_output(ranks.rank());
+    request.output = arguments.check ? standard_output(ranks.rank()) : run_log(ranks.rank());
   }
   if (arguments.check) return check(request);
   request.restart = arguments.restart;

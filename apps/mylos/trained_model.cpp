@@ -13,6 +13,7 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/train/run_state.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {
@@ -106,7 +107,7 @@ std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
   RestartChoice found = find_checkpoint(ranks, path, "auto");
   if (found.path) {
     if (ranks.rank() == 0) {
-      for (const std::string& skipped : found.messages) fmt::print(stderr, "mylos: {}\n", skipped);
+      for (const std::string& skipped : found.messages) print_error(fmt::format("mylos: {}", skipped));
     }
     return *found.path;
   }

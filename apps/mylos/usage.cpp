@@ -7,6 +7,7 @@
 
 #include "mylos/base/nearest.hpp"
 #include "mylos/base/text.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {
@@ -92,7 +93,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (rank == 0 && !asked_for) {
     const auto chain = understood(app);
     const std::string name = name_of(chain);
-    fmt::print(stderr, "{}: {}\n`{} --help` says more.\n", name, explain(chain, error), name);
+    print_error(fmt::format("{}: {}\n`{} --help` says more.", name, explain(chain, error), name));
   }
   return asked_for ? ExitCode::done : ExitCode::bad_input;
 }

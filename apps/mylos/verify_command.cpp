@@ -19,7 +19,7 @@
 #include "mylos/checkpoint/verify.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/options.hpp"
-#include "runtime.hpp"
+#include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {

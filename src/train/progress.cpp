@@ -3,38 +3,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "mylos/base/units.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr std::uint64_t bar_width = 24;
+constexpr std::size_t bar_columns = 24;
 
 std::string bar(std::uint64_t done, std::uint64_t total) {
-  const std::uint64_t filled = total == 0 ? bar_width : std::min(bar_width, done * bar_width / total);
+  const std::uint64_t filled = total == 0 ? bar_columns : std::min(bar_columns, done * bar_columns / total);
   std::string text;
-  for (std::uint64_t i = 0; i < bar_width; ++i) text += i < filled ? "█" : "░";
+  for (std::uint64_t i = 0; i < bar_columns; ++i) text += i < filled ? "█" : "░";
   return text;
+}
+
+/// A part of a progress line. ASCII: as many columns as bytes.
+struct Field {
+  enum Name : std::uint8_t { step, epoch, loss, lr, norm, scale, speed, remaining, skipped };
+  Name name;
+  std::string text;
+};
+
+/// What a narrow terminal does without, first to last.
+constexpr std::array dispensable{Field::scale, Field::norm,    Field::lr,
+                                 Field::epoch, Field::skipped, Field::speed};
+
+std::vector<Field> fields_of(const HistoryRow& row, std::uint64_t total_steps, double remaining_s) {
+  const StepRecord& record = row.record;
+  std::vector<Field> fields{{Field::step, fmt::format("step {}/{}", record.step, total_steps)},
+                            {Field::epoch, fmt::format("epoch {:.2f}", row.epoch)},
+                            {Field::loss, fmt::format("loss {:.4f}", record.loss)},
+                            {Field::lr, fmt::format("lr {:.2e}", record.lr)},
+                            {Field::norm, fmt::format("|g| {:.3g}", record.gradient_norm)},
+                            {Field::scale, fmt::format("scale {:g}", record.scale)},
+                            {Field::speed, fmt::format("{:.0f} samples/s", row.samples_per_s)},
+                            {Field::remaining, "ETA " + format_duration(remaining_s)}};
+  if (record.overflow != 0) fields.push_back({Field::skipped, "skipped"});
+  return fields;
+}
+
+std::string line_of(const std::vector<Field>& fields) {
+  std::string line;
+  for (const Field& field : fields) line += (line.empty() ? "" : "  ") + field.text;
+  return line;
 }
 
 }  // namespace
 
 std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s) {
-  const StepRecord& record = row.record;
-  return fmt::format(
-      "step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.2e}  |g| {:.3g}  scale {:g}  {:.0f} samples/s  "
-      "ETA {}{}",
-      record.step, total_steps, row.epoch, record.loss, record.lr, record.gradient_norm, record.scale,
-      row.samples_per_s, format_duration(remaining_s), record.overflow != 0 ? "  skipped" : "");
+  return line_of(fields_of(row, total_steps, remaining_s));
+}
+
+std::string live_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s, int columns) {
+  // Text in the last column makes some terminals go on to the next line.
+  const auto room = static_cast<std::size_t>(std::max(columns - 1, 0));
+  std::vector<Field> fields = fields_of(row, total_steps, remaining_s);
+  std::string line = line_of(fields);
+  for (const Field::Name name : dispensable) {
+    if (bar_columns + 1 + line.size() <= room) break;
+    std::erase_if(fields, [name](const Field& field) { return field.name == name; });
+    line = line_of(fields);
+  }
+  if (bar_columns + 1 + line.size() <= room)
+    return fmt::format("{} {}", bar(row.record.step, total_steps), line);
+  return line.substr(0, room);
 }
 
 void Progress::step(const HistoryRow& row, double remaining_s) const {
-  const std::string line = progress_line(row, total_steps_, remaining_s);
   if (output_.is_terminal) {
-    output_.live(fmt::format("{} {}", bar(row.record.step, total_steps_), line));
+    output_.live(live_line(row, total_steps_, remaining_s, output_.columns()));
   } else {
-    output_.line(line);
+    output_.line(progress_line(row, total_steps_, remaining_s));
   }
 }
 

@@ -1,19 +1,26 @@
-"""What a run says of its steps, and when: every step in history.csv, skips counted, evaluations where they are due.
+"""What a run says of its steps, and when: every step in history.csv, skips counted, evaluations where they are due, a
+progress line that fits the terminal.
 
 usage: test_reports.py MYLOS
 """
+import fcntl
 import math
+import os
+import pty
 import re
 import signal
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 import h5py
 
 from checkpoints import last_checkpoint
 from processes import finish, ranks_of, send, wait_until
-from small_problem import Command, prepare
+from small_problem import Command, environment, prepare
 
 # Half precision whose scale grows at every second good step until it overflows: a third of the steps are skipped.
 SKIPPING = ["precision.compute=fp16", "precision.scaler.growth_interval=2", "precision.scaler.initial_scale=1048576",
@@ -88,6 +95,38 @@ def check_evaluations(command):
     print("evaluations come after the steps that end an epoch, and every so many steps")
 
 
+def output_on_terminal(command, columns, arguments, ranks):
+    """What the command writes to a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(command.line(*arguments, ranks=ranks), cwd=command.folder, env=environment(),
+                          stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as run:
+        os.close(theirs)
+        written = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                written += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        messages = run.stderr.read().decode()
+    assert run.returncode == 0, (run.returncode, messages)
+    return written.decode()
+
+
+def check_live_bar(command):
+    """Text that goes on to a second line would stay on the terminal at each progress line."""
+    for columns, parts, ranks in ((200, ["█", "scale", "ETA"], 1), (80, ["█", "loss", "ETA"], 1), (80, ["█", "ETA"], 2),
+                                  (50, ["step", "loss", "ETA"], 1), (12, ["step"], 1)):
+        train = ["train", "deck.toml", f"run.folder=live-{columns}-{ranks}"]
+        output = output_on_terminal(command, columns, train, ranks)
+        live = [text for text in output.split("\r\033[K") if text.strip() and "\n" not in text]
+        assert len(live) == 8, f"{columns} columns, {ranks} ranks: {output}"
+        for text in live:
+            assert len(text) < columns and all(part in text for part in parts), f"{columns} columns: {text}"
+    print("the live progress line fits terminals of 12 to 200 columns")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
@@ -95,6 +134,7 @@ def main():
         check_rare_progress_lines(command)
         check_errors_lose_no_steps(command)
         check_evaluations(command)
+        check_live_bar(command)
 
 
 main()

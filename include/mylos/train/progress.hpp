@@ -15,6 +15,7 @@ struct Output {
   std::function<void(const std::string&)> line = [](const std::string&) {};  // a whole line
   std::function<void(const std::string&)> live = [](const std::string&) {};  // replaces the last live text
   bool is_terminal = false;
+  std::function<int()> columns = [] { return 80; };  // of the terminal, now
 };
 
 class Progress {
@@ -36,5 +37,9 @@ class Progress {
 
 /// "step 120/2808  epoch 0.51  loss 0.4312  lr 6.0e-04  |g| 0.91  scale 65536  48210 samples/s  ETA 1:05".
 [[nodiscard]] std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s);
+/// The same behind a bar, for a terminal of `columns`: never wider, so that the next one can take its place.
+/// A narrow terminal gets less of it, and at last no bar.
+[[nodiscard]] std::string live_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s,
+                                    int columns);
 
 }  // namespace mylos
