@@ -37,8 +37,10 @@ void add_schedule_keys(Schema& schema) {
               "How the learning rate falls after the warm-up.");
   keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
                "The learning rate rises linearly from 0 over this many updates.");
-  keys.integer("steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
-               "Updates, warm-up included, until `final_lr` is reached. 0: the run's length.");
+  keys.integer(
+      "steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
+      "Updates, warm-up included, until `final_lr` is reached. 0: the run's length, which stretches or "
+      "shortens the schedule where a restart changes it; a number keeps it.");
   keys.number("final_lr", &ScheduleOptions::final_lr, {0, true, 1000, true}, "",
               "Where linear and cosine end.");
   keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, largest_count}, "updates",

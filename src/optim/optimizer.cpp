@@ -6,18 +6,15 @@
 #include "mylos/base/region.hpp"
 
 namespace mylos {
-namespace {
 
-std::vector<std::string_view> names_for(OptimizerType type) {
+std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
   if (type == OptimizerType::sgd) return {"m"};
   return {"m", "v"};
 }
 
-}  // namespace
-
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
                      std::span<const float> gradient_divisors)
-    : names_(names_for(options.type)) {
+    : names_(moment_names_of(options.type)) {
   for (const std::string_view name : names_) {
     moments_.emplace_back("moment " + std::string(name), parameters.layout().master_bytes());
   }
@@ -39,7 +36,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
 }
 
 std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  return names_for(options.type).size() * layout.master_bytes();
+  return moment_names_of(options.type).size() * layout.master_bytes();
 }
 
 std::size_t Optimizer::list_bytes(const ParameterLayout& layout) {

@@ -9,6 +9,7 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/train/run.hpp"
+#include "mylos/train/run_check.hpp"
 
 namespace mylos {
 namespace {
@@ -29,6 +30,30 @@ bool is_free(const std::string& key) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;
+}
+
+/// The moments in a checkpoint are those of its optimizer.
+void require_same_moments(const std::string& path, const Options& written, const Options& options,
+                          const KeyDifference& type) {
+  if (Optimizer::moment_names_of(written.optimizer.type) ==
+      Optimizer::moment_names_of(options.optimizer.type))
+    return;
+  fail_input(
+      "{}: optimizer.type was {} when this run began, the deck says {}, which needs other moments than the "
+      "checkpoint has; go on with {}, or begin another run in another run.folder",
+      path, type.before, type.after, type.before);
+}
+
+/// A schedule that ends with the run is stretched or shortened with it: "" where that does not happen.
+std::string describe_schedule_change(const LearningRate& before, const LearningRate& now,
+                                     std::int64_t updates, bool is_implicit) {
+  const bool has_end = now.type == ScheduleType::linear || now.type == ScheduleType::cosine;
+  if (!has_end || before.steps == now.steps) return "";
+  return fmt::format(
+      "changed at the restart: the schedule takes {} updates (was {}): the next learning rate is {:.3g} (was "
+      "to be {:.3g}){}",
+      now.steps, before.steps, now.at(updates), before.at(updates),
+      is_implicit ? fmt::format("; schedule.steps = {} keeps it as it was", before.steps) : "");
 }
 
 }  // namespace
@@ -98,6 +123,7 @@ void Run::require_same_run(const CheckpointReader& reader) const {
       fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
     }
+    if (difference.key == "optimizer.type") require_same_moments(path, written.options, options_, difference);
     if (!is_free(difference.key)) {
       request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
                                        difference.after, difference.before));
@@ -125,6 +151,12 @@ void Run::restore(const CheckpointReader& reader) {
   history_->resume(rows_of(state_.history), state_.step.step);
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
+  const Options written = read_deck(reader.header().deck, reader.path() + ":/deck", {}).options;
+  const std::string change = describe_schedule_change(
+      learning_rate(written.optimizer, written.schedule, run_length(written, data_->epochs())),
+      learning_rate(options_.optimizer, options_.schedule, total_steps_),
+      static_cast<std::int64_t>(state_.step.updates), options_.schedule.steps == 0);
+  if (!change.empty()) request_.output.line(change);
 }
 
 }  // namespace mylos

@@ -2,6 +2,7 @@
 
 usage: test_restart.py MYLOS RANKS
 """
+import re
 import sys
 import tempfile
 
@@ -12,6 +13,67 @@ from small_problem import Command, prepare
 def history_without_times(command, folder):
     lines = (command.folder / folder / "history.csv").read_text().splitlines()
     return [",".join(line.split(",")[:8]) for line in lines]
+
+
+def check_hysteresis(command, ranks):
+    """Stopped between overflows that are tolerated, and between the last of them and the one that lowers the scale."""
+    common = ["train", "deck.toml", "precision.compute=fp16", "precision.scaler.initial_scale=16777216",
+              "precision.scaler.hysteresis=4", "precision.scaler.hysteresis_refill=growth"]
+    output = command.must(*common, "run.folder=whole-hysteresis", ranks=ranks).stdout
+    first = [step for step in range(1, 6) if f"step {step}: overflow" in output and "skipped, tolerated" in output]
+    assert first[:4] == [1, 2, 3, 4], output
+    parts = "run.folder=parts-hysteresis"
+    command.must(*common, parts, "--stop-after", 2, ranks=ranks, code=85)
+    command.must(*common, parts, "--restart", "latest", "--stop-after", 1, ranks=ranks, code=85)
+    command.must(*common, parts, "--restart", "latest", ranks=ranks)
+    compare(last_checkpoint(command, "whole-hysteresis"), last_checkpoint(command, "parts-hysteresis"), "hysteresis")
+    assert history_without_times(command, "whole-hysteresis") == history_without_times(command, "parts-hysteresis")
+    print(f"restarts between tolerated overflows, {ranks} ranks: bitwise equal")
+
+
+def check_optimizer(command, ranks):
+    """Moments of Adam are not those of sgd; AdamW goes on with Adam's."""
+    for before, after in (("adamw", "sgd"), ("sgd", "adam")):
+        folder = f"run.folder=optimizer-{before}"
+        command.must("train", "deck.toml", folder, f"optimizer.type={before}", "--stop-after", 5, ranks=ranks, code=85)
+        refused = command.must("train", "deck.toml", folder, f"optimizer.type={after}", "--restart", "latest", ranks=ranks,
+                               code=2)
+        expected = f'optimizer.type was "{before}" when this run began, the deck says "{after}"'
+        assert refused.stderr.count(expected) == 1, refused.stderr
+        assert "changed" not in refused.stdout, refused.stdout
+    on = command.must("train", "deck.toml", "run.folder=optimizer-adamw", "optimizer.type=adam", "--restart", "latest",
+                      ranks=ranks)
+    assert 'changed at the restart: optimizer.type = "adam" (was "adamw")' in on.stdout, on.stdout
+
+
+def learning_rates(command, folder):
+    return [float(row.split(",")[3]) for row in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
+
+
+def check_length(command, ranks):
+    """A cosine that ends with the run moves with its end, which is said with the learning rate before and after; with
+    schedule.steps it stays."""
+    base = ["train", "deck.toml", "optimizer.lr=1e-3"]
+    command.must(*base, "run.folder=length-whole", ranks=ranks)
+    whole = learning_rates(command, "length-whole")
+    for epochs, steps in ((30, 313), (2, 21)):
+        folder = f"run.folder=length-{epochs}"
+        command.must(*base, folder, "--stop-after", 18, ranks=ranks, code=85)
+        stretched = [*base, folder, f"run.epochs={epochs}", "--restart", "latest", "--stop-after", 2]
+        output = command.must(*stretched, ranks=ranks, code=85).stdout
+        line, = re.findall(r"^changed at the restart: the schedule .*", output, re.M)
+        rates = re.fullmatch(rf"changed at the restart: the schedule takes {steps} updates \(was 32\): the next learning "
+                             r"rate is (\S+) \(was to be (\S+)\); schedule\.steps = 32 keeps it as it was", line)
+        assert rates, line
+        now, before = map(float, rates.groups())
+        assert abs(now / learning_rates(command, f"length-{epochs}")[18] - 1) < 0.01, line
+        assert abs(before / whole[18] - 1) < 0.01 and abs(now / before - 1) > 0.2, line
+        again = command.must(*stretched[:-1], 1, ranks=ranks, code=0 if epochs == 2 else 85).stdout
+        assert "the schedule" not in again, again
+    command.must(*base, "run.folder=length-kept", "--stop-after", 18, ranks=ranks, code=85)
+    kept = command.must(*base, "run.folder=length-kept", "run.epochs=30", "schedule.steps=32", "--restart", "latest",
+                        "--stop-after", 14, ranks=ranks, code=85).stdout
+    assert "the schedule takes" not in kept and learning_rates(command, "length-kept") == whole, kept
 
 
 def main():
@@ -33,6 +95,9 @@ def main():
                 history_without_times(command, "parts-" + compute), "history.csv"
             assert not (command.folder / ("parts-" + compute) / "requeue").exists()
             print(f"{compute}, {ranks} ranks: {count} datasets bitwise equal after two restarts")
+        for check in (check_hysteresis, check_optimizer, check_length) if ranks < 4 else ():
+            check(command, ranks)
+            print(check.__name__, "passed")
 
 
 main()

@@ -27,6 +27,7 @@ class Optimizer {
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
+  [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
   [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const;
   [[nodiscard]] std::size_t bytes() const;
   /// What the moments of such an optimizer take.
