@@ -51,17 +51,17 @@ void History::append(std::span<const HistoryRow> rows) {
   if (unwritten_.size() > most_unwritten) unwritten_.clear();
   for (const HistoryRow& row : rows) unwritten_ += line_of(row);
   std::error_code failure;
-  const auto before = std::filesystem::file_size(path_, failure);
-  const bool fresh = static_cast<bool>(failure);
-  if (fresh && begun_) {
+  const auto found = std::filesystem::file_size(path_, failure);
+  const auto before = failure ? 0 : found;
+  if (failure && begun_) {
     begun_ = false;
     fail_run("{}: is no longer there; was the run's folder deleted?", path_);
   }
   try {
     std::ofstream file(path_, std::ios::app);
-    write_or_fail(file, path_, (fresh ? header : "") + unwritten_);
+    write_or_fail(file, path_, (before == 0 ? header : "") + unwritten_);
   } catch (const Error&) {
-    std::filesystem::resize_file(path_, fresh ? 0 : before, failure);
+    std::filesystem::resize_file(path_, before, failure);
     throw;
   }
   unwritten_.clear();
