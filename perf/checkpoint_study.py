@@ -43,7 +43,7 @@ def seconds_of_1000_steps(arguments, every, first, held):
         rows = [line.split(",") for line in (pathlib.Path(folder) / "run" / "history.csv").read_text().splitlines()]
     elapsed = {int(row[0]): float(row[-1]) for row in rows[1:]}
     if every:
-        held.append(float(re.search(r"they held the steps up for [\d.]+ s \(([\d.e-]+) %\)", text)[1]))
+        held.append(float(re.search(r"they held the steps up for [\d.]+ s \(([\d.e-]+) % of the time\)", text)[1]))
     return elapsed[first + 1000] - elapsed[first]
 
 
@@ -55,7 +55,7 @@ def measure_cost(arguments):
             "with": lambda every=every, held=held: seconds_of_1000_steps(arguments, every, every, held),
             "without": lambda every=every: seconds_of_1000_steps(arguments, 0, every, [])}, quiet, "s")
         turns.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
-        print(f"  held up, % of the steps' time: {min(held):.2f} .. {max(held):.2f}   bar {HELD_UP_BAR}")
+        print(f"  held up, % of the run's time: {min(held):.2f} .. {max(held):.2f}   bar {HELD_UP_BAR}")
 
 
 def dd(folder, mebibytes):

@@ -209,7 +209,7 @@ ExitCode Run::finish() {
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
   row("speed", fmt::format("{:.0f} samples/s",
                            steps * static_cast<double>(options_.data.batch) / std::max(training_s_, 1e-9)));
-  row("checkpoints", checkpoints_->summary(training_s_));
+  row("checkpoints", checkpoints_->summary(elapsed_s() - elapsed_before_s_));
   row("time", fmt::format("{} of this start, {} in all", format_duration(elapsed_s() - elapsed_before_s_),
                           format_duration(elapsed_s())));
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };

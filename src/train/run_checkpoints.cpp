@@ -97,10 +97,10 @@ void RunCheckpoints::note_file(const std::string& path) {
   listener_.note(fmt::format("checkpoint {} ({})", path, format_bytes(static_cast<std::int64_t>(bytes))));
 }
 
-std::string RunCheckpoints::summary(double training_s) const {
+std::string RunCheckpoints::summary(double elapsed_s) const {
   return fmt::format(
-      "{} written, {} of them beside the steps; they held the steps up for {:.2f} s ({:.2f} %)", written_,
-      written_beside_steps_, held_s_, 100 * held_s_ / std::max(training_s, 1e-9));
+      "{} written, {} of them beside the steps; they held the steps up for {:.2f} s ({:.2f} % of the time)",
+      written_, written_beside_steps_, held_s_, 100 * held_s_ / std::max(elapsed_s, 1e-9));
 }
 
 }  // namespace mylos

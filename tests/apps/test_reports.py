@@ -95,6 +95,15 @@ def check_evaluations(command):
     print("evaluations come after the steps that end an epoch, and every so many steps")
 
 
+def check_held_up(command):
+    """Checkpoints between steps take longer than steps this small; they cannot take more than all of the time."""
+    output = command.must("train", "deck.toml", "run.folder=held", "checkpoint.every=1", "checkpoint.background=false",
+                          "checkpoint.keep_last=2").stdout
+    share = float(re.search(r"they held the steps up for \S+ s \(([\d.]+) % of the time\)", output)[1])
+    assert 0 < share < 100, output
+    print(f"checkpoints held the steps up for {share} % of the time")
+
+
 def output_on_terminal(command, columns, arguments, ranks):
     """What the command writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
@@ -134,6 +143,7 @@ def main():
         check_rare_progress_lines(command)
         check_errors_lose_no_steps(command)
         check_evaluations(command)
+        check_held_up(command)
         check_live_bar(command)
 
 

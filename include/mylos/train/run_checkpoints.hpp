@@ -50,8 +50,8 @@ class RunCheckpoints {
   void restarted_from(std::int64_t step) { saved_step_ = step; }
   /// Of the longest write.
   [[nodiscard]] double longest_s() const { return longest_s_; }
-  /// For the final table; `training_s`: of all steps.
-  [[nodiscard]] std::string summary(double training_s) const;
+  /// For the final table; `elapsed_s`: of this start.
+  [[nodiscard]] std::string summary(double elapsed_s) const;
 
  private:
   void write_between_steps(const CheckpointHeader& header, const CheckpointState& state, bool last);
