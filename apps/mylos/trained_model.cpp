@@ -104,14 +104,13 @@ std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file or folder", path);
   if (!std::filesystem::is_directory(path, failure)) return path;
-  RestartChoice found = find_checkpoint(ranks, path, "auto");
+  const RestartChoice found = find_checkpoint(ranks, path, "auto");
   if (found.path) {
     if (ranks.rank() == 0) {
       for (const std::string& skipped : found.messages) print_error(fmt::format("mylos: {}", skipped));
     }
     return *found.path;
   }
-  found.messages.pop_back();  // that a run would start afresh
   fail_input("{}: is a folder with no valid checkpoint in checkpoints/{}{}", path,
              found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }

@@ -87,8 +87,6 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
                checkpoint_folder(folder).string(), choice.messages.empty() ? "" : ": ",
                fmt::join(choice.messages, "; "));
   }
-  choice.messages.push_back(
-      fmt::format("no valid checkpoint in {}: the run starts afresh", checkpoint_folder(folder).string()));
   return choice;
 }
 

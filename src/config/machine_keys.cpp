@@ -24,7 +24,8 @@ void add_communication_keys(Schema& schema) {
           {"auto", ReduceType::automatic}, {"compute", ReduceType::compute}, {"fp32", ReduceType::fp32}},
       "The type in which gradients travel. auto: bf16 as bf16, fp16 and fp32 as fp32.");
   keys.number("timeout", &CommunicationOptions::timeout_s, {0, false, 1e6, true}, "seconds",
-              "A rank that waits longer than this for the others ends the run.");
+              "A rank that waits longer than this for the others ends the run. So long a restart waits for a "
+              "run that goes on in its folder.");
 }
 
 void add_checkpoint_keys(Schema& schema) {

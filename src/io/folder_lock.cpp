@@ -2,21 +2,21 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/seconds_since.hpp"
 
 namespace mylos {
 namespace {
+
+constexpr const char* ending = "ending";
 
 std::string this_process() {
   std::array<char, 256> host{};
@@ -24,51 +24,73 @@ std::string this_process() {
   return fmt::format("process {} on {}", getpid(), host.data());
 }
 
-std::string owner_of(const std::string& path) {
-  std::string owner;
-  std::getline(std::ifstream(path), owner);
-  return owner.empty() ? "another process" : owner;
-}
-
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder, double patience_s) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  const std::string path = folder + "/lock";
-  // Read-only: a file open for writing would keep an administrator from making the disk read-only. NFS wants
-  // to write for a lock that excludes others.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
-    fail_run("{}: the run's folder cannot be made or written: {}", folder,
-             failure ? failure.message() : std::strerror(errno));
-  }
-  const auto start = std::chrono::steady_clock::now();
-  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EBADF && reopen(path)) continue;
-    if (errno != EWOULDBLOCK) return;  // no locks here
-    if (seconds_since(start) > patience_s) {
-      ::close(descriptor_);
-      fail_input("{}: {} works in this folder; wait for its end, or give another run.folder", folder,
-                 owner_of(path));
+FolderLock::Attempt FolderLock::try_to_take(bool make) {
+  for (;;) {
+    if (descriptor_ < 0 && !open_file(make)) return Attempt::absent;
+    while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EBADF && reopen_for_writing()) continue;
+      return errno == EWOULDBLOCK ? Attempt::held : Attempt::taken;  // else there are no locks here
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (is_still_there()) return Attempt::taken;
+    close_file();  // the folder was deleted meanwhile: others would find another file
   }
-  std::ofstream(path, std::ios::trunc) << this_process() << '\n';
 }
 
-/// For writing, once.
-bool FolderLock::reopen(const std::string& path) {
+/// False where it is not there and is not to be made.
+bool FolderLock::open_file(bool make) {
+  std::error_code failure;
+  if (make) std::filesystem::create_directories(folder_, failure);
+  // Read-only: a file open for writing would keep an administrator from making the disk read-only.
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
+  if (descriptor_ >= 0) return true;
+  if (!make && (errno == ENOENT || errno == ENOTDIR)) return false;
+  fail_run("{}: the run's folder cannot be made or written: {}", folder_,
+           failure ? failure.message() : std::strerror(errno));
+}
+
+/// Once: NFS wants to write for a lock that excludes others.
+bool FolderLock::reopen_for_writing() {
   if ((::fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR) return false;
-  const int writable = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int writable = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   if (writable < 0) return false;
-  ::close(descriptor_);
+  close_file();
   descriptor_ = writable;
   return true;
 }
 
+bool FolderLock::is_still_there() const {
+  struct stat own {};
+  struct stat found {};
+  if (::fstat(descriptor_, &own) != 0 || ::stat(path_.c_str(), &found) != 0) return false;
+  return own.st_dev == found.st_dev && own.st_ino == found.st_ino;
+}
+
+FolderLock::Holder FolderLock::holder() const {
+  Holder holder;
+  std::ifstream file(path_);
+  std::getline(file, holder.name);
+  if (holder.name.empty()) holder.name = "another process";
+  std::string word;
+  holder.is_ending = static_cast<bool>(file >> word) && word == ending;
+  return holder;
+}
+
+void FolderLock::name_holder(bool is_ending) {
+  std::ofstream(path_, std::ios::trunc) << this_process() << '\n' << (is_ending ? ending : "") << std::flush;
+  is_named_ = true;
+}
+
+void FolderLock::close_file() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
 FolderLock::~FolderLock() {
-  ::close(descriptor_);
+  // The next one is not to be taken for this one. A file that is gone is not made again.
+  if (is_named_ && ::truncate(path_.c_str(), 0) != 0) errno = 0;
+  close_file();
 }
 
 }  // namespace mylos

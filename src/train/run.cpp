@@ -49,6 +49,12 @@ void Run::look_at_step() {
   if (state.record.stop != 0) stopping_rank_ = state.record.stop - 1;
   if (log_point || stopping_rank_ >= 0) log(state);
   checkpoints_->look();
+  if (finished()) note_ending();
+}
+
+/// For a start that waits for the folder.
+void Run::note_ending() {
+  if (lock_) lock_->name_holder(true);
 }
 
 double Run::reserve_s() const {

@@ -133,6 +133,10 @@ void Run::require_same_run(const CheckpointReader& reader) const {
     fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
                options_.data.train);
   }
+  if (const std::int64_t step = reader.header().step; step > total_steps_) {
+    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
+               step, total_steps_);
+  }
 }
 
 void Run::restore(const CheckpointReader& reader) {
@@ -140,14 +144,12 @@ void Run::restore(const CheckpointReader& reader) {
              [&] { state_.history.resize(static_cast<std::size_t>(reader.length("/history/step"))); });
   CheckpointState state = full_state(*trainer_, state_);
   reader.read(state);
+  if (const auto step = static_cast<std::int64_t>(state_.step.step); step != reader.header().step)
+    fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
   trainer_->write_state(state_.step);
   trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
   step_ = first_step_ = logged_step_ = static_cast<std::int64_t>(state_.step.step);
   checkpoints_->restarted_from(step_);
-  if (step_ > total_steps_) {
-    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs",
-               reader.path(), step_, total_steps_);
-  }
   history_->resume(rows_of(state_.history), state_.step.step);
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));

@@ -29,8 +29,8 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   });
 
   std::optional<CheckpointReader> saved;
-  open_checkpoint(saved);
-  plan_memory(saved ? &*saved : nullptr);
+  choose_start(saved);
+  if (lock_) lock_->name_holder(false);
   build_trainer();
   checkpoints_ = std::make_unique<RunCheckpoints>(
       options_.checkpoint, options_.run.folder, *communicator_,
@@ -102,11 +102,10 @@ void Run::build_trainer() {
 }
 
 void Run::open_folder() {
-  // A run that was ended a moment ago may still be on its way out.
-  constexpr double patience_s = 5;
-  run_on_first(communicator_->ranks(), [&] { lock_.emplace(options_.run.folder, patience_s); });
-  set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
-  run_on_all(communicator_->ranks(), [this] {
+  const std::vector<std::string> aside =
+      set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
+  bool had_stop = false;
+  run_on_all(communicator_->ranks(), [&] {
     if (communicator_->rank() != 0) return;
     std::error_code failure;
     std::filesystem::create_directories(options_.run.folder + "/checkpoints", failure);
@@ -121,8 +120,18 @@ void Run::open_folder() {
                std::strerror(errno));
     }
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
-    std::filesystem::remove(stop_file(), failure);  // one that an earlier start left
+    had_stop = std::filesystem::remove(stop_file(), failure);  // meant for an earlier start
   });
+  if (step_ == 0 && request_.restart == "auto") {
+    request_.output.line(
+        fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", options_.run.folder));
+  }
+  if (!aside.empty()) {
+    request_.output.line(
+        fmt::format("moved to {}/checkpoints/superseded: {}", options_.run.folder, fmt::join(aside, ", ")));
+  }
+  if (had_stop)
+    request_.output.line(fmt::format("removed {}, which was there before this start", stop_file()));
   request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products",
                                    options_.run.name, trainer_->model().chain().parameter_count(),
                                    communicator_->size(), communicator_->size() == 1 ? "" : "s",

@@ -1,4 +1,4 @@
-/* Preloaded into a run: bringing a checkpoint to the disk takes SLOW_DISK_S seconds longer. */
+/* Preloaded into a run: bringing a checkpoint to the disk takes SLOW_DISK_S seconds longer, such as 0.5. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ int fsync(int descriptor) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   const ssize_t length = readlink(link, path, sizeof path - 1);
   const char* seconds = getenv("SLOW_DISK_S");
-  if (length > 0 && seconds != NULL && strstr(path, ".h5.tmp") != NULL) sleep((unsigned)atoi(seconds));
+  if (length > 0 && seconds != NULL && strstr(path, ".h5.tmp") != NULL) usleep((useconds_t)(1e6 * atof(seconds)));
   int (*original)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
   return original(descriptor);
 }

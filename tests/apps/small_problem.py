@@ -63,9 +63,9 @@ class Command:
         return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment(),
                               capture_output=True, text=True, timeout=timeout)
 
-    def start(self, *arguments, ranks=1):
-        """The running command: a subprocess.Popen."""
-        return self.start_line(self.line(*arguments, ranks=ranks))
+    def start(self, *arguments, ranks=1, variables=None):
+        """The running command: a subprocess.Popen. `variables`: of the environment, beside the usual ones."""
+        return self.start_line(self.line(*arguments, ranks=ranks), variables)
 
     def start_with_own_messages(self, *arguments, ranks):
         """Each rank writes its messages to a file messages-RANK: a launcher that ends ranks does not always pass on what
@@ -80,8 +80,8 @@ class Command:
             parts += [":", "-n", "1", "-wdir", str(self.folder / folder), *self.line(*arguments)]
         return self.start_line([*LAUNCHER, *parts[1:]])
 
-    def start_line(self, line):
-        return subprocess.Popen(line, cwd=self.folder, env=environment(), stdout=subprocess.PIPE,
+    def start_line(self, line, variables=None):
+        return subprocess.Popen(line, cwd=self.folder, env=environment() | (variables or {}), stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
 
     def must(self, *arguments, code=0, **options):

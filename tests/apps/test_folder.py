@@ -31,7 +31,7 @@ def check_two_runs_at_once(command):
     endless = ("train", "deck.toml", "run.epochs=1000000", "run.folder=one", "checkpoint.every=300")
     run = command.start(*endless)
     wait_until(lambda: names(command.folder / "one"), 30, "no checkpoint")
-    refused = command.must(*endless, "--restart", "auto", code=2)
+    refused = command.must(*endless, "--restart", "auto", "communication.timeout=1", code=2)
     assert f"one: process {run.pid} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
     assert run.poll() is None
     (command.folder / "one/stop").touch()

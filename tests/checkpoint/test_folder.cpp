@@ -14,6 +14,7 @@ namespace mylos::folder_test {
 using test::SampleState;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 namespace fs = std::filesystem;
 
 class Folder : public testing::Test {
@@ -73,7 +74,7 @@ TEST_F(Folder, AFolderThatWasUsedIsRefusedAsBadInput) {
 TEST_F(Folder, AutoStartsAfreshWhereLatestInsists) {
   const RestartChoice choice = find_checkpoint(ranks, folder.path(), "auto");
   EXPECT_FALSE(choice.path);
-  EXPECT_THAT(choice.messages, ElementsAre(HasSubstr("starts afresh")));
+  EXPECT_THAT(choice.messages, IsEmpty());
   try {
     (void)find_checkpoint(ranks, folder.path(), "latest");
     FAIL() << "rank " << ranks.rank();

@@ -12,15 +12,45 @@
 namespace mylos::folder_lock_test {
 
 using namespace testing_support;
+using Attempt = FolderLock::Attempt;
+
+constexpr bool make = true;
 
 TEST(FolderLock, LetsOneInAtATimeAndNamesIt) {
   const TemporaryFolder folder;
   const std::string run = folder / "runs/new";
-  std::optional<FolderLock> first(std::in_place, run, 0);
-  EXPECT_EQ(error_of([&] { FolderLock(run, 0); }).find(fmt::format("{}: process {} on ", run, getpid())), 0u);
-  EXPECT_NO_THROW(FolderLock(folder / "another", 0));
+  std::optional<FolderLock> first(run);
+  EXPECT_EQ(first->try_to_take(make), Attempt::taken);
+  first->name_holder(false);
+  FolderLock second(run);
+  EXPECT_EQ(second.try_to_take(make), Attempt::held);
+  EXPECT_EQ(second.holder().name.find(fmt::format("process {} on ", getpid())), 0u) << second.holder().name;
+  EXPECT_EQ(FolderLock(folder / "another").try_to_take(make), Attempt::taken);
   first.reset();
-  EXPECT_NO_THROW(FolderLock(run, 0));
+  EXPECT_EQ(second.try_to_take(make), Attempt::taken);
+  EXPECT_EQ(second.holder().name, "another process") << "the one before it is still named";
+}
+
+TEST(FolderLock, SaysOfItsHolderThatItIsEnding) {
+  const TemporaryFolder folder;
+  FolderLock first(folder.path());
+  ASSERT_EQ(first.try_to_take(make), Attempt::taken);
+  first.name_holder(false);
+  EXPECT_FALSE(FolderLock(folder.path()).holder().is_ending);
+  first.name_holder(true);
+  EXPECT_TRUE(FolderLock(folder.path()).holder().is_ending);
+  EXPECT_EQ(FolderLock(folder.path()).holder().name.find("process "), 0u);
+}
+
+TEST(FolderLock, WritesNothingWhereNobodyHasWorkedUnlessItIsToMakeIt) {
+  const TemporaryFolder folder;
+  const std::string run = folder / "new";
+  EXPECT_EQ(FolderLock(run).try_to_take(!make), Attempt::absent);
+  EXPECT_FALSE(std::filesystem::exists(run));
+  EXPECT_EQ(FolderLock(folder.path()).try_to_take(!make), Attempt::absent);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(FolderLock(run).try_to_take(make), Attempt::taken);
+  EXPECT_EQ(FolderLock(run).try_to_take(!make), Attempt::taken);
 }
 
 TEST(FolderLock, IsFreeOnceItsProcessWasKilled) {
@@ -29,34 +59,35 @@ TEST(FolderLock, IsFreeOnceItsProcessWasKilled) {
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const FolderLock lock(folder.path(), 0);
-    char ready = 1;
+    FolderLock lock(folder.path());
+    const char ready = lock.try_to_take(make) == Attempt::taken ? 1 : 0;
     if (write(pipe_ends[1], &ready, 1) == 1) pause();
     _exit(0);
   }
   char ready = 0;
   ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
-  EXPECT_THROW(FolderLock(folder.path(), 0), Error);
+  ASSERT_EQ(ready, 1);
+  FolderLock lock(folder.path());
+  EXPECT_EQ(lock.try_to_take(make), Attempt::held);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  EXPECT_NO_THROW(FolderLock(folder.path(), 0));
+  EXPECT_EQ(lock.try_to_take(make), Attempt::taken);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
 }
 
-TEST(FolderLock, WaitsForOneThatIsEnding) {
+TEST(FolderLock, IsNotTakenInAFileThatWasDeleted) {
   const TemporaryFolder folder;
-  const pid_t child = fork();
-  if (child == 0) {
-    {
-      const FolderLock lock(folder.path(), 5);
-      usleep(300'000);
-    }
-    _exit(0);
-  }
-  usleep(100'000);
-  EXPECT_NO_THROW(FolderLock(folder.path(), 10));
-  waitpid(child, nullptr, 0);
+  const std::string run = folder / "run";
+  std::optional<FolderLock> first(run);
+  ASSERT_EQ(first->try_to_take(make), Attempt::taken);
+  FolderLock second(run);
+  ASSERT_EQ(second.try_to_take(make), Attempt::held);
+  std::filesystem::remove_all(run);
+  first.reset();
+  EXPECT_EQ(second.try_to_take(!make), Attempt::absent);
+  EXPECT_EQ(second.try_to_take(make), Attempt::taken);
+  EXPECT_EQ(FolderLock(run).try_to_take(make), Attempt::held);
 }
 
 }  // namespace mylos::folder_lock_test

@@ -59,6 +59,8 @@ class Run {
  private:
   void open_data();
   void require_same_data();
+  void choose_start(std::optional<CheckpointReader>& saved);
+  bool take_folder(bool make);
   void open_checkpoint(std::optional<CheckpointReader>& saved);
   void require_no_other_run() const;
   void require_same_run(const CheckpointReader& saved) const;
@@ -66,6 +68,7 @@ class Run {
   [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
   void build_trainer();
   void open_folder();
+  void note_ending();
   void restore(const CheckpointReader& saved);
   void note_plan();
   void prepare_checkpoints();

@@ -1,0 +1,111 @@
+// Who works in the run's folder: a start waits for the one before it, and chooses where to go on from when
+// nobody else can change that any more.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/train/run.hpp"
+
+namespace mylos {
+namespace {
+
+using Attempt = FolderLock::Attempt;
+using Clock = std::chrono::steady_clock;
+
+// For one that was killed and may still be on its way out.
+constexpr double patience_of_a_new_run_s = 5;
+
+// In between the ranks hear of each other, and of what asks them to stop.
+constexpr double longest_round_s = 0.5;
+
+Attempt try_for_a_round(FolderLock& lock, bool make) {
+  const auto start = Clock::now();
+  Attempt attempt = lock.try_to_take(make);
+  while (attempt == Attempt::held && seconds_since(start) < longest_round_s) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    attempt = lock.try_to_take(make);
+  }
+  return attempt;
+}
+
+std::vector<std::string> names_of_checkpoints(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const CheckpointFile& file : list_checkpoints(folder)) names.push_back(file.path);
+  return names;
+}
+
+}  // namespace
+
+/// A folder in which nobody has worked has no lock. It is made when nothing speaks against the start, and
+/// what others have written into it meanwhile counts.
+void Run::choose_start(std::optional<CheckpointReader>& saved) {
+  RankGroup& ranks = communicator_->ranks();
+  const std::string& folder = options_.run.folder;
+  if (request_.restart.empty()) require_unused_folder(ranks, folder);  // no reason to wait
+  const bool is_ours = take_folder(false);
+  std::vector<std::string> before;
+  if (!is_ours) run_on_first(ranks, [&] { before = names_of_checkpoints(folder); });
+  open_checkpoint(saved);
+  plan_memory(saved ? &*saved : nullptr);
+  if (is_ours) return;
+  take_folder(true);
+  char has_changed = 0;
+  run_on_first(ranks, [&] { has_changed = names_of_checkpoints(folder) != before ? 1 : 0; });
+  ranks.broadcast(&has_changed, sizeof has_changed, 0);
+  if (has_changed == 0) return;
+  saved.reset();
+  open_checkpoint(saved);
+  plan_memory(saved ? &*saved : nullptr);
+}
+
+/// False where the folder has no lock and none is to be made. A restart waits for a run that goes on as long
+/// as ranks wait for each other, and for one that is ending as long as that takes.
+bool Run::take_folder(bool make) {
+  RankGroup& ranks = communicator_->ranks();
+  const std::string& folder = options_.run.folder;
+  const bool restarts = !request_.restart.empty();
+  const double patience_s = restarts ? options_.communication.timeout_s : patience_of_a_new_run_s;
+  StopSources sources = request_.stop;
+  sources.file.clear();  // it would be for the other run
+  sources.walltime_s = static_cast<double>(options_.run.walltime_s);
+  StopRequests asked(std::move(sources));
+  if (ranks.rank() == 0 && !lock_) lock_.emplace(folder);
+  std::string waits;  // what was said of it
+  auto since = Clock::now();
+  for (;;) {
+    Attempt attempt = Attempt::taken;
+    FolderLock::Holder holder;
+    run_on_first(ranks, [&] {
+      attempt = try_for_a_round(*lock_, make);
+      if (attempt != Attempt::held) return;
+      holder = lock_->holder();
+      if ((!restarts || !holder.is_ending) && seconds_since(since) > patience_s) {
+        fail_input("{}: {} works in this folder; wait for its end, or give another run.folder", folder,
+                   holder.name);
+      }
+    });
+    ranks.broadcast(&attempt, sizeof attempt, 0);
+    if (attempt != Attempt::held) return attempt == Attempt::taken;
+    run_on_all(ranks, [&] {
+      if (!asked.due(0)) return;
+      throw Error(ExitCode::requeue, fmt::format("{}: asked to stop by {} while it waited for the run that "
+                                                 "works in this folder",
+                                                 folder, asked.reason()));
+    });
+    if (ranks.rank() != 0) continue;
+    std::string now = holder.is_ending
+                          ? fmt::format("waiting for {}, which is ending in {}", holder.name, folder)
+                          : fmt::format("waiting up to {} for {}, which works in {}",
+                                        format_duration(patience_s), holder.name, folder);
+    if (now == waits) continue;
+    request_.output.line(now);
+    waits = std::move(now);
+    since = Clock::now();
+  }
+}
+
+}  // namespace mylos
