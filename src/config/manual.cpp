@@ -23,7 +23,7 @@ A deck describes a run: the data, the network, the numbers and how they move. It
 - A key that is not below, a value of another type or out of its range, and keys that contradict each other end the
   command with exit code 2 before anything is computed or written. The message names file, line and what would be right.
 - Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
-- The run's folder and every checkpoint hold the resolved deck: every key with the value that was used.
+- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key with the value that was used.
 - A step is one batch. Steps count skipped ones (overflow), updates do not.
 )";
 

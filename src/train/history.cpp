@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "mylos/base/error.hpp"
 
@@ -32,6 +34,50 @@ std::uint64_t step_of(const std::string& line) {
   std::uint64_t step = 0;
   std::from_chars(line.data(), line.data() + line.size(), step);
   return step;
+}
+
+bool is_whole(const std::string& line) {
+  const std::string_view names = header;
+  return std::count(line.begin(), line.end(), ',') == std::count(names.begin(), names.end(), ',');
+}
+
+/// The row without speed and elapsed time: clocks of ranks differ, and each has written a part of the tail.
+std::string_view computed_part(std::string_view line) {
+  for (int column = 0; column < 2; ++column) line = line.substr(0, line.rfind(','));
+  return line;
+}
+
+struct FileRows {
+  std::string text;                 // of steps before the tail's
+  std::vector<std::string> shared;  // by the tail's rows; "": the file lacks it
+  std::uint64_t count = 0;          // of all
+  bool are_others = false;          // than the tail's, for the same step
+};
+
+FileRows read_rows(const std::string& path, const std::deque<HistoryRow>& tail, std::uint64_t last) {
+  FileRows rows;
+  rows.shared.resize(tail.size());
+  std::uint64_t newest = 0;
+  std::size_t own = 0;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (file.eof()) break;  // half a row
+    const std::uint64_t step = step_of(line);
+    if (step <= newest || step > last || !is_whole(line)) continue;
+    newest = step;
+    line += '\n';
+    while (own < tail.size() && tail[own].record.step < step) ++own;
+    if (tail.empty() || step < tail.front().record.step) {
+      rows.text += line;
+    } else if (own < tail.size() && tail[own].record.step == step) {
+      if (computed_part(line_of(tail[own])) != computed_part(line)) rows.are_others = true;
+      rows.shared[own] = line;
+    } else {
+      continue;
+    }
+    rows.count += 1;
+  }
+  return rows;
 }
 
 void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
@@ -68,31 +114,44 @@ void History::append(std::span<const HistoryRow> rows) {
   begun_ = true;
 }
 
-void History::begin_anew() {
-  if (!std::filesystem::exists(path_)) return;
+std::string History::begin_anew() {
+  if (!std::filesystem::exists(path_)) return "";
   int number = 1;
   while (std::filesystem::exists(fmt::format("{}.{}", path_, number))) ++number;
-  std::filesystem::rename(path_, fmt::format("{}.{}", path_, number));
+  std::string aside = fmt::format("{}.{}", path_, number);
+  std::filesystem::rename(path_, aside);
+  return aside;
 }
 
-void History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
+std::string History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
   tail_ = std::move(tail);
-  if (path_.empty() || !std::filesystem::exists(path_)) return;
-  std::string kept = header;
-  {
-    std::ifstream file(path_);
-    for (std::string line; std::getline(file, line);) {
-      const std::uint64_t number = step_of(line);
-      if (number > 0 && number <= step) kept += line + "\n";
-    }
+  if (path_.empty()) return "";
+  FileRows found = read_rows(path_, tail_, step);
+  std::string said;
+  if (found.are_others) {
+    said = fmt::format("{} is of another run: now {}. ", path_, begin_anew());
+    found = read_rows(path_, tail_, step);
+  }
+  std::string rows = header + found.text;
+  std::uint64_t taken = 0;
+  for (std::size_t i = 0; i < tail_.size(); ++i) {
+    taken += found.shared[i].empty() ? 1 : 0;
+    rows += found.shared[i].empty() ? line_of(tail_[i]) : found.shared[i];
   }
   const std::string aside = path_ + ".tmp";
   {
     std::ofstream file(aside, std::ios::trunc);
-    write_or_fail(file, aside, kept);
+    write_or_fail(file, aside, rows);
   }
   std::filesystem::rename(aside, path_);
   begun_ = true;
+  if (taken > 0) said += fmt::format("{}: {} rows taken from the checkpoint. ", path_, taken);
+  if (found.count + taken < step) {
+    said += fmt::format("{}: rows of {} earlier steps are missing; the checkpoint keeps the last {}. ", path_,
+                        step - found.count - taken, tail_.size());
+  }
+  if (!said.empty()) said.pop_back();
+  return said;
 }
 
 }  // namespace mylos

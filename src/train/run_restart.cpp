@@ -150,9 +150,12 @@ void Run::restore(const CheckpointReader& reader) {
   trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
   step_ = first_step_ = logged_step_ = static_cast<std::int64_t>(state_.step.step);
   checkpoints_->restarted_from(step_);
-  history_->resume(rows_of(state_.history), state_.step.step);
+  std::string gap;
+  run_on_all(communicator_->ranks(),
+             [&] { gap = history_->resume(rows_of(state_.history), state_.step.step); });
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
+  if (!gap.empty()) request_.output.line(gap);
   const Options written = read_deck(reader.header().deck, reader.path() + ":/deck", {}).options;
   const std::string change = describe_schedule_change(
       learning_rate(written.optimizer, written.schedule, run_length(written, data_->epochs())),

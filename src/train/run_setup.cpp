@@ -15,6 +15,23 @@
 #include "mylos/train/run_check.hpp"
 
 namespace mylos {
+namespace {
+
+constexpr const char* written_by_us = "# Every key with its value. Each start of the run writes this file.";
+
+/// False where a file of this name is somebody else's: that stays as it is.
+bool write_resolved(const std::string& path, const std::string& deck) {
+  std::string first_line;
+  if (std::ifstream before(path); std::getline(before, first_line) && first_line != written_by_us)
+    return false;
+  std::ofstream file(path, std::ios::trunc);
+  file << written_by_us << '\n' << deck << std::flush;
+  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  return true;
+}
+
+}  // namespace
+
 Run::Run(RunRequest request, MPI_Comm ranks)
     : request_(std::move(request)),
       options_(request_.deck.options),
@@ -104,23 +121,27 @@ void Run::build_trainer() {
 void Run::open_folder() {
   const std::vector<std::string> aside =
       set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
-  bool had_stop = false;
+  const std::string resolved = options_.run.folder + "/resolved.toml";  // deck.toml is the user's
+  std::vector<std::string> notes;
   run_on_all(communicator_->ranks(), [&] {
     if (communicator_->rank() != 0) return;
     std::error_code failure;
     std::filesystem::create_directories(options_.run.folder + "/checkpoints", failure);
     if (failure) fail_run("{}/checkpoints: cannot be made: {}", options_.run.folder, failure.message());
-    if (step_ == 0) history_->begin_anew();
-    std::ofstream deck(options_.run.folder + "/deck.toml", std::ios::trunc);
-    deck << request_.deck.resolved << std::flush;
+    if (const std::string before = step_ == 0 ? history_->begin_anew() : ""; !before.empty())
+      notes.push_back(
+          fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
+    if (!write_resolved(resolved, request_.deck.resolved))
+      notes.push_back(resolved + " was not written by a run: left as it is");
     std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);
     plan << plan_document(request_.deck.options.run.name, *memory_) << std::flush;
-    if (!deck || !plan) {
+    if (!plan) {
       fail_run("{}: the run's folder cannot be made or written: {}", options_.run.folder,
                std::strerror(errno));
     }
     std::filesystem::remove(options_.run.folder + "/requeue", failure);
-    had_stop = std::filesystem::remove(stop_file(), failure);  // meant for an earlier start
+    if (std::filesystem::remove(stop_file(), failure))  // meant for an earlier start
+      notes.push_back(fmt::format("removed {}, which was there before this start", stop_file()));
   });
   if (step_ == 0 && request_.restart == "auto") {
     request_.output.line(
@@ -130,8 +151,7 @@ void Run::open_folder() {
     request_.output.line(
         fmt::format("moved to {}/checkpoints/superseded: {}", options_.run.folder, fmt::join(aside, ", ")));
   }
-  if (had_stop)
-    request_.output.line(fmt::format("removed {}, which was there before this start", stop_file()));
+  for (const std::string& note : notes) request_.output.line(note);
   request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products",
                                    options_.run.name, trainer_->model().chain().parameter_count(),
                                    communicator_->size(), communicator_->size() == 1 ? "" : "s",

@@ -13,6 +13,7 @@ import h5py
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
+from checkpoints import replace_signed
 from processes import wait_until
 from small_problem import DECK, Command, environment, prepare
 
@@ -77,9 +78,84 @@ def check_old_history(command):
     wait_until(lambda: history.exists() and len(history.read_text().splitlines()) > 40, 30, "no history")
     run.kill()
     run.communicate()
-    command.must("train", "deck.toml", "run.folder=fresh", "--restart", "auto")
+    result = command.must("train", "deck.toml", "run.folder=fresh", "--restart", "auto")
+    assert "no valid checkpoint in fresh/checkpoints: the run starts afresh" in result.stdout, result.stdout
+    assert "is now fresh/history.csv.1" in result.stdout, result.stdout
     assert steps_in_history(history) == list(range(1, 33))
     assert len(steps_in_history(history.with_name("history.csv.1"))) >= 39
+
+
+def check_users_files(command):
+    """A deck in the run's folder stays the user's; a stop file from before is removed with a word."""
+    folder = command.folder / "own"
+    folder.mkdir()
+    deck = "# the notes of a week\n" + (command.folder / "deck.toml").read_text()
+    (folder / "deck.toml").write_text(deck)
+    train = ("train", "own/deck.toml", "run.folder=own")
+    command.must(*train, "optimizer.lr=0.0025", "--stop-after", "5", code=85)
+    assert (folder / "deck.toml").read_text() == deck
+    resolved = (folder / "resolved.toml").read_text()
+    assert "lr = 0.0025" in resolved and "batch = 48" in resolved, resolved
+    assert "lr = 0.0025" in command.must("train", "own/resolved.toml", "--check").stdout
+    (folder / "stop").touch()
+    result = command.must(*train, "--restart", "latest", "--stop-after", "5", code=85)
+    assert "removed own/stop, which was there before this start" in result.stdout.splitlines(), result.stdout
+    assert "at step 5 of" in result.stdout and steps_in_history(folder / "history.csv") == list(range(1, 11))
+    assert "lr = 0.01" in (folder / "resolved.toml").read_text()
+    (folder / "resolved.toml").write_text(deck)
+    result = command.must(*train, "--restart", "own/checkpoints/" + STEP.format(5), "--stop-after", "1", code=85)
+    assert (folder / "resolved.toml").read_text() == deck
+    assert "own/resolved.toml was not written by a run: left as it is" in result.stdout, result.stdout
+    assert f"moved to own/checkpoints/superseded: {STEP.format(9)}, {STEP.format(10)}" in result.stdout.splitlines(), result.stdout
+
+
+def check_history_of_the_checkpoint(command):
+    """Rows that history.csv has not are in the checkpoint, as far as that goes."""
+    long = ("train", "deck.toml", "run.steps=1600", "run.log_every=100", "run.evaluate_every=5000", "checkpoint.every=0")
+    result = command.must(*long, "run.folder=long", "--stop-after", "1500", code=85)
+    history = command.folder / "long/history.csv"
+    rows = history.read_text().splitlines(keepends=True)
+    assert len(rows) == 1501
+    file = "long/checkpoints/" + STEP.format(1500)
+    elsewhere = command.folder / "elsewhere/history.csv"
+    from_file = ("run.folder=elsewhere", "--restart", file)
+    from_folder = ("run.folder=long", "--restart", "latest")
+    taken, missing = "{}: {} rows taken from the checkpoint.", "{}: rows of 500 earlier steps are missing; the checkpoint keeps the last 1000"
+    another = "".join([rows[0], rows[1].replace("1,", "1,9", 1), *rows[2:]])
+    cases = [  # the file as it was, what is left of it, and what is said
+        (elsewhere, None, rows[501:], [taken.format("elsewhere/history.csv", 1000), missing.format("elsewhere/history.csv")]),
+        (history, "".join(rows), rows[1:], []),
+        (history, None, rows[501:], [taken.format("long/history.csv", 1000), missing.format("long/history.csv")]),
+        (history, "".join(rows[:701]) + rows[701][:20], rows[1:], [taken.format("long/history.csv", 800)]),
+        (history, "".join(rows[:1401] + [rows[1401].replace(",", ",9", 1)]), rows[501:],
+         ["long/history.csv is of another run: now long/history.csv.1", missing.format("long/history.csv")]),
+    ]
+    for path, before, after, said in cases:
+        path.unlink(missing_ok=True)
+        if before is not None:
+            path.write_text(before)
+        result = command.must(*long, *(from_file if path == elsewhere else from_folder), "--stop-after", "1", code=85)
+        found = path.read_text().splitlines(keepends=True)
+        assert found[1:-1] == after and found[-1].startswith("1501,"), (len(found), found[:2], found[-2:], result.stdout)
+        assert all(text in result.stdout for text in said), (said, result.stdout)
+        assert said or "history.csv" not in result.stdout, result.stdout
+        (path.parent / "checkpoints" / STEP.format(1501)).unlink()
+    assert (command.folder / "long/history.csv.1").read_text() == cases[-1][1]
+
+
+def check_elapsed_time(command):
+    """Of earlier starts, however long ago."""
+    folder = command.folder / "aged"
+    (folder / "checkpoints").mkdir(parents=True)
+    source = command.folder / "other/checkpoints" / STEP.format(20)
+    with h5py.File(source) as file:
+        times = file["history/elapsed_s"][:] + 7200
+    replace_signed(source, folder / "checkpoints" / STEP.format(20), {"/history/elapsed_s": times})
+    result = command.must("train", "deck.toml", "run.folder=aged", "model.hidden=[8]", "--restart", "latest",
+                          "--stop-after", "5", code=85)
+    elapsed = [float(line.split(",")[-1]) for line in (folder / "history.csv").read_text().splitlines()[1:]]
+    assert len(elapsed) == 25 and elapsed == sorted(elapsed) and elapsed[0] >= 7200, elapsed
+    assert "of this start, 2:00:0" in result.stdout, result.stdout
 
 
 def check_unreadable_folder(command):
@@ -139,6 +215,9 @@ def main():
         check_structure_that_hdf5_refuses(command)
         check_another_runs_file(command)
         check_old_history(command)
+        check_users_files(command)
+        check_history_of_the_checkpoint(command)
+        check_elapsed_time(command)
         check_unreadable_folder(command)
         check_slow_disk(command, library)
         check_failure_during_a_slow_write(command, library)

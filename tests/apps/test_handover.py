@@ -67,6 +67,7 @@ def check_last_write(command, library, ranks):
         else:
             assert code == STOPPED, f"{what}: {code} {stderr}"
             assert f"waiting for {name_of_first}" in stdout and f"which is ending in {name}" in stdout, f"{what}\n{stdout}"
+            assert "history.csv" not in stdout, f"{what}\n{stdout}"
             assert f"at step {last - 3} of" in stdout and "afresh" not in stdout, f"{what}\n{stdout}"
         assert last_checkpoint(command, name).name == f"step-{last:010d}.h5", what
         require_each_step_once(folder, last, what)

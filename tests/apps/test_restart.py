@@ -88,7 +88,8 @@ def main():
             # In mid-epoch, in mid-growth of the scale, between two checkpoints of the deck; and once more.
             command.must(*common, parts, "--stop-after", 5, ranks=ranks, code=85)
             command.must(*common, parts, "--restart", "latest", "--stop-after", 11, ranks=ranks, code=85)
-            command.must(*common, parts, "--restart", "latest", ranks=ranks)
+            last = command.must(*common, parts, "--restart", "latest", ranks=ranks)
+            assert "history.csv" not in last.stdout, last.stdout  # its rows are those of the checkpoint
             whole, resumed = (last_checkpoint(command, f"{kind}-{compute}") for kind in ("whole", "parts"))
             count = compare(whole, resumed, f"{compute} on {ranks} ranks")
             assert history_without_times(command, "whole-" + compute) == \

@@ -31,10 +31,12 @@ class History {
   /// The last rows, oldest first.
   [[nodiscard]] const std::deque<HistoryRow>& tail() const { return tail_; }
   /// Of a run that starts afresh: sets aside the file of an earlier one, which had no checkpoint to go on
-  /// from.
-  void begin_anew();
-  /// Goes on after a restart: takes the tail of the checkpoint, and cuts the file behind `step`.
-  void resume(std::deque<HistoryRow> tail, std::uint64_t step);
+  /// from. Returns its new path; "": there was none.
+  std::string begin_anew();
+  /// Goes on after a restart: takes the tail of the checkpoint, cuts the file behind `step`, and writes into
+  /// it the rows of the tail that it lacks. A file whose rows are others than the tail's is of another run
+  /// and set aside. Returns what there is to say of that, and of rows that neither has; "": nothing.
+  [[nodiscard]] std::string resume(std::deque<HistoryRow> tail, std::uint64_t step);
 
  private:
   std::string path_;
