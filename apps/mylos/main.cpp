@@ -58,7 +58,8 @@ void add_train(CLI::App& app, CommandLine& line) {
       "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
   train
       ->add_flag("--check", line.train.check,
-                 "Read deck and data, print the resolved deck and the shapes, and touch nothing")
+                 "Read deck and data, print the resolved deck, the shapes, threads, memory and what is in "
+                 "the run's folder, and touch nothing")
       ->excludes(restart)
       ->excludes(plan);
   train->footer(

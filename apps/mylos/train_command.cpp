@@ -15,10 +15,11 @@ namespace mylos::app {
 namespace {
 
 ExitCode check(const RunRequest& request) {
+  const KokkosRuntime kokkos(request.deck.options.run.threads);
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) request.output.line(check_run(request.deck, ranks.size()));
-  });
+  const std::string text = check_run(request.deck, ranks);
+  if (!kokkos.warning().empty()) request.output.line("# " + kokkos.warning());
+  request.output.line(text);
   return ExitCode::done;
 }
 

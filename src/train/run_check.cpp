@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/folder_lock.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/run_data.hpp"
+#include "mylos/train/shared_plan.hpp"
 #include "mylos/train/step_plan.hpp"
 
 namespace mylos {
@@ -25,6 +29,34 @@ std::string data_line(const Options& options, const RunData& data) {
   return text + fmt::format(" each {} inputs, {} {}", options.model.inputs, options.model.outputs, outputs);
 }
 
+/// By modelled times: what a run measures changes the order of its operations, not whether they fit.
+std::string machine_line(const Options& options, const RunData& data, RankGroup& ranks) {
+  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  const MemoryProblem problem = shared_problem(options, *gemm, ranks, &data);
+  std::optional<MemoryPlan> plan;
+  run_on_all(ranks, [&] { plan = plan_memory(problem); });
+  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
+  return fmt::format("# here: {} thread{} per rank; memory: {} of {} per rank, {}\n", threads,
+                     threads == 1 ? "" : "s", bytes(plan->rank_bytes()), bytes(plan->budget),
+                     describe(*plan));
+}
+
+std::string folder_lines(const std::string& folder) {
+  std::string text;
+  FolderLock lock(folder);
+  if (lock.try_to_take(false) == FolderLock::Attempt::held) {
+    text += fmt::format(
+        "# {}: {} works in this folder: a start without --restart is refused, one with it waits\n", folder,
+        lock.holder().name);
+  }
+  if (const auto files = list_checkpoints(folder); !files.empty()) {
+    text += fmt::format("# {} has checkpoints up to step {}: the run needs --restart\n", folder,
+                        files.back().step);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::int64_t run_length(const Options& options, const Epochs& epochs) {
@@ -39,12 +71,15 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
   return steps;
 }
 
-std::string check_run(const Deck& deck, int ranks) {
+std::string check_run(const Deck& deck, RankGroup& ranks) {
   Options options = deck.options;
-  const std::unique_ptr<RunData> data = open_run_data(options);
-  data->complete(options.model);
+  std::unique_ptr<RunData> data;
+  run_on_all(ranks, [&] {
+    data = open_run_data(options);
+    data->complete(options.model);
+  });
   const std::int64_t steps = run_length(options, data->epochs());
-  const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, ranks);
+  const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
 
@@ -52,13 +87,11 @@ std::string check_run(const Deck& deck, int ranks) {
   text += fmt::format("# model: {} parameters in {} blocks and a head\n", chain.parameter_count(),
                       chain.blocks.size());
   text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n", steps,
-                      options.data.batch, ranks, ranks == 1 ? "" : "s", plan.micro_batches,
+                      options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s", plan.micro_batches,
                       plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
-  if (const auto files = list_checkpoints(options.run.folder); !files.empty()) {
-    text += fmt::format("# {} has checkpoints up to step {}: the run needs --restart\n", options.run.folder,
-                        files.back().step);
-  }
-  return text + "# in order; memory: `mylos plan`";
+  text += machine_line(options, *data, ranks);
+  const std::string folder = folder_lines(options.run.folder);
+  return text + folder + (folder.empty() ? "# in order" : "# in order, but for the folder");
 }
 
 }  // namespace mylos

@@ -11,6 +11,7 @@ import tempfile
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 from checkpoints import last_checkpoint
+from processes import finish, wait_until
 from small_problem import Command, prepare
 
 
@@ -25,13 +26,39 @@ def check_of_a_deck(command):
     # What is printed is a deck, and the one that it says.
     (command.folder / "resolved.toml").write_text(result.stdout)
     again = command.must("train", "resolved.toml", "--check", ranks=2)
-    assert again.stdout == result.stdout
+    assert without_machine(again) == without_machine(result)
     (command.folder / "resolved.toml").unlink()
     assert sorted(path.name for path in command.folder.iterdir()) == before, "something was written"
     refused = command.must("train", "deck.toml", "--check", "model.inputs=7", code=2)
     assert "7" in refused.stderr and "8" in refused.stderr, refused.stderr
     refused = command.must("train", "deck.toml", "--check", "schedule.warmup=99", code=2)
     assert "warmup" in refused.stderr, refused.stderr
+
+
+def without_machine(result):
+    return [line for line in result.stdout.splitlines() if not line.startswith("# here: ")]
+
+
+def check_what_the_start_refuses(command):
+    """Threads and memory of this machine, and who works in the folder."""
+    check = ("train", "deck.toml", "--check")
+    said = command.must(*check, "run.threads=3").stdout
+    assert re.search(r"^# here: 3 threads per rank; memory: .* of .* per rank, every block keeps all$", said, re.M), said
+    assert said.endswith("\n# in order\n"), said
+    small = ("memory.budget=8 MiB",)
+    refused = command.must(*check, *small, code=3, ranks=2)
+    assert refused.stderr.startswith("mylos: ") and "8 MiB" in refused.stderr, refused.stderr
+    run = command.start("train", "deck.toml", "run.epochs=1000000", "run.folder=used", "run.log_every=1000",
+                        "run.evaluate_every=1000000", "checkpoint.every=0")
+    lock = command.folder / "used/lock"
+    wait_until(lambda: lock.exists() and "process" in lock.read_text(), 30, "no lock")
+    said = command.must(*check, "run.folder=used").stdout
+    assert f"\n# used: process {run.pid} on " in said and said.endswith("\n# in order, but for the folder\n"), said
+    run.terminate()
+    assert finish(run, 30)[0] == 85
+    said = command.must(*check, "run.folder=used").stdout
+    assert "works in this folder" not in said and "used has checkpoints up to step" in said, said
+    assert said.endswith("\n# in order, but for the folder\n"), said
 
 
 def check_of_hostile_files(command, count):
@@ -65,6 +92,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         check_of_a_deck(command)
+        check_what_the_start_refuses(command)
         check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 16)
 
 
