@@ -97,8 +97,13 @@ OTHER_DATA = {
     "model.inputs=9": "train.h5: 8 per sample, but the deck says model.inputs = 9; leave the key out",
 }
 NEWEST = "done/checkpoints/step-0000000032.h5"
+CHANGED = NEWEST + ": {} was {} when this run began, the deck says {}; a restart cannot change it"
 RESTARTS = {
     "model.hidden=[24,16]": f"{NEWEST}: /model/hidden1/weight is [32, 8], the deck's model needs [24, 8]",
+    "data.normalize=minmax": CHANGED.format("data.normalize", '"standard"', '"minmax"'),
+    "data.validation=0.1": CHANGED.format("data.validation", "0.0", "0.1"),
+    "data.shuffle=blocks": CHANGED.format("data.shuffle", '"samples"', '"blocks"'),
+    "data.last_batch=drop": CHANGED.format("data.last_batch", '"join"', '"drop"'),
     "run.seed=2": f"{NEWEST}: run.seed was 1 when this run began, the deck says 2; a restart cannot change it",
     "data.train=test.h5": f"{NEWEST} was trained on other data than test.h5 holds; a restart needs the same contents",
     "run.folder=newer": "--restart latest: newer/checkpoints has no valid checkpoint: skipped newer/checkpoints/"
