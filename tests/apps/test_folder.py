@@ -158,6 +158,12 @@ def check_elapsed_time(command):
     assert "of this start, 2:00:0" in result.stdout, result.stdout
 
 
+def check_refused_start(command):
+    """It does not say that it begins, and leaves no folder."""
+    result = command.must("train", "deck.toml", "run.folder=never", "--restart", "auto", "memory.budget=8 MiB", code=3)
+    assert "afresh" not in result.stdout and not (command.folder / "never").exists(), result.stdout
+
+
 def check_unreadable_folder(command):
     """It is not an empty one."""
     if os.getuid() != 0:
@@ -218,6 +224,7 @@ def main():
         check_users_files(command)
         check_history_of_the_checkpoint(command)
         check_elapsed_time(command)
+        check_refused_start(command)
         check_unreadable_folder(command)
         check_slow_disk(command, library)
         check_failure_during_a_slow_write(command, library)
