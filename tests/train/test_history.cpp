@@ -1,6 +1,7 @@
 // history.csv on a disk that fills up.
 #include "mylos/train/history.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -97,9 +98,19 @@ TEST_F(HistoryFile, ARestartCutsItBehindTheCheckpoint) {
   History(path_).append(rows(1, 5));
   std::ofstream(path_, std::ios::app) << "6,0.1,0.";  // a crash in the middle of a row
   History history(path_);
-  history.resume({}, 3);
+  EXPECT_EQ(history.resume({}, 3), "");
   history.append(rows(4, 4));
   EXPECT_EQ(steps(), (std::vector<std::string>{"step", "1", "2", "3", "4"}));
+}
+
+TEST_F(HistoryFile, WhatItLacksAtARestartComesFromTheCheckpoint) {
+  const auto kept = rows(3, 5);
+  History history(path_);
+  const std::string said = history.resume({kept.begin(), kept.end()}, 5);
+  EXPECT_THAT(said, testing::HasSubstr("3 rows taken from the checkpoint"));
+  EXPECT_THAT(said, testing::HasSubstr("rows of 2 earlier steps are missing"));
+  history.append(rows(6, 6));
+  EXPECT_EQ(steps(), (std::vector<std::string>{"step", "3", "4", "5", "6"}));
 }
 
 }  // namespace mylos::history_test
