@@ -139,7 +139,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   trained->path = checkpoint_file(ranks, checkpoint);
   const CheckpointReader reader(ranks, trained->path);
   trained->step = reader.header().step;
-  trained->deck = read_deck(reader.header().deck, trained->path + ":/deck", {});
+  trained->deck = read_stored_deck(reader.header().deck, trained->path);
   trained->normalizer = read_normalizer(reader);
   trained->vocabulary = read_vocabulary(reader);
   Options& options = trained->deck.options;

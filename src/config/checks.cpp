@@ -57,6 +57,19 @@ class Checks {
     if (is_gpt) transformer();
   }
 
+  /// What orders labelled samples says nothing to windows of tokens, and the other way round.
+  void kind_of_data() const {
+    const bool is_gpt = options_.model.type == ModelType::gpt;
+    for (const std::string& name : data_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt)) {
+      const std::string path = "data." + name;
+      if (!given_.contains(path)) continue;
+      fail({path.c_str()},
+           fmt::format("'{}' is a key of {}, and model.type = \"{}\" learns from {}; leave it out", path,
+                       is_gpt ? "labelled samples" : "token data", is_gpt ? "gpt" : "mlp",
+                       is_gpt ? "tokens" : "labelled samples"));
+    }
+  }
+
   void scaler() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     const std::string scales =
@@ -128,9 +141,11 @@ class Checks {
 
 }  // namespace
 
-void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name) {
+void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
+                   DeckOrigin origin) {
   const Checks checks(options, given, file_name);
   checks.model();
+  if (origin == DeckOrigin::user) checks.kind_of_data();
   checks.length();
   checks.data();
   checks.scaler();

@@ -12,7 +12,11 @@ namespace mylos {
 /// Where each key was given; a key that was not given is absent.
 using GivenPlaces = std::map<std::string, Place>;
 
+/// Earlier versions took keys of the other kind of data without a word; what they wrote is still read.
+enum class DeckOrigin { user, checkpoint };
+
 /// Throws Error, naming the place of the key that should change.
-void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name);
+void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
+                   DeckOrigin origin);
 
 }  // namespace mylos

@@ -75,10 +75,8 @@ void drop_replaced_length(std::vector<Entry>& deck, const std::vector<Entry>& co
   if (std::any_of(command_line.begin(), command_line.end(), is_length)) std::erase_if(deck, is_length);
 }
 
-}  // namespace
-
-Deck read_deck(std::string_view text, const std::string& file_name,
-               const std::vector<std::string>& overrides) {
+Deck read(std::string_view text, const std::string& file_name, const std::vector<std::string>& overrides,
+          DeckOrigin origin) {
   std::vector<Entry> entries = entries_of_deck(text, file_name);
   options_of(entries);  // the deck's own mistakes come first
   const std::vector<Entry> command_line = entries_of_command_line(overrides);
@@ -92,9 +90,20 @@ Deck read_deck(std::string_view text, const std::string& file_name,
   for (const Entry& entry : entries) given[entry.path] = entry.place;
   ModelOptions& model = deck.options.model;
   if (model.type == ModelType::gpt && !given.contains("model.norm")) model.norm = NormType::layernorm;
-  check_options(deck.options, given, file_name);
+  check_options(deck.options, given, file_name, origin);
   deck.resolved = resolve(deck.options);
   return deck;
+}
+
+}  // namespace
+
+Deck read_deck(std::string_view text, const std::string& file_name,
+               const std::vector<std::string>& overrides) {
+  return read(text, file_name, overrides, DeckOrigin::user);
+}
+
+Deck read_stored_deck(std::string_view text, const std::string& checkpoint) {
+  return read(text, checkpoint + ":/deck", {}, DeckOrigin::checkpoint);
 }
 
 Options read_deck(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -200,6 +201,17 @@ class Keys {
     key.meaning = std::move(meaning);
     schema_.keys.push_back(std::move(key));
     return schema_.keys.back();
+  }
+
+  /// Of keys of this section that only runs of one type of network have: the resolved deck of another type
+  /// leaves them out.
+  void limit_to_type(ModelType type, const std::vector<std::string>& names) {
+    for (Key& key : schema_.keys) {
+      if (key.section != section_ || std::find(names.begin(), names.end(), key.name) == names.end()) continue;
+      key.write = [write = key.write, type](const Options& options) -> std::optional<Value> {
+        return options.model.type == type ? write(options) : std::nullopt;
+      };
+    }
   }
 
   /// The default is what the options start with.

@@ -1,6 +1,4 @@
 // [model].
-#include <algorithm>
-
 #include "keys.hpp"
 #include "limits.hpp"
 #include "sections.hpp"
@@ -32,16 +30,6 @@ void add_hidden(Key& key) {
     for (const std::int64_t width : options.model.hidden) list.push_back({width});
     return Value{std::move(list)};
   };
-}
-
-/// Keys that only networks of one type have. The resolved deck of another type leaves them out.
-void limit_to_type(Schema& schema, ModelType type, const std::vector<std::string>& names) {
-  for (Key& key : schema.keys) {
-    if (key.section != "model" || std::find(names.begin(), names.end(), key.name) == names.end()) continue;
-    key.write = [write = key.write, type](const Options& options) -> std::optional<Value> {
-      return options.model.type == type ? write(options) : std::nullopt;
-    };
-  }
 }
 
 template <class ModelKeys>
@@ -111,9 +99,7 @@ void add_model_keys(Schema& schema) {
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
                "mlp: 0: from the data. Needed where there is no data file.");
   add_transformer_keys(keys);
-  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) {
-    limit_to_type(schema, type, model_keys_of(type));
-  }
+  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) keys.limit_to_type(type, model_keys_of(type));
 }
 
 }  // namespace mylos

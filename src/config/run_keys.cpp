@@ -42,8 +42,10 @@ void add_run_keys(Schema& schema) {
                         "Length of the run, counting skipped steps too.");
   keys.integer("threads", &RunOptions::threads, {0, 65536}, "threads per rank",
                "0: the cores that this rank may use, divided by the ranks that share them.");
-  keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
-               "How often the validation and test data are evaluated. 0: after each epoch.");
+  keys.integer(
+      "evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
+      "How often the validation and the test data are evaluated, both where there are both. 0: after "
+      "each epoch.");
   keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
                "How often a progress line is printed. `history.csv` has every step, whatever this is.");
   Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",
@@ -51,6 +53,12 @@ void add_run_keys(Schema& schema) {
                            "run writes a checkpoint and stops (exit code 85).");
   walltime.takes_any_text = true;
   fill_walltime(walltime);
+}
+
+const std::vector<std::string>& data_keys_of(ModelType type) {
+  static const std::vector<std::string> samples{"shuffle", "last_batch"};
+  static const std::vector<std::string> tokens{"window"};
+  return type == ModelType::gpt ? tokens : samples;
 }
 
 void add_data_keys(Schema& schema) {
@@ -79,17 +87,19 @@ void add_data_keys(Schema& schema) {
   keys.choice(
       "shuffle", &DataOptions::shuffle,
       Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
-      "Order of an epoch: all samples shuffled, or blocks of neighbours (for data larger than memory).");
+      "Labelled samples: order of an epoch, all samples shuffled, or blocks of neighbours (for data larger "
+      "than memory).");
   keys.choice(
       "last_batch", &DataOptions::last_batch,
       Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
-      "What becomes of the samples left at the end of an epoch when they fill no batch: dropped, or joined "
-      "with the first of the next epoch.");
+      "Labelled samples: what becomes of those left at the end of an epoch when they fill no batch: dropped, "
+      "or joined with the first of the next epoch.");
   keys.choice(
       "window", &DataOptions::window,
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},
       "Token data: where the windows of a batch begin, anywhere at random or one behind the other in the "
       "file's order. An epoch is as many windows as lie one behind the other.");
+  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) keys.limit_to_type(type, data_keys_of(type));
 }
 
 }  // namespace mylos

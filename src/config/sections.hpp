@@ -7,6 +7,8 @@ namespace mylos {
 
 /// The keys of [model] that only this type of network has.
 [[nodiscard]] const std::vector<std::string>& model_keys_of(ModelType type);
+/// The keys of [data] that only the kind of data has from which this type of network learns.
+[[nodiscard]] const std::vector<std::string>& data_keys_of(ModelType type);
 
 void add_run_keys(Schema& schema);
 void add_data_keys(Schema& schema);

@@ -51,7 +51,7 @@ void require_memory(const std::vector<GptParameter>& parameters, const std::stri
 
 GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   const CheckpointReader reader(ranks, path);
-  const Options options = read_deck(reader.header().deck, path + ":/deck", {}).options;
+  const Options options = read_stored_deck(reader.header().deck, path).options;
   GptWeights weights;
   weights.model = options.model;
   if (weights.model.type != ModelType::gpt) fail_input("{}: its network is no GPT", path);

@@ -16,7 +16,7 @@ namespace {
 
 /// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes tell them.
 void require_same_network(const CheckpointReader& reader, const Options& options) {
-  const Deck written = read_deck(reader.header().deck, reader.path() + ":/deck", {});
+  const Deck written = read_stored_deck(reader.header().deck, reader.path());
   for (const KeyDifference& difference : differing_keys(written.options, options)) {
     const bool is_size = difference.key == "model.inputs" || difference.key == "model.outputs";
     if (is_size || difference.key.rfind("model.", 0) != 0) continue;

@@ -30,7 +30,7 @@ std::string difference_to(const CheckpointReader& saved, const Options& options,
   if (saved.header().world_size != place.ranks) {
     return fmt::format("it was made for {} ranks", saved.header().world_size);
   }
-  const Deck written = read_deck(saved.header().deck, saved.path() + ":/deck", {});
+  const Deck written = read_stored_deck(saved.header().deck, saved.path());
   return written.options.memory == options.memory ? "" : "the deck's [memory] has changed";
 }
 

@@ -117,7 +117,7 @@ void Run::require_same_run(const CheckpointReader& reader) const {
     fail_input("{}: holds weights alone (converted); it is for eval, sample and convert, not for --restart",
                path);
   }
-  const Deck written = read_deck(reader.header().deck, path + ":/deck", {});
+  const Deck written = read_stored_deck(reader.header().deck, path);
   for (const KeyDifference& difference : differing_keys(written.options, request_.deck.options)) {
     if (fixes_the_run(difference.key)) {
       fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
@@ -156,7 +156,7 @@ void Run::restore(const CheckpointReader& reader) {
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
   if (!gap.empty()) request_.output.line(gap);
-  const Options written = read_deck(reader.header().deck, reader.path() + ":/deck", {}).options;
+  const Options written = read_stored_deck(reader.header().deck, reader.path()).options;
   const std::string change = describe_schedule_change(
       learning_rate(written.optimizer, written.schedule, run_length(written, data_->epochs())),
       learning_rate(options_.optimizer, options_.schedule, total_steps_),

@@ -30,7 +30,7 @@ std::vector<std::int32_t> read_tokens(const char* path) {
 void run(const char* checkpoint, const char* tokens_path, const char* out_path) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
   const CheckpointReader reader(ranks, checkpoint);
-  const ModelOptions options = read_deck(reader.header().deck, checkpoint, {}).options.model;
+  const ModelOptions options = read_stored_deck(reader.header().deck, checkpoint).options.model;
   PrecisionOptions precision;
   precision.compute = DType::fp32;
   const std::vector<std::int32_t> tokens = read_tokens(tokens_path);

@@ -98,6 +98,29 @@ TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
             "deck.toml:8: the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
 }
 
+TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
+  const std::string gpt =
+      "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\nvocabulary = 9\n[data]\n";
+  const std::string no_order =
+      " is a key of labelled samples, and model.type = \"gpt\" learns from tokens; leave it out";
+  EXPECT_EQ(message_of(gpt + "shuffle = \"blocks\""), "deck.toml:9: 'data.shuffle'" + no_order);
+  EXPECT_EQ(message_of(gpt + "batch = 4\nlast_batch = \"drop\""),
+            "deck.toml:10: 'data.last_batch'" + no_order);
+  EXPECT_EQ(
+      message_of("[data]\nwindow = \"sequential\""),
+      "deck.toml:2: 'data.window' is a key of token data, and model.type = \"mlp\" learns from labelled "
+      "samples; leave it out");
+}
+
+TEST(DataKeys, OfADeckThatAnEarlierVersionResolvedAreReadFromItsCheckpoint) {
+  const std::string deck =
+      "[run]\nsteps = 1\n[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\n"
+      "vocabulary = 9\n[data]\nshuffle = \"samples\"\n";
+  EXPECT_EQ(read_stored_deck(deck, "step.h5").options.model.layers, 2);
+  EXPECT_EQ(read_deck(read_stored_deck(deck, "step.h5").resolved, "resolved.toml", {}).options.model.layers,
+            2);
+}
+
 TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {
   EXPECT_EQ(message_of("[optimizer]\nlr = 1\n\nlr = 2"),
             "deck.toml:4: duplicate key 'optimizer.lr'; it was first given in line 2");

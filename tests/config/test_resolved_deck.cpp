@@ -25,10 +25,7 @@ class Draw {
               fraction(),
               integer(1, 2147483647),
               integer(0, 2147483647),
-              one_of<Normalize>(3),
-              one_of<Shuffle>(2),
-              one_of<LastBatch>(2),
-              one_of<WindowOrder>(2)};
+              one_of<Normalize>(3)};
     o.model = {ModelType::mlp,
                widths(),
                one_of<Activation>(6),
@@ -46,7 +43,14 @@ class Draw {
                true,
                {},
                true};
-    if (integer(0, 1) == 0) o.model = transformer();
+    const bool is_transformer = integer(0, 1) == 0;
+    if (is_transformer) {
+      o.model = transformer();
+      o.data.window = one_of<WindowOrder>(2);
+    } else {
+      o.data.shuffle = one_of<Shuffle>(2);
+      o.data.last_batch = one_of<LastBatch>(2);
+    }
     o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
     o.memory = memory();
     o.optimizer = {one_of<OptimizerType>(3),
@@ -176,7 +180,7 @@ TEST(ResolvedDeck, WritesEveryKeyThatItReads) {
     const auto value = key.write(options);
     if (!value) continue;
     Options changed;
-    changed.model.type = options.model.type;  // which decides what is written of [model]
+    changed.model.type = options.model.type;  // which decides what is written of [model] and [data]
     ASSERT_EQ(key.read(changed, *value), std::nullopt) << key.path();
     EXPECT_EQ(to_toml(*key.write(changed)), to_toml(*value)) << key.path();
   }

@@ -24,6 +24,10 @@ struct Deck {
 [[nodiscard]] Deck read_deck(std::string_view text, const std::string& file_name,
                              const std::vector<std::string>& overrides);
 
+/// The deck that a checkpoint holds; `checkpoint`, the file, is for messages only. Keys that had no effect
+/// when an earlier version wrote it have none here, where a user's deck is refused for them.
+[[nodiscard]] Deck read_stored_deck(std::string_view text, const std::string& checkpoint);
+
 /// The options of a deck file.
 [[nodiscard]] Options read_deck(const std::string& path);
 
