@@ -37,10 +37,13 @@ std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
   return static_cast<std::size_t>(batches_ahead * samples * chain.rows_per_sample * row);
 }
 
-/// The part of the data that evaluations run over.
+/// Of the passes that evaluations make; a run keeps each of them from its start on.
 std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& options) {
-  const DataPart judge = data.has(DataPart::validation) ? DataPart::validation : DataPart::test;
-  return data.has(judge) ? static_cast<std::size_t>(data.pass_bytes(judge, options)) : 0;
+  std::int64_t bytes = 0;
+  for (const DataPart part : judging_parts) {
+    if (data.has(part)) bytes += data.pass_bytes(part, options);
+  }
+  return static_cast<std::size_t>(bytes);
 }
 
 /// Reads gradients, reads and writes masters and moments, writes compute weights.

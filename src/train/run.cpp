@@ -143,7 +143,7 @@ void Run::explain_halt(const StepState& state) {
 }
 
 bool Run::wants_evaluation() const {
-  if (!evaluation_pass_) return false;
+  if (judged_parts_.empty()) return false;
   if (at_end()) return true;
   if (options_.run.evaluate_every > 0) return step_ % options_.run.evaluate_every == 0;
   const Epochs epochs = data_->epochs();
@@ -152,11 +152,13 @@ bool Run::wants_evaluation() const {
 
 void Run::evaluate() {
   const auto start = Clock::now();
-  last_evaluation_ =
-      mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_, *evaluation_pass_);
-  progress_->note(fmt::format("epoch {:.4g}, step {}: {} {}",
-                              static_cast<double>(position()) / static_cast<double>(data_->epochs().length),
-                              step_, evaluation_name_, describe(*last_evaluation_)));
+  const double epoch = static_cast<double>(position()) / static_cast<double>(data_->epochs().length);
+  for (JudgedPart& part : judged_parts_) {
+    part.last =
+        mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_, *part.pass);
+    progress_->note(
+        fmt::format("epoch {:.4g}, step {}: {} {}", epoch, step_, part.name, describe(*part.last)));
+  }
   logged_ = Clock::now();
   evaluation_s_ = std::max(evaluation_s_, seconds_since(start));
 }
@@ -211,7 +213,9 @@ ExitCode Run::finish() {
                            step_ - first_step_, skipped_));
   if (!history_->tail().empty())
     row("training loss", fmt::format("{:.4f}", history_->tail().back().record.loss));
-  if (last_evaluation_) row(evaluation_name_.c_str(), describe(*last_evaluation_));
+  for (const JudgedPart& part : judged_parts_) {
+    if (part.last) row(part.name.c_str(), describe(*part.last));
+  }
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
   row("speed", fmt::format("{:.0f} samples/s",
                            steps * static_cast<double>(options_.data.batch) / std::max(training_s_, 1e-9)));

@@ -105,12 +105,13 @@ void Run::build_trainer() {
   const DType input_type = chain.input_type();
   trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_,
                                        total_steps_, memory_->plan.schedule);
-  const DataPart judge = data_->has(DataPart::validation) ? DataPart::validation : DataPart::test;
-  if (data_->has(judge)) {
-    evaluation_name_ = name_of(judge);
-    evaluation_pass_ = data_->pass_over(
-        judge, state_.normalizer,
-        EvaluationOptions{input_type, plan_.micro_batch, communicator_->rank(), communicator_->size()});
+  const EvaluationOptions evaluating{input_type, plan_.micro_batch, communicator_->rank(),
+                                     communicator_->size()};
+  for (const DataPart part : judging_parts) {
+    if (data_->has(part)) {
+      judged_parts_.push_back(
+          {name_of(part), data_->pass_over(part, state_.normalizer, evaluating), std::nullopt});
+    }
   }
   state_.seed = options_.run.seed;
   const bool first = communicator_->rank() == 0;

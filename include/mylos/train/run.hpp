@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
@@ -98,8 +99,13 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<BatchReader> reader_;
   std::unique_ptr<StagedBatches> batches_;
-  std::unique_ptr<EvaluationPass> evaluation_pass_;
-  std::string evaluation_name_;  // "test", "validation"
+  /// A part of the data that the run is judged by while it goes on.
+  struct JudgedPart {
+    std::string name;  // "validation", "test"
+    std::unique_ptr<EvaluationPass> pass;
+    std::optional<Evaluation> last;
+  };
+  std::vector<JudgedPart> judged_parts_;
   std::unique_ptr<History> history_;
   std::unique_ptr<Progress> progress_;
   RunState state_;
@@ -115,9 +121,8 @@ class Run {
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point logged_;
   double training_s_ = 0;    // of this start: steps without evaluation and checkpoints
-  double evaluation_s_ = 0;  // of the longest evaluation of this start
+  double evaluation_s_ = 0;  // of the longest evaluation of this start, all parts together
   std::string noted_trouble_;
-  std::optional<Evaluation> last_evaluation_;
   std::int32_t stopping_rank_ = -1;  // that asked first, of those that the ranks agreed on
 };
 

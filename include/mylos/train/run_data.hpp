@@ -28,6 +28,9 @@ struct TrainingReader {
 /// A part of the data.
 enum class DataPart { train, validation, test };
 
+/// Those that judge a run while it goes on, where there are such, in the order in which they do.
+inline constexpr DataPart judging_parts[] = {DataPart::validation, DataPart::test};
+
 class RunData {
  public:
   virtual ~RunData() = default;

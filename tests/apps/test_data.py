@@ -1,0 +1,83 @@
+"""What a run makes of its data: the parts that judge it, keys of the other kind of data, normalisation.
+
+usage: test_data.py MYLOS
+"""
+import json
+import re
+import sys
+import tempfile
+
+from small_problem import DECK, Command, prepare, write_csv
+
+GPT = """
+[run]
+name = "small-gpt"
+steps = 4
+[data]
+train = "text.h5"
+batch = 2
+[model]
+type = "gpt"
+layers = 1
+heads = 1
+width = 8
+context = 4
+"""
+
+
+def evaluation_bytes(command, *keys):
+    """What the plan sets aside for the data of evaluations."""
+    plan = json.loads(command.must("plan", "deck.toml", "--json", *keys).stdout)
+    return sum(entry["bytes"] for entry in plan["memory"] if entry["name"] == "evaluation data")
+
+
+def check_both_parts_judge(command):
+    """Validation and test data, each by its name, as `mylos eval` finds them."""
+    for ranks in (1, 2):
+        folder = f"judged-{ranks}"
+        said = command.must("train", "deck.toml", "data.validation=0.2", f"run.folder={folder}", ranks=ranks).stdout
+        during, summary = said.split("\n\n")[:2]
+        for part, samples in (("validation", 100), ("test", 100)):
+            found = re.findall(rf"^epoch [\d.]+, step (\d+): {part} (loss .*\({samples} samples\))$", during, re.M)
+            assert [step for step, _ in found] == ["9", "17", "25"], said
+            assert re.search(rf"^  {part} +{re.escape(found[-1][1])}$", summary, re.M), said
+            again = command.must("eval", folder, "--split", part, ranks=ranks).stdout
+            assert found[-1][1] in again, f"{said}\n{again}"
+    both = evaluation_bytes(command, "data.validation=0.2")
+    assert 0 < evaluation_bytes(command) < both, "the plan counts one reader of two"
+
+
+def refuse(command, arguments, message):
+    result = command.run(*arguments)
+    assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    assert result.stderr == f"mylos: {message}\n", result.stderr
+
+
+def check_keys_of_the_other_kind_of_data(command):
+    """They would have no effect: refused where they stand; a resolved deck, which has none of them, is a deck."""
+    (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    (command.folder / "gpt.toml").write_text(GPT.lstrip(), encoding="utf-8")
+    of_samples = "is a key of labelled samples, and model.type = \"gpt\" learns from tokens; leave it out"
+    for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):
+        name = key.split()[0]
+        (command.folder / "wrong.toml").write_text(GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"), encoding="utf-8")
+        refuse(command, ["train", "wrong.toml"], f"wrong.toml:7: 'data.{name}' {of_samples}")
+        refuse(command, ["train", "gpt.toml", f"data.{key}"], f"command line: 'data.{name}' {of_samples}")
+    refuse(command, ["train", "deck.toml", "data.window=random"],
+           "command line: 'data.window' is a key of token data, and model.type = \"mlp\" learns from labelled samples; "
+           "leave it out")
+    for deck in ("deck.toml", "gpt.toml"):
+        (command.folder / "again.toml").write_text(command.must("train", deck, "--check").stdout, encoding="utf-8")
+        command.must("train", "again.toml", "--check")
+    command.must("train", "gpt.toml", "data.window=sequential")
+
+
+CHECKS = (check_both_parts_judge, check_keys_of_the_other_kind_of_data)
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    for check in CHECKS:
+        check(mylos)
+        print(check.__name__, "passed")
