@@ -83,7 +83,7 @@ void add_data_keys(Schema& schema) {
       Words<Normalize>{
           {"none", Normalize::none}, {"standard", Normalize::standard}, {"minmax", Normalize::minmax}},
       "Inputs (and the targets of a regression) to mean 0 and deviation 1, or to the range from 0 to 1, by "
-      "the statistics of the training data.");
+      "the statistics of the training samples (without those held out for validation).");
   keys.choice(
       "shuffle", &DataOptions::shuffle,
       Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},

@@ -18,7 +18,8 @@ constexpr float largest<half> = std::bit_cast<float>(0x477fefffu);  // just belo
 template <>
 constexpr float largest<bfloat16> = std::bit_cast<float>(0x7f7f7fffu);
 
-/// out[i] = (in[i] - shift[i]) * scale[i], rounded to T. False when one of them is not finite in T.
+/// out[i] = (in[i] - shift[i]) * scale[i] in double, rounded to float and then to T. False when one of them
+/// is not finite in T.
 template <class Stored, class T>
 bool convert_row(const Stored* in, std::size_t count, const ColumnScaling& scaling, T* out) {
   unsigned bad = 0;
@@ -30,14 +31,21 @@ bool convert_row(const Stored* in, std::size_t count, const ColumnScaling& scali
     }
     return bad == 0;
   }
-  const float* shift = scaling.shift.data();
-  const float* scale = scaling.scale.data();
+  const double* shift = scaling.shift.data();
+  const double* scale = scaling.scale.data();
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = (static_cast<float>(in[i]) - shift[i]) * scale[i];
+    const auto value = static_cast<float>((static_cast<double>(in[i]) - shift[i]) * scale[i]);
     bad |= !(std::abs(value) <= largest<T>);
     out[i] = from_float<T>(value);
   }
   return bad == 0;
+}
+
+/// Against a number that the type cannot hold.
+const char* advice(bool is_normalised, DType type) {
+  if (!is_normalised) return "normalize the data or choose another type";
+  return type == DType::fp16 ? "it lies far outside the training samples; correct it or choose another type"
+                             : "it lies far outside the training samples; correct it";
 }
 
 /// Finds the value that convert_row met.
@@ -46,13 +54,15 @@ template <class Stored>
                              const std::string& dataset, std::int64_t row) {
   for (std::size_t i = 0;; ++i) {
     const auto value = static_cast<float>(in[i]);
-    const float result = scaling.identity() ? value : (value - scaling.shift[i]) * scaling.scale[i];
+    const double exact = scaling.identity() ? static_cast<double>(value) : scaling.normalised(value, i);
+    const auto result = static_cast<float>(exact);
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
     const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, i);
     if (!std::isfinite(value)) fail_input("{} is {}, expected a finite number", where, value);
-    fail_input("{} is {}{}, too large for {}: normalize the data or choose another type", where, value,
-               scaling.identity() ? "" : fmt::format(" ({} normalised)", result), name_of(type));
+    fail_input("{} is {}{}, too large for {}: {}", where, value,
+               scaling.identity() ? "" : fmt::format(" ({:.6g} normalised)", exact), name_of(type),
+               advice(!scaling.identity(), type));
   }
 }
 

@@ -154,13 +154,15 @@ ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t 
   return {read("mean"), read("std"), read("min"), read("max")};
 }
 
-ColumnStatistics Dataset::input_statistics() const {
-  if (file_.exists("/statistics/inputs")) return stored_statistics("inputs", features());
+ColumnStatistics Dataset::input_statistics(Split part) const {
+  const bool is_all = part.count == samples();
+  if (is_all && file_.exists("/statistics/inputs")) return stored_statistics("inputs", features());
   StatisticsAccumulator accumulator(features());
-  const std::int64_t rows = std::min(samples(), rows_per_read(shape_.input_bytes()));
+  const std::int64_t rows = std::min(part.count, rows_per_read(shape_.input_bytes()));
   std::vector<std::byte> buffer(static_cast<std::size_t>(rows * shape_.input_bytes()));
-  for (std::int64_t first = 0; first < samples(); first += rows) {
-    const std::int64_t count = std::min(rows, samples() - first);
+  const std::int64_t end = part.first + part.count;
+  for (std::int64_t first = part.first; first < end; first += rows) {
+    const std::int64_t count = std::min(rows, end - first);
     read_inputs(first, count, buffer.data());
     if (shape_.input_type == InputType::uint8) {
       accumulator.add(reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
@@ -173,14 +175,16 @@ ColumnStatistics Dataset::input_statistics() const {
   return accumulator.result();
 }
 
-ColumnStatistics Dataset::target_statistics() const {
+ColumnStatistics Dataset::target_statistics(Split part) const {
   if (task() != Task::regression) fail_run("{}: has no targets", path_);
-  if (file_.exists("/statistics/targets")) return stored_statistics("targets", outputs());
+  const bool is_all = part.count == samples();
+  if (is_all && file_.exists("/statistics/targets")) return stored_statistics("targets", outputs());
   StatisticsAccumulator accumulator(outputs());
-  const std::int64_t rows = std::min(samples(), rows_per_read(shape_.answer_bytes()));
+  const std::int64_t rows = std::min(part.count, rows_per_read(shape_.answer_bytes()));
   std::vector<float> buffer(static_cast<std::size_t>(rows * outputs()));
-  for (std::int64_t first = 0; first < samples(); first += rows) {
-    const std::int64_t count = std::min(rows, samples() - first);
+  const std::int64_t end = part.first + part.count;
+  for (std::int64_t first = part.first; first < end; first += rows) {
+    const std::int64_t count = std::min(rows, end - first);
     read_targets(first, count, buffer.data());
     require_finite(path_, "/targets", buffer.data(), first, count, outputs());
     accumulator.add(buffer.data(), count);

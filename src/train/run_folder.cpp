@@ -50,6 +50,7 @@ void Run::choose_start(std::optional<CheckpointReader>& saved) {
   std::vector<std::string> before;
   if (!is_ours) run_on_first(ranks, [&] { before = names_of_checkpoints(folder); });
   open_checkpoint(saved);
+  choose_normalizer(saved.has_value());
   plan_memory(saved ? &*saved : nullptr);
   if (is_ours) return;
   take_folder(true);
@@ -59,6 +60,7 @@ void Run::choose_start(std::optional<CheckpointReader>& saved) {
   if (has_changed == 0) return;
   saved.reset();
   open_checkpoint(saved);
+  choose_normalizer(saved.has_value());
   plan_memory(saved ? &*saved : nullptr);
 }
 

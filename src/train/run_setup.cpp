@@ -81,9 +81,15 @@ void Run::open_data() {
   data_->complete(options_.model);
   plan_ = make_step_plan(options_.data.batch, options_.data.micro_batch, communicator_->rank(),
                          communicator_->size());
-  state_.normalizer = data_->normalizer();
   state_.data_identity = data_->identity();
   state_.vocabulary = data_->vocabulary();
+}
+
+/// A restart goes on with the checkpoint's, which is read later.
+void Run::choose_normalizer(bool restarts) {
+  run_on_all(communicator_->ranks(), [&] {
+    state_.normalizer = restarts ? data_->room_for_normalizer() : data_->normalizer(request_.output.line);
+  });
 }
 
 /// Before anything is exchanged whose size depends on the data.

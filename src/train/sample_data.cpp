@@ -46,7 +46,12 @@ class SampleData final : public RunData {
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
-  [[nodiscard]] Normalizer normalizer() const override { return normalizer_for(normalize_, train_); }
+  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
+    return normalizer_for(normalize_, train_, splits_.train, note);
+  }
+  [[nodiscard]] Normalizer room_for_normalizer() const override {
+    return mylos::room_for_normalizer(normalize_, train_.shape());
+  }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
 
   [[nodiscard]] bool has(DataPart part) const override {

@@ -42,7 +42,10 @@ class TokenData final : public RunData {
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
-  [[nodiscard]] Normalizer normalizer() const override { return {}; }
+  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>&) const override {
+    return {};
+  }
+  [[nodiscard]] Normalizer room_for_normalizer() const override { return {}; }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return train_.vocabulary(); }
 
   [[nodiscard]] bool has(DataPart part) const override {

@@ -7,6 +7,10 @@ import re
 import sys
 import tempfile
 
+import h5py
+import numpy
+
+from checkpoints import last_checkpoint
 from small_problem import DECK, Command, prepare, write_csv
 
 GPT = """
@@ -73,7 +77,50 @@ def check_keys_of_the_other_kind_of_data(command):
     command.must("train", "gpt.toml", "data.window=sequential")
 
 
-CHECKS = (check_both_parts_judge, check_keys_of_the_other_kind_of_data)
+def check_normalisation_by_the_training_samples(command):
+    """Those held out have no part in it; the same bits on any number of ranks and after a restart."""
+    command.must("prepare", "csv", "train.csv", "--label", "class", "--out", "shifted.h5")
+    with h5py.File(command.folder / "shifted.h5", "r+") as file:
+        file["inputs"][400:] += 1000
+        file.pop("digests", None)
+        samples = file["inputs"][:400].astype("f8")
+    train = ["train", "deck.toml", "data.train=shifted.h5", "data.validation=0.2"]
+    found = {}
+    for ranks in (1, 2, 3):
+        folder = f"shifted-{ranks}"
+        command.must(*train, f"run.folder={folder}", "--stop-after", 10, ranks=ranks, code=85)
+        if ranks == 3:
+            command.must(*train, f"run.folder={folder}", "--restart", "latest", ranks=2)
+        with h5py.File(last_checkpoint(command, folder)) as file:
+            stored = file["data/normalization/inputs"]
+            found[ranks] = stored["shift"][:], stored["scale"][:]
+    assert all(numpy.array_equal(found[1], of_others) for of_others in found.values()), found
+    assert numpy.allclose(found[1][0], samples.mean(axis=0), rtol=1e-12, atol=1e-15), found[1][0]
+    assert numpy.allclose(found[1][1], 1 / samples.std(axis=0), rtol=1e-9), found[1][1]
+
+
+def check_spreads_that_float_cannot_invert(command):
+    """Columns of subnormal numbers, of nearly the largest, and a constant one, which is named."""
+    source = numpy.random.default_rng(5)
+    inputs = source.uniform(-1, 1, (200, 4)) * [1e-40, 3e38, 1, 1]
+    inputs[:, 2] = 5
+    with h5py.File(command.folder / "wide.h5", "w") as file:
+        file["inputs"] = inputs.astype("f4")
+        file["targets"] = (source.uniform(-1, 1, (200, 2)) * [1e-40, 3e38]).astype("f4")
+    for method in ("standard", "minmax"):
+        said = command.must("train", "deck.toml", "data.train=wide.h5", "data.test=wide.h5", "model.loss=mse",
+                            f"data.normalize={method}", f"run.folder=wide-{method}", ranks=2).stdout
+        assert said.count("wide.h5: 1 of 4 inputs is constant in the training samples (column 2, counted from 0)") == 1, said
+        loss = float(re.findall(r"test loss ([\d.e+-]+)", said)[-1])
+        assert 0 < loss < 2, said
+        command.must("predict", f"wide-{method}", "wide.h5", "predicted.h5")
+        with h5py.File(command.folder / "predicted.h5") as file:
+            spread = numpy.abs(file["outputs"][:]).max(axis=0)
+        assert 1e-41 < spread[0] < 1e-39 and 1e37 < spread[1] <= 3.4e38, spread
+
+
+CHECKS = (check_both_parts_judge, check_keys_of_the_other_kind_of_data, check_normalisation_by_the_training_samples,
+          check_spreads_that_float_cannot_invert)
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)

@@ -62,7 +62,7 @@ TEST(Loader, GivesTheSamplersSamplesInBothShufflesTypesAndEnds) {
     for (const auto last_batch : {LastBatch::drop, LastBatch::join}) {
       for (const auto type : {DType::fp32, DType::bf16, DType::fp16}) {
         const auto sampler = sampler_for(split.count, 20, shuffle, last_batch);
-        const auto normalizer = normalizer_for(Normalize::standard, dataset);
+        const auto normalizer = normalizer_for(Normalize::standard, dataset, {0, dataset.samples()});
         Loader loader(dataset, split, sampler, normalizer, {.type = type});
         for (std::int64_t step = 0; step < 30; ++step) {
           const Batch& batch = loader.next();
@@ -146,7 +146,7 @@ TEST(Loader, RegressionTargetsAreNormalisedAndComeBack) {
   const TemporaryFolder folder;
   const Dataset dataset(write_table(folder / "a.h5", 128, 3, 2));
   const auto sampler = sampler_for(128, 10, Shuffle::blocks);
-  const auto normalizer = normalizer_for(Normalize::standard, dataset);
+  const auto normalizer = normalizer_for(Normalize::standard, dataset, {0, dataset.samples()});
   Loader loader(dataset, {0, 128}, sampler, normalizer, {});
   for (int step = 0; step < 20; ++step) {
     const Batch& batch = loader.next();
@@ -167,7 +167,7 @@ TEST(Loader, SteadyStateAllocatesNothing) {
   const Dataset dataset(write_images(folder / "a.h5", 1000, 9, 10));
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
     const auto sampler = sampler_for(1000, 10, shuffle);
-    const auto normalizer = normalizer_for(Normalize::standard, dataset);
+    const auto normalizer = normalizer_for(Normalize::standard, dataset, {0, dataset.samples()});
     Loader loader(dataset, {0, 1000}, sampler, normalizer, {.type = DType::bf16});
     for (int step = 0; step < 20; ++step) (void)loader.next();
     const long before = allocations();
@@ -215,6 +215,12 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
         reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle),
         "/inputs row 9, column 3 (counted from 0) is 65520, too large for fp16: normalize the data or choose "
         "another type");
+    Normalizer narrow;  // of training samples from 0 to 1
+    narrow.inputs = {{0, 0, 0, 0}, {1e3, 1e3, 1e3, 1e3}};
+    EXPECT_EQ(
+        reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
+        "/inputs row 9, column 3 (counted from 0) is 200 (200000 normalised), too large for fp16: it lies far "
+        "outside the training samples; correct it or choose another type");
   }
 }
 
@@ -282,7 +288,7 @@ TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {
     file.close();
   }
   const Dataset alone(path, Answers::optional);
-  const auto normalizer = normalizer_for(Normalize::standard, whole);  // of targets too
+  const auto normalizer = normalizer_for(Normalize::standard, whole, {0, whole.samples()});  // of targets too
   EvaluationReader expected(whole, {0, 11}, normalizer, {.most_samples = 4});
   EvaluationReader reader(alone, {0, 11}, normalizer, {.most_samples = 4});
   while (const Batch* batch = reader.next()) {

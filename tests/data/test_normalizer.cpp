@@ -49,6 +49,45 @@ TEST(Normalizer, AConstantColumnBecomesZeroNotInfinity) {
   EXPECT_EQ(scaling_for(Normalize::standard, {{1e6}, {1e-3}, {1e6}, {1e6 + 2e-3}}).scale[0], 1.0f);
 }
 
+TEST(Normalizer, ASpreadWhoseInverseIsNoFloatIsScaledToOne) {
+  const float tiny = 1e-42f;  // subnormal: 1 / tiny is infinite in float
+  const float huge = 3e38f;   // huge - (-huge) is
+  for (const float value : {tiny, huge}) {
+    const double high = value;
+    const auto scaling = scaling_for(Normalize::minmax, {{0}, {high}, {-high}, {high}});
+    EXPECT_DOUBLE_EQ(scaling.normalised(value, 0), 1);
+    EXPECT_EQ(scaling.normalised(-value, 0), 0);
+    Normalizer normalizer;
+    normalizer.targets = scaling;
+    std::vector<float> prediction{1};
+    normalizer.undo_targets(prediction);
+    EXPECT_EQ(prediction[0], value);
+  }
+}
+
+TEST(Normalizer, NamesTheColumnsThatAreConstantInTheTrainingSamples) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "some.h5";
+  python(
+      "import h5py, numpy as n\nx = n.arange(40, dtype='f4').reshape(10, 4)\nx[:, 1] = 7\nx[:8, 2] = 1e-41\n"
+      "f = h5py.File('" +
+      path + "', 'w')\nf['inputs'] = x\nf['targets'] = n.ones((10, 1), 'f4')\n");
+  const Dataset dataset(path);
+  std::string noted;
+  const auto note = [&](const std::string& line) { noted += line + "\n"; };
+  const Normalizer normalizer = normalizer_for(Normalize::standard, dataset, {0, 8}, note);
+  EXPECT_EQ(noted, path +
+                       ": 2 of 4 inputs are constant in the training samples (columns 1, 2, counted from 0); "
+                       "data.normalize turns them into 0\n" +
+                       path +
+                       ": 1 of 1 targets is constant in the training samples (column 0, counted from 0); "
+                       "data.normalize turns it into 0\n");
+  EXPECT_EQ(normalizer.inputs.shift[0], 14);  // of rows 0 to 7: 0, 4 ... 28
+  EXPECT_EQ(normalizer.inputs.scale[2], 1);
+  EXPECT_EQ(constant_columns(Normalize::standard, dataset.input_statistics()), std::vector<std::size_t>{1});
+  EXPECT_EQ(room_for_normalizer(Normalize::minmax, dataset.shape()).targets.shift.size(), 1u);
+}
+
 TEST(Normalizer, PredictionsComeBackInTheTargetsUnits) {
   Normalizer normalizer;
   normalizer.targets = scaling_for(Normalize::standard, {{10, -3}, {2, 0.5}, {0, -4}, {20, 0}});
@@ -60,14 +99,15 @@ TEST(Normalizer, PredictionsComeBackInTheTargetsUnits) {
 TEST(Normalizer, ComesFromTheTrainingFileAndItsTargetsOnlyInARegression) {
   const TemporaryFolder folder;
   const Dataset images(write_images(folder / "images.h5", 50, 3, 10));
-  EXPECT_TRUE(normalizer_for(Normalize::standard, images).targets.identity());
-  EXPECT_EQ(normalizer_for(Normalize::standard, images).inputs.shift.size(), 3u);
+  const Split all_images{0, 50};
+  EXPECT_TRUE(normalizer_for(Normalize::standard, images, all_images).targets.identity());
+  EXPECT_EQ(normalizer_for(Normalize::standard, images, all_images).inputs.shift.size(), 3u);
   const Dataset table(write_table(folder / "table.h5", 64, 2, 1));
-  const auto normalizer = normalizer_for(Normalize::minmax, table);
-  EXPECT_EQ(normalizer.inputs.shift, (std::vector<float>{100, 110}));
-  EXPECT_EQ(normalizer.targets.shift, (std::vector<float>{120}));
-  EXPECT_FLOAT_EQ(normalizer.targets.scale[0], 1 / 15.75f);  // all 64 residues occur
-  EXPECT_EQ(normalizer_for(Normalize::none, table), Normalizer{});
+  const auto normalizer = normalizer_for(Normalize::minmax, table, {0, 64});
+  EXPECT_EQ(normalizer.inputs.shift, (std::vector<double>{100, 110}));
+  EXPECT_EQ(normalizer.targets.shift, (std::vector<double>{120}));
+  EXPECT_DOUBLE_EQ(normalizer.targets.scale[0], 1 / 15.75);  // all 64 residues occur
+  EXPECT_EQ(normalizer_for(Normalize::none, table, {0, 64}), Normalizer{});
 }
 
 }  // namespace mylos::normalizer_test

@@ -11,6 +11,12 @@
 
 namespace mylos {
 
+/// A range of samples of a file.
+struct Split {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
 /// Whether a file may hold inputs alone: enough to predict from, too little to learn from or to be judged by.
 enum class Answers { needed, optional };
 
@@ -34,9 +40,12 @@ class Dataset {
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
   void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
 
-  /// Of inputs and (regression) targets: as stored by prepare, else by a pass over the file.
-  [[nodiscard]] ColumnStatistics input_statistics() const;
-  [[nodiscard]] ColumnStatistics target_statistics() const;
+  /// Of the inputs and (regression) targets of these samples: as stored by prepare where they are all of the
+  /// file's, else by a pass over them.
+  [[nodiscard]] ColumnStatistics input_statistics(Split part) const;
+  [[nodiscard]] ColumnStatistics target_statistics(Split part) const;
+  [[nodiscard]] ColumnStatistics input_statistics() const { return input_statistics({0, samples()}); }
+  [[nodiscard]] ColumnStatistics target_statistics() const { return target_statistics({0, samples()}); }
   /// Of the contents: as stored by prepare, else by a pass over the file. A restart on other data is refused
   /// by it.
   [[nodiscard]] std::string identity() const;
@@ -63,12 +72,6 @@ class Dataset {
 
 /// Throws unless `other` (test data) fits a network that is trained on `train`.
 void require_same_shape(const Dataset& train, const Dataset& other);
-
-/// A range of samples of a file.
-struct Split {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
 
 /// The training part and, at the file's end, the held-out part of `samples` samples.
 struct Splits {

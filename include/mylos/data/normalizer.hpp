@@ -2,12 +2,16 @@
 // predicts.
 //
 // normalised = (value - shift) * scale, column by column. "standard": shift = mean, scale = 1 / standard
-// deviation; "minmax": to [0, 1]. A column that is constant in the training file keeps scale 1. Its state
-// goes into the checkpoint, so that training, evaluation and prediction all apply the same numbers.
+// deviation; "minmax": to [0, 1], of the training samples. A column that is constant in them keeps scale 1.
+// It is computed in double: a spread may be too small for its inverse to be a float, or too large for a
+// difference to be one. Its state goes into the checkpoint, so that training, evaluation and prediction all
+// apply the same numbers.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mylos/data/options.hpp"
@@ -17,14 +21,21 @@ namespace mylos {
 
 /// Empty vectors: the values stay as they are.
 struct ColumnScaling {
-  std::vector<float> shift;
-  std::vector<float> scale;
+  std::vector<double> shift;
+  std::vector<double> scale;
 
   [[nodiscard]] bool identity() const { return shift.empty(); }
+  [[nodiscard]] double normalised(float value, std::size_t column) const {
+    return (static_cast<double>(value) - shift[column]) * scale[column];
+  }
   friend bool operator==(const ColumnScaling&, const ColumnScaling&) = default;
 };
 
 [[nodiscard]] ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics);
+
+/// The columns, counted from 0, whose spread float cannot resolve beside their values: rounding noise at
+/// most.
+[[nodiscard]] std::vector<std::size_t> constant_columns(Normalize method, const ColumnStatistics& statistics);
 
 struct Normalizer {
   ColumnScaling inputs;
@@ -36,8 +47,14 @@ struct Normalizer {
 };
 
 class Dataset;
+struct DatasetShape;
+struct Split;
 
-/// From the statistics of the training file.
-[[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& train);
+/// From the statistics of the training samples, which are part of a file: the same numbers on every rank.
+/// `note` hears of constant columns.
+[[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
+                                        const std::function<void(const std::string&)>& note = {});
+/// Of the size of what normalizer_for gives; a restart reads the values from the checkpoint.
+[[nodiscard]] Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape);
 
 }  // namespace mylos

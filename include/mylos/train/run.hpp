@@ -60,6 +60,7 @@ class Run {
  private:
   void open_data();
   void require_same_data();
+  void choose_normalizer(bool restarts);
   void choose_start(std::optional<CheckpointReader>& saved);
   bool take_folder(bool make);
   void open_checkpoint(std::optional<CheckpointReader>& saved);

@@ -1,6 +1,7 @@
 // RunData: the data of a run's deck, whether labelled samples or windows of tokens.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,11 @@ class RunData {
   [[nodiscard]] virtual Epochs epochs() const = 0;
   /// A digest of the contents: a restart on other data is refused by it.
   [[nodiscard]] virtual std::string identity() const = 0;
-  /// From the statistics of the training file.
-  [[nodiscard]] virtual Normalizer normalizer() const = 0;
+  /// From the statistics of the training samples, without those that are held out. `note` hears of columns
+  /// that are constant in them.
+  [[nodiscard]] virtual Normalizer normalizer(const std::function<void(const std::string&)>& note) const = 0;
+  /// Of that size: a restart goes on with what the checkpoint holds.
+  [[nodiscard]] virtual Normalizer room_for_normalizer() const = 0;
   /// What tokens stand for; nothing where the data are no tokens.
   [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const = 0;
 
