@@ -248,6 +248,23 @@ TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
   EXPECT_EQ(refusal("/bomb"), path + ": dataset /bomb has 0 B stored, its dimensions need 8 TiB");
 }
 
+TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
+  // Each product is 0 in 64 bits, and the nothing that is stored would be enough for that.
+  const TemporaryFolder folder;
+  const std::string path = folder / "large.h5";
+  python(
+      "import h5py\nf = h5py.File('" + path +
+      "', 'w')\n"
+      "for name, shape, kind in (('bytes', (1 << 33, 1 << 31), 'u1'), ('floats', (1 << 31, 1 << 31), 'f4'),\n"
+      "                          ('cube', (1 << 22, 1 << 21, 1 << 21), 'u1')):\n"
+      "    f.create_dataset(name, shape, dtype=kind, chunks=(1,) * len(shape), compression='gzip')\n");
+  const auto file = File::open(path);
+  for (const std::string name : {"/bytes", "/floats", "/cube"}) {
+    EXPECT_EQ(error_of([&] { (void)file.dataset(name); }),
+              path + ": dataset " + name + " claims more elements than 63 bits can count");
+  }
+}
+
 TEST(Hdf5, TwoThreadsShareTheLibraryFairly) {
   const TemporaryFolder folder;
   auto file = File::create(folder / "a.h5");
