@@ -89,6 +89,8 @@ struct PrepareTokensArguments {
 };
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments);
 
+ExitCode prepare_stamp_command(const std::string& file);
+
 struct ConvertArguments {
   std::string input;                // checkpoint file, run's folder, or safetensors file
   std::string output;               // the other of the two kinds of file

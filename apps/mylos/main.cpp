@@ -30,6 +30,7 @@ struct CommandLine {
   PrepareCsvArguments csv;
   PrepareTextArguments text;
   PrepareTokensArguments tokens;
+  std::string stamp;
   ConvertArguments convert;
   std::string info;
   bool verify = false;
@@ -210,6 +211,11 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
   csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
   add_prepare_tokens(*prepare, line);
+
+  CLI::App* stamp = prepare->add_subcommand(
+      "stamp", "Check a data file that was edited, or made elsewhere; write its statistics and digests anew");
+  stamp->add_option("file", line.stamp, "Dataset or token file")->required();
+  stamp->callback([&line] { line.command = [&line] { return prepare_stamp_command(line.stamp); }; });
 }
 
 void add_convert(CLI::App& app, CommandLine& line) {

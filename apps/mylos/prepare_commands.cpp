@@ -1,4 +1,4 @@
-// mylos prepare idx|csv|text|tokens ... --out FILE
+// mylos prepare idx|csv|text|tokens ... --out FILE, prepare stamp FILE
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -7,6 +7,7 @@
 #include "mylos/data/prepare_idx.hpp"
 #include "mylos/data/prepare_text.hpp"
 #include "mylos/data/prepare_tokens.hpp"
+#include "mylos/data/stamp.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "standard_output.hpp"
@@ -88,6 +89,12 @@ ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
   }
   prepare(job);
   return tell_tokens(arguments.output);
+}
+
+ExitCode prepare_stamp_command(const std::string& file) {
+  require_one_rank();
+  stamp(file);
+  return holds_tokens(file) ? tell_tokens(file) : tell(file);
 }
 
 }  // namespace mylos::app

@@ -89,46 +89,50 @@ std::string DatasetIdentity::finish(const DatasetShape& shape) {
   return digest.finish();
 }
 
-Dataset::Dataset(const std::string& path, Answers answers)
-    : path_(path), file_(open_dataset(path)), inputs_(file_.dataset("/inputs")) {
+Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
+    : path_(path), file_(open_dataset(path)), digests_(digests) {
   shape_.task = task_of(file_, answers);
-  inputs_.require({ElementType::uint8, ElementType::float32}, 2, "[samples, features]");
-  shape_.input_type = inputs_.type() == ElementType::uint8 ? InputType::uint8 : InputType::float32;
-  shape_.samples = inputs_.dims()[0];
-  shape_.features = inputs_.dims()[1];
-  if (samples() == 0 || features() == 0) {
-    fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path,
-               samples(), features());
-  }
+  open_inputs();
   if (task() != Task::none) open_answers();
 }
 
+void Dataset::open_inputs() {
+  const hdf5::Dataset inputs = file_.dataset("/inputs");
+  inputs.require({ElementType::uint8, ElementType::float32}, 2, "[samples, features]");
+  shape_.input_type = inputs.type() == ElementType::uint8 ? InputType::uint8 : InputType::float32;
+  shape_.samples = inputs.dims()[0];
+  shape_.features = inputs.dims()[1];
+  if (samples() == 0 || features() == 0) {
+    fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path_,
+               samples(), features());
+  }
+  inputs_.emplace(file_, inputs, inputs.type(), digests_);
+}
+
 void Dataset::open_answers() {
-  answers_ = file_.dataset(fmt::format("/{}", name_of_answers(task())));
+  const hdf5::Dataset answers = file_.dataset(fmt::format("/{}", name_of_answers(task())));
   if (task() == Task::classification) {
-    answers_->require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
+    answers.require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > 2'000'000'000) {
       fail_input("{}: attribute 'classes' of / is {}, expected at least 1", path_, outputs());
     }
   } else {
-    answers_->require({ElementType::float32}, 2, "[samples, outputs]");
-    shape_.outputs = answers_->dims()[1];
+    answers.require({ElementType::float32}, 2, "[samples, outputs]");
+    shape_.outputs = answers.dims()[1];
     if (outputs() == 0)
       fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path_, samples());
   }
-  if (answers_->dims()[0] != samples()) {
-    fail_input("{}: dataset {} has {} samples, /inputs has {}", path_, answers_->path(), answers_->dims()[0],
+  if (answers.dims()[0] != samples()) {
+    fail_input("{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(), answers.dims()[0],
                samples());
   }
+  const bool labels = task() == Task::classification;
+  answers_.emplace(file_, answers, labels ? ElementType::int32 : ElementType::float32, digests_);
 }
 
 void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
-  if (shape_.input_type == InputType::uint8) {
-    inputs_.read(first * features(), count * features(), static_cast<std::uint8_t*>(destination));
-  } else {
-    inputs_.read(first * features(), count * features(), static_cast<float*>(destination));
-  }
+  inputs_->read(first, count, destination);
 }
 
 void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
@@ -136,7 +140,11 @@ void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* 
 }
 
 void Dataset::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  if (answers_) answers_->read(first * outputs(), count * outputs(), destination);
+  if (answers_) answers_->read(first, count, destination);
+}
+
+std::int64_t Dataset::checking_bytes() const {
+  return inputs_->memory_bytes() + (answers_ ? answers_->memory_bytes() : 0);
 }
 
 ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
@@ -148,7 +156,7 @@ ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t 
                  columns);
     }
     std::vector<double> values(static_cast<std::size_t>(columns));
-    dataset.read(0, columns, values.data());
+    CheckedArray(file_, dataset, ElementType::float64, digests_).read(0, columns, values.data());
     return values;
   };
   return {read("mean"), read("std"), read("min"), read("max")};
@@ -202,15 +210,24 @@ bool Dataset::was_prepared() const {
 }
 
 std::string Dataset::identity() const {
-  return was_prepared() ? file_.text_attribute("/", "identity") : read_all();
+  return was_prepared() ? file_.text_attribute("/", "identity") : computed_identity();
 }
 
 void Dataset::require_valid_values() const {
-  if (!was_prepared()) static_cast<void>(read_all());
+  if (!was_prepared()) static_cast<void>(computed_identity());
 }
 
-std::string Dataset::read_all() const {
+std::string Dataset::computed_identity() const {
   DatasetIdentity identity;
+  read_all([&](const std::byte* stored,
+               std::int64_t count) { identity.add_inputs(stored, count * shape_.input_bytes()); },
+           [&](const std::byte* stored, std::int64_t count) {
+             identity.add_answers(stored, count * shape_.answer_bytes());
+           });
+  return identity.finish(shape_);
+}
+
+void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const {
   const std::int64_t rows =
       std::min(samples(), rows_per_read(std::max(shape_.input_bytes(), shape_.answer_bytes())));
   std::vector<std::byte> buffer(
@@ -221,7 +238,8 @@ std::string Dataset::read_all() const {
     const auto* values = reinterpret_cast<const float*>(buffer.data());
     if (shape_.input_type == InputType::float32)
       require_finite(path_, "/inputs", values, first, count, features());
-    identity.add_inputs(buffer.data(), count * shape_.input_bytes());
+    take_inputs(buffer.data(), count);
+    if (task() == Task::none) continue;
     if (task() == Task::classification) {
       auto* labels = reinterpret_cast<std::int32_t*>(buffer.data());
       read_labels(first, count, labels);
@@ -230,9 +248,8 @@ std::string Dataset::read_all() const {
       read_targets(first, count, reinterpret_cast<float*>(buffer.data()));
       require_finite(path_, "/targets", values, first, count, outputs());
     }
-    identity.add_answers(buffer.data(), count * shape_.answer_bytes());
+    take_answers(buffer.data(), count);
   }
-  return identity.finish(shape_);
 }
 
 void require_same_shape(const Dataset& train, const Dataset& other) {

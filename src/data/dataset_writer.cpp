@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/statistics.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
 
@@ -12,33 +12,16 @@ namespace {
 
 using hdf5::ElementType;
 
-constexpr const char* statistics_names[] = {"mean", "std", "min", "max"};
-
 }  // namespace
 
 struct DatasetWriter::State {
   State(const std::string& path, const DatasetShape& wanted)
-      : pending(path),
-        file(hdf5::File::create(pending.temporary())),
-        shape(wanted),
-        input_statistics(shape.features),
-        target_statistics(shape.task == Task::regression ? shape.outputs : 0) {}
-
-  void write_statistics(const std::string& of, const ColumnStatistics& statistics) {
-    const std::vector<double>* columns[] = {&statistics.mean, &statistics.deviation, &statistics.minimum,
-                                            &statistics.maximum};
-    for (int i = 0; i < 4; ++i) {
-      auto dataset = file.dataset("/statistics/" + of + "/" + statistics_names[i]);
-      dataset.write(0, dataset.size(), columns[i]->data());
-    }
-  }
+      : pending(path), file(hdf5::File::create(pending.temporary())), shape(wanted), summary(wanted) {}
 
   PendingFile pending;
   hdf5::File file;
   DatasetShape shape;
-  StatisticsAccumulator input_statistics;
-  StatisticsAccumulator target_statistics;
-  DatasetIdentity identity;
+  DatasetSummary summary;
   std::int64_t inputs_written = 0;
   std::int64_t answers_written = 0;
   std::int32_t largest_label = 0;
@@ -50,19 +33,13 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
   auto& file = state_->file;
   const auto input_type = shape.input_type == InputType::uint8 ? ElementType::uint8 : ElementType::float32;
   (void)file.create_dataset("/inputs", input_type, {shape.samples, shape.features});
-  const auto create_statistics = [&](const std::string& of, std::int64_t columns) {
-    for (const char* name : statistics_names) {
-      (void)file.create_dataset("/statistics/" + of + "/" + name, ElementType::float64, {columns});
-    }
-  };
-  create_statistics("inputs", shape.features);
   if (shape.task == Task::classification) {
     (void)file.create_dataset("/labels", ElementType::int32, {shape.samples});
     file.write_attribute("/", "classes", shape.outputs);
   } else if (shape.task == Task::regression) {
     (void)file.create_dataset("/targets", ElementType::float32, {shape.samples, shape.outputs});
-    create_statistics("targets", shape.outputs);
   }
+  state_->summary.create(file);
   file.write_attribute("/", "format", dataset_format);
   file.write_attribute("/", "version", dataset_version);
   file.write_attribute("/", "identity", std::string(64, '0'));
@@ -77,22 +54,20 @@ DatasetWriter::~DatasetWriter() = default;
 void DatasetWriter::add_inputs(const std::uint8_t* values, std::int64_t count) {
   const std::int64_t features = state_->shape.features;
   state_->file.dataset("/inputs").write(state_->inputs_written * features, count * features, values);
-  state_->input_statistics.add(values, count);
-  state_->identity.add_inputs(values, count * features);
+  state_->summary.add_inputs(values, count);
   state_->inputs_written += count;
 }
 
 void DatasetWriter::add_inputs(const float* values, std::int64_t count) {
   const std::int64_t features = state_->shape.features;
   state_->file.dataset("/inputs").write(state_->inputs_written * features, count * features, values);
-  state_->input_statistics.add(values, count);
-  state_->identity.add_inputs(values, count * features * 4);
+  state_->summary.add_inputs(values, count);
   state_->inputs_written += count;
 }
 
 void DatasetWriter::add_labels(const std::int32_t* values, std::int64_t count) {
   state_->file.dataset("/labels").write(state_->answers_written, count, values);
-  state_->identity.add_answers(values, count * 4);
+  state_->summary.add_answers(values, count);
   for (std::int64_t i = 0; i < count; ++i) state_->largest_label = std::max(state_->largest_label, values[i]);
   state_->answers_written += count;
 }
@@ -100,8 +75,7 @@ void DatasetWriter::add_labels(const std::int32_t* values, std::int64_t count) {
 void DatasetWriter::add_targets(const float* values, std::int64_t count) {
   const std::int64_t outputs = state_->shape.outputs;
   state_->file.dataset("/targets").write(state_->answers_written * outputs, count * outputs, values);
-  state_->target_statistics.add(values, count);
-  state_->identity.add_answers(values, count * outputs * 4);
+  state_->summary.add_answers(values, count);
   state_->answers_written += count;
 }
 
@@ -112,14 +86,11 @@ void DatasetWriter::finish() {
     fail_run("{}: {} inputs and {} answers were given for {} samples", state.pending.temporary(),
              state.inputs_written, state.answers_written, state.shape.samples);
   }
-  state.write_statistics("inputs", state.input_statistics.result());
-  if (state.shape.task == Task::regression) {
-    state.write_statistics("targets", state.target_statistics.result());
-  } else if (state.shape.task == Task::classification && state.shape.outputs == 0) {
+  if (state.shape.task == Task::classification && state.shape.outputs == 0) {
     state.shape.outputs = state.largest_label + std::int64_t{1};
     state.file.write_attribute("/", "classes", state.shape.outputs);
   }
-  state.file.write_attribute("/", "identity", state.identity.finish(state.shape));
+  state.summary.write(state.file, state.shape.outputs);
   state.file.close();
   state.pending.publish();
 }

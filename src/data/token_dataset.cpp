@@ -30,7 +30,8 @@ hdf5::File open_tokens(const std::string& path) {
   return file;
 }
 
-TokenType type_of(const hdf5::Dataset& tokens) {
+TokenType type_of(const hdf5::File& file) {
+  const hdf5::Dataset tokens = file.dataset("/tokens");
   tokens.require({ElementType::uint8, ElementType::uint16, ElementType::uint32}, 1, "[tokens]");
   return tokens.type() == ElementType::uint8    ? TokenType::uint8
          : tokens.type() == ElementType::uint16 ? TokenType::uint16
@@ -49,7 +50,13 @@ TokenKind kind_of(const hdf5::File& file) {
              printable(kind));
 }
 
-Vocabulary vocabulary_of(const hdf5::File& file) {
+Vocabulary characters_of(const hdf5::File& file, Digests digests) {
+  const std::string text = file.dataset("/vocabulary").read_text();
+  if (digests == Digests::compared) require_text_digest(file, "/vocabulary", text);
+  return Vocabulary::characters(text);
+}
+
+Vocabulary vocabulary_of(const hdf5::File& file, Digests digests) {
   const std::int64_t size = file.integer_attribute("/", "vocabulary");
   if (size < 1 || size > largest_vocabulary) {
     fail_input("{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(), size,
@@ -57,9 +64,7 @@ Vocabulary vocabulary_of(const hdf5::File& file) {
   }
   const TokenKind kind = kind_of(file);
   if (kind == TokenKind::tokens) return Vocabulary::tokens(size);
-  Vocabulary vocabulary = kind == TokenKind::bytes
-                              ? Vocabulary::bytes()
-                              : Vocabulary::characters(file.dataset("/vocabulary").read_text());
+  Vocabulary vocabulary = kind == TokenKind::bytes ? Vocabulary::bytes() : characters_of(file, digests);
   if (vocabulary.size() != size) {
     fail_input("{}: attribute 'vocabulary' of / is {}, but its vocabulary has {} {}", file.path(), size,
                vocabulary.size(), name_of(kind));
@@ -78,19 +83,17 @@ std::string TokenIdentity::finish(TokenType type, const Vocabulary& vocabulary) 
   return digest.finish();
 }
 
-TokenDataset::TokenDataset(const std::string& path)
+TokenDataset::TokenDataset(const std::string& path, Digests digests)
     : path_(path),
       file_(open_tokens(path)),
-      tokens_(file_.dataset("/tokens")),
-      type_(type_of(tokens_)),
-      vocabulary_(vocabulary_of(file_)) {
+      type_(type_of(file_)),
+      tokens_(file_, file_.dataset("/tokens"), file_.dataset("/tokens").type(), digests),
+      vocabulary_(vocabulary_of(file_, digests)) {
   if (tokens() == 0) fail_input("{}: dataset /tokens is empty, expected at least one token", path);
 }
 
 void TokenDataset::read(std::int64_t first, std::int64_t count, void* destination) const {
-  with_token_type(type_, [&](auto tag) {
-    tokens_.read(first, count, static_cast<typename decltype(tag)::type*>(destination));
-  });
+  tokens_.read(first, count, destination);
 }
 
 void TokenDataset::require_in_vocabulary(const void* stored, std::int64_t first, std::int64_t count) const {
@@ -112,24 +115,30 @@ bool TokenDataset::was_prepared() const {
 }
 
 std::string TokenDataset::identity() const {
-  return was_prepared() ? file_.text_attribute("/", "identity") : read_all();
+  return was_prepared() ? file_.text_attribute("/", "identity") : computed_identity();
 }
 
 void TokenDataset::require_valid_values() const {
-  if (!was_prepared()) static_cast<void>(read_all());
+  if (!was_prepared()) static_cast<void>(computed_identity());
 }
 
-std::string TokenDataset::read_all() const {
+std::string TokenDataset::computed_identity() const {
   TokenIdentity identity;
+  read_all(
+      [&](const std::byte* stored, std::int64_t count) { identity.add(stored, count * size_of(type_)); });
+  return identity.finish(type_, vocabulary_);
+}
+
+void TokenDataset::read_all(
+    const std::function<void(const std::byte* stored, std::int64_t count)>& take) const {
   const std::int64_t most = (std::int64_t{1} << 20) / size_of(type_);
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, tokens()) * size_of(type_)));
   for (std::int64_t first = 0; first < tokens(); first += most) {
     const std::int64_t count = std::min(most, tokens() - first);
     read(first, count, piece.data());
     require_in_vocabulary(piece.data(), first, count);
-    identity.add(piece.data(), count * size_of(type_));
+    take(piece.data(), count);
   }
-  return identity.finish(type_, vocabulary_);
 }
 
 bool holds_tokens(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/block_digests.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
 
@@ -26,7 +27,8 @@ struct TokenWriter::State {
         file(hdf5::File::create(pending.temporary())),
         type(stored),
         tokens(count),
-        vocabulary(words) {}
+        vocabulary(words),
+        digests(rows_per_digest(size_of(stored)), size_of(stored)) {}
 
   PendingFile pending;
   hdf5::File file;
@@ -34,6 +36,7 @@ struct TokenWriter::State {
   std::int64_t tokens;
   Vocabulary vocabulary;
   TokenIdentity identity;
+  BlockDigests digests;
   std::int64_t written = 0;
   std::int64_t largest = 0;
   std::vector<std::byte> piece;
@@ -44,9 +47,11 @@ TokenWriter::TokenWriter(const std::string& path, TokenType type, std::int64_t t
     : state_(std::make_unique<State>(path, type, tokens, vocabulary)) {
   auto& file = state_->file;
   (void)file.create_dataset("/tokens", element_type(type), {tokens});
+  state_->digests.create(file, "/tokens", tokens);
   if (vocabulary.kind() == TokenKind::characters) {
     const std::string text = vocabulary.text();
     file.create_text("/vocabulary", static_cast<std::int64_t>(text.size())).write_text(text);
+    write_text_digest(file, "/vocabulary", text);
   }
   file.write_attribute("/", "format", token_format);
   file.write_attribute("/", "version", token_version);
@@ -73,6 +78,7 @@ void TokenWriter::add(std::span<const std::uint32_t> tokens) {
     state.file.dataset("/tokens").write(state.written, count, stored);
   });
   state.identity.add(state.piece.data(), count * size_of(state.type));
+  state.digests.add(state.piece.data(), count);
   state.written += count;
 }
 
@@ -89,6 +95,7 @@ void TokenWriter::finish() {
     fail_run("{}: token {} was given for a vocabulary of {}", state.pending.temporary(), state.largest,
              state.vocabulary.size());
   }
+  state.digests.write(state.file, "/tokens");
   state.file.write_attribute("/", "identity", state.identity.finish(state.type, state.vocabulary));
   state.file.close();
   state.pending.publish();

@@ -120,13 +120,20 @@ File File::create(const std::string& path, const CreateOptions& options) {
   return File(std::move(state));
 }
 
+namespace {
+
+void require_hdf5(const std::string& path) {
+  if (H5Fis_hdf5(path.c_str()) > 0) return;
+  H5Eclear2(H5E_DEFAULT);
+  fail_input("{}: is not an HDF5 file", path);
+}
+
+}  // namespace
+
 File File::open(const std::string& path, MPI_Comm communicator) {
   require_regular_file(path);
   const Turn turn;
-  if (H5Fis_hdf5(path.c_str()) <= 0) {
-    H5Eclear2(H5E_DEFAULT);
-    fail_input("{}: is not an HDF5 file", path);
-  }
+  require_hdf5(path);
   const Handle access = access_properties(communicator);
   auto state = std::make_shared<State>();
   state->path = path;
@@ -134,6 +141,19 @@ File File::open(const std::string& path, MPI_Comm communicator) {
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
   if (state->id < 0) fail_input("{}: cannot be read as HDF5: {}", path, last_error());
   if (communicator == MPI_COMM_NULL) state->opened_bytes = current_bytes(*state);
+  return File(std::move(state));
+}
+
+File File::edit(const std::string& path) {
+  require_regular_file(path);
+  const Turn turn;
+  require_hdf5(path);
+  const Handle access = access_properties(MPI_COMM_NULL);
+  auto state = std::make_shared<State>();
+  state->path = path;
+  state->writable = true;
+  state->id = H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
+  if (state->id < 0) fail_run("{}: cannot be opened to be changed: {}", path, last_error());
   return File(std::move(state));
 }
 
@@ -163,6 +183,13 @@ void File::close() {
 void File::create_group(const std::string& path) {
   const Turn turn;
   make_group(*state_, path);
+}
+
+void File::remove(const std::string& path) {
+  const Turn turn;
+  if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {
+    fail_run("{}: {} cannot be removed: {}", this->path(), path, last_error());
+  }
 }
 
 namespace {

@@ -65,7 +65,8 @@ class SampleData final : public RunData {
     return std::make_unique<Loader>(train_, splits_.train, sampler_, normalizer, loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    return Loader::memory_bytes(train_.shape(), splits_.train, sampler_, loading(reader));
+    return Loader::memory_bytes(train_.shape(), splits_.train, sampler_, loading(reader)) +
+           train_.checking_bytes();
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
@@ -74,7 +75,8 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const Dataset& data = part == DataPart::test ? *test_ : train_;
-    return EvaluationReader::memory_bytes(data.shape(), split_of(part), options);
+    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
   }
 
  private:

@@ -61,7 +61,8 @@ class TokenData final : public RunData {
     return std::make_unique<TokenLoader>(train_, splits_.train, sampler_, loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    return TokenLoader::memory_bytes(train_, splits_.train, sampler_, loading(reader));
+    return TokenLoader::memory_bytes(train_, splits_.train, sampler_, loading(reader)) +
+           train_.checking_bytes();
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer&,
                                                           const EvaluationOptions& options) const override {
@@ -70,7 +71,8 @@ class TokenData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const TokenDataset& data = part == DataPart::test ? *test_ : train_;
-    return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options);
+    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options) + checking;
   }
 
  private:

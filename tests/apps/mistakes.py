@@ -30,7 +30,7 @@ COMMANDS = {
     "trian deck.toml": "mylos: unknown command 'trian'; did you mean 'train'?\n`mylos --help` says more.",
     "": "mylos: a command is missing; the commands are train, plan, eval, predict, info, sample, prepare, convert, "
         "manual\n`mylos --help` says more.",
-    "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, text, tokens\n"
+    "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, text, tokens, stamp\n"
                      "`mylos prepare --help` says more.",
     "train": "mylos train: deck is required\n`mylos train --help` says more.",
     "train deck.toml --retsart latest": "mylos train: unknown option '--retsart'; did you mean '--restart'?\n"

@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "data/builders.hpp"
+#include "data/digest_builders.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
@@ -164,8 +164,8 @@ TEST(Loader, RegressionTargetsAreNormalisedAndComeBack) {
 
 TEST(Loader, SteadyStateAllocatesNothing) {
   const TemporaryFolder folder;
-  const Dataset dataset(write_images(folder / "a.h5", 1000, 9, 10));
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
+    const Dataset dataset(prepared_images(folder / "a.h5"));  // also while blocks are read for the first time
     const auto sampler = sampler_for(1000, 10, shuffle);
     const auto normalizer = normalizer_for(Normalize::standard, dataset, {0, dataset.samples()});
     Loader loader(dataset, {0, 1000}, sampler, normalizer, {.type = DType::bf16});
@@ -217,10 +217,10 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
         "another type");
     Normalizer narrow;  // of training samples from 0 to 1
     narrow.inputs = {{0, 0, 0, 0}, {1e3, 1e3, 1e3, 1e3}};
-    EXPECT_EQ(
-        reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
-        "/inputs row 9, column 3 (counted from 0) is 200 (200000 normalised), too large for fp16: it lies far "
-        "outside the training samples; correct it or choose another type");
+    EXPECT_EQ(reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
+              "/inputs row 9, column 3 (counted from 0) is 200 (200000 normalised), too large for fp16: it "
+              "lies far "
+              "outside the training samples; correct it or choose another type");
   }
 }
 

@@ -92,7 +92,7 @@ TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
   EXPECT_EQ(python("import h5py\nf = h5py.File('" + (folder / "data.h5") +
                    "')\nprint(sorted(f), list(f['statistics']), f['statistics/inputs/max'][:])\n"
                    "print(sorted(f.attrs))"),
-            "['inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
+            "['digests', 'inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
             "['format', 'identity', 'source', 'version']\n");
   EXPECT_EQ(refusal("x,y\n1,2\n3,nan\n", PrepareCsv{}),
             "data.csv:3: column 2 (y) is 'nan', expected a finite number");

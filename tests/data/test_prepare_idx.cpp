@@ -90,7 +90,7 @@ TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
   EXPECT_EQ(inputs, "abcdefghijkl");
   EXPECT_EQ(python("import h5py\nf = h5py.File('" + (folder / "a.h5") +
                    "')\nprint(sorted(f), f.attrs['source'].decode(), f.attrs['shape'].decode())"),
-            "['inputs', 'statistics'] images 2 2\n");
+            "['digests', 'inputs', 'statistics'] images 2 2\n");
   write_file(folder / "labels", good_labels);
   EXPECT_EQ(error_of([&] {
               prepare(PrepareIdx{.images = folder / "labels", .labels = "", .out = folder / "b.h5"});

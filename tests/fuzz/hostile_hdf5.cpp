@@ -221,7 +221,7 @@ void add_other(hid_t file, const std::string& path, FuzzedDataProvider& input) {
   }
 }
 
-void add_expected(hid_t file, const ExpectedDataset& expected, bool with_crc, FuzzedDataProvider& input) {
+void add_object(hid_t file, const ExpectedDataset& expected, bool with_crc, FuzzedDataProvider& input) {
   const Id type(expected.text_bytes > 0 ? text_type(expected.text_bytes) : H5Tcopy(expected.type));
   switch (input.ConsumeIntegralInRange<int>(0, 5)) {
     case 1:
@@ -241,6 +241,13 @@ void add_expected(hid_t file, const ExpectedDataset& expected, bool with_crc, Fu
     default:
       return add_dataset(file, expected.path, type.get(), expected.dims, with_crc, input);
   }
+}
+
+void add_expected(hid_t file, const ExpectedDataset& expected, bool with_crc, FuzzedDataProvider& input) {
+  add_object(file, expected, with_crc, input);
+  if (expected.rows == 0) return;
+  const Id object(H5Oopen(file, expected.path.c_str(), H5P_DEFAULT));
+  if (object.get() >= 0) add_attribute(object.get(), {"rows", "", expected.rows}, input);
 }
 
 /// In a group of the file or a new one, by a name of any bytes but zero and '/'.

@@ -19,6 +19,7 @@ struct ExpectedDataset {
   hid_t type = -1;            // of HDF5's own, or text of `text_bytes` bytes
   std::vector<hsize_t> dims;  // empty: a scalar
   std::size_t text_bytes = 0;
+  std::int64_t rows = 0;  // its attribute of that name; 0: none
 };
 
 struct ExpectedAttribute {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "mylos/data/checked_array.hpp"
 #include "mylos/data/dataset_format.hpp"
 #include "mylos/data/statistics.hpp"
 #include "mylos/io/hdf5.hpp"
@@ -24,7 +26,8 @@ class Dataset {
  public:
   /// Throws Error (bad_input) when the file is missing, is no dataset, has no answers where they are needed,
   /// or its parts do not fit each other.
-  explicit Dataset(const std::string& path, Answers answers = Answers::needed);
+  explicit Dataset(const std::string& path, Answers answers = Answers::needed,
+                   Digests digests = Digests::compared);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const DatasetShape& shape() const { return shape_; }
@@ -35,7 +38,8 @@ class Dataset {
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
 
   /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs], which
-  /// of inputs alone are none.
+  /// of inputs alone are none. Blocks that are read for the first time are compared with the file's digests:
+  /// throws Error (bad_input) with the rows of one that was changed.
   void read_inputs(std::int64_t first, std::int64_t count, void* destination) const;
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
   void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
@@ -50,6 +54,14 @@ class Dataset {
   /// by it.
   [[nodiscard]] std::string identity() const;
 
+  /// Takes the next `count` samples' inputs or answers as they are stored.
+  using TakeRows = std::function<void(const std::byte* stored, std::int64_t count)>;
+  /// Every sample's inputs and answers, piece by piece, each value checked: finite, labels in range.
+  void read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const;
+
+  /// Memory for comparing what is read with the file's digests.
+  [[nodiscard]] std::int64_t checking_bytes() const;
+
   /// In a file that `mylos prepare` did not make any value may be NaN and any label outside. That pass of
   /// identity() finds them; so does this, where the identity is not asked for. Throws Error (bad_input).
   void require_valid_values() const;
@@ -57,16 +69,18 @@ class Dataset {
   void require_label(std::int64_t row, std::int32_t label) const;
 
  private:
+  void open_inputs();
   void open_answers();
   [[nodiscard]] bool was_prepared() const;
   /// Checks every value; the identity of all.
-  [[nodiscard]] std::string read_all() const;
+  [[nodiscard]] std::string computed_identity() const;
   [[nodiscard]] ColumnStatistics stored_statistics(const std::string& of, std::int64_t columns) const;
 
   std::string path_;
   hdf5::File file_;
-  hdf5::Dataset inputs_;
-  std::optional<hdf5::Dataset> answers_;
+  Digests digests_;
+  std::optional<CheckedArray> inputs_;
+  std::optional<CheckedArray> answers_;
   DatasetShape shape_;
 };
 

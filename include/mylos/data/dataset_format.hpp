@@ -4,6 +4,7 @@
 //   /labels   [samples]            int32 in [0, classes): classification, or
 //   /targets  [samples, outputs]   float32: regression
 //   /statistics/inputs/{mean,std,min,max} [features], /statistics/targets/... [outputs]   float64
+//   /digests/{inputs,labels,targets,statistics/...}  digests of blocks (block_digests.hpp)
 //   attributes of /: format, version, classes, identity (a digest of the contents), source, shape (of one
 //   sample)
 //

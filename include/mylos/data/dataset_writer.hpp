@@ -25,7 +25,7 @@ class DatasetWriter {
   void add_labels(const std::int32_t* values, std::int64_t count);
   void add_targets(const float* values, std::int64_t count);
 
-  /// Statistics, identity, publication.
+  /// Statistics, digests, identity, publication.
   void finish();
 
  private:

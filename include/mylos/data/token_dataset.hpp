@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "mylos/data/checked_array.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/token_format.hpp"
 #include "mylos/data/vocabulary.hpp"
@@ -14,19 +16,27 @@ namespace mylos {
 class TokenDataset {
  public:
   /// Throws Error (bad_input) when the file is missing, is no token file, or its parts do not fit each other.
-  explicit TokenDataset(const std::string& path);
+  explicit TokenDataset(const std::string& path, Digests digests = Digests::compared);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::int64_t tokens() const { return tokens_.size(); }
+  [[nodiscard]] std::int64_t tokens() const { return tokens_.dataset().size(); }
   [[nodiscard]] TokenType type() const { return type_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
 
   /// Tokens [first, first + count) in their stored type. They may be outside the vocabulary in a file that
-  /// `mylos prepare` did not make; the readers of windows check, by require_in_vocabulary().
+  /// `mylos prepare` did not make; the readers of windows check, by require_in_vocabulary(). Blocks that are
+  /// read for the first time are compared with the file's digests: throws Error (bad_input) with the place of
+  /// one that was changed.
   void read(std::int64_t first, std::int64_t count, void* destination) const;
 
   /// Of the contents: as stored by prepare, else by a pass over the file.
   [[nodiscard]] std::string identity() const;
+
+  /// All tokens as they are stored, piece by piece, each checked.
+  void read_all(const std::function<void(const std::byte* stored, std::int64_t count)>& take) const;
+
+  /// Memory for comparing what is read with the file's digests.
+  [[nodiscard]] std::int64_t checking_bytes() const { return tokens_.memory_bytes(); }
 
   /// Throws Error (bad_input) unless tokens [first, first + count), which read() stored there, are known.
   void require_in_vocabulary(const void* stored, std::int64_t first, std::int64_t count) const;
@@ -37,12 +47,12 @@ class TokenDataset {
  private:
   [[nodiscard]] bool was_prepared() const;
   /// Checks every token; the identity of all.
-  [[nodiscard]] std::string read_all() const;
+  [[nodiscard]] std::string computed_identity() const;
 
   std::string path_;
   hdf5::File file_;
-  hdf5::Dataset tokens_;
   TokenType type_;
+  CheckedArray tokens_;
   Vocabulary vocabulary_;
 };
 

@@ -2,6 +2,7 @@
 //
 //   /tokens      [N]     uint8, uint16 or uint32, each below the attribute vocabulary
 //   /vocabulary  scalar  kind "characters": the characters in UTF-8, one after another, token 0's first
+//   /digests/{tokens,vocabulary}  digests of blocks (block_digests.hpp)
 //   attributes of /: format, version, vocabulary (count), kind ("bytes", "characters", "tokens"), identity (a
 //   digest of the contents), source
 //

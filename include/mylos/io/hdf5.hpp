@@ -125,6 +125,8 @@ class File {
   [[nodiscard]] static File create(const std::string& path, const CreateOptions& options = {});
   /// Opens for reading only.
   [[nodiscard]] static File open(const std::string& path, MPI_Comm communicator = MPI_COMM_NULL);
+  /// Opens for reading and writing by this process alone.
+  [[nodiscard]] static File edit(const std::string& path);
 
   [[nodiscard]] const std::string& path() const;
   /// Everything down to the operating system.
@@ -141,6 +143,8 @@ class File {
   /// A scalar of type text with room for `bytes` bytes (UTF-8, padded with zeros).
   [[nodiscard]] Dataset create_text(const std::string& path, std::int64_t bytes);
   [[nodiscard]] Dataset dataset(const std::string& path) const;
+  /// Takes the name of a group or dataset out of the file, and with its last name all that it holds.
+  void remove(const std::string& path);
 
   [[nodiscard]] bool exists(const std::string& path) const;
   /// Sorted by name.

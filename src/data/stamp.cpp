@@ -1,0 +1,75 @@
+#include "mylos/data/stamp.hpp"
+
+#include <filesystem>
+#include <functional>
+
+#include "dataset_summary.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/token_dataset.hpp"
+#include "mylos/io/atomic_publish.hpp"
+
+namespace mylos {
+namespace {
+
+/// Calls `write` on a copy, which then takes the file's place.
+void replace_by_edited_copy(const std::string& path, const std::function<void(hdf5::File&)>& write) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::path file = fs::canonical(path, failure);  // a link stays one
+  PendingFile pending(failure ? path : file.string());
+  fs::copy_file(path, pending.temporary(), fs::copy_options::overwrite_existing, failure);
+  if (failure) fail_run("{}: cannot be made from {}: {}", pending.temporary(), path, failure.message());
+  hdf5::File copy = hdf5::File::edit(pending.temporary());
+  if (copy.exists("/digests")) copy.remove("/digests");
+  write(copy);
+  copy.close();
+  pending.publish();
+}
+
+void write_format(hdf5::File& file, std::string_view format, std::int64_t version) {
+  file.write_attribute("/", "format", format);
+  file.write_attribute("/", "version", version);
+}
+
+void stamp_samples(const std::string& path) {
+  const Dataset dataset(path, Answers::optional, Digests::ignored);
+  DatasetSummary summary(dataset.shape());
+  dataset.read_all([&](const std::byte* stored, std::int64_t count) { summary.add_inputs(stored, count); },
+                   [&](const std::byte* stored, std::int64_t count) { summary.add_answers(stored, count); });
+  replace_by_edited_copy(path, [&](hdf5::File& file) {
+    if (file.exists("/statistics")) file.remove("/statistics");
+    summary.create(file);
+    summary.write(file, dataset.outputs());
+    write_format(file, dataset_format, dataset_version);
+  });
+}
+
+void stamp_tokens(const std::string& path) {
+  const TokenDataset dataset(path, Digests::ignored);
+  const std::int64_t bytes = size_of(dataset.type());
+  BlockDigests digests(rows_per_digest(bytes), bytes);
+  TokenIdentity identity;
+  dataset.read_all([&](const std::byte* stored, std::int64_t count) {
+    digests.add(stored, count);
+    identity.add(stored, count * bytes);
+  });
+  replace_by_edited_copy(path, [&](hdf5::File& file) {
+    digests.create(file, "/tokens", dataset.tokens());
+    digests.write(file, "/tokens");
+    if (dataset.vocabulary().kind() == TokenKind::characters) {
+      write_text_digest(file, "/vocabulary", dataset.vocabulary().text());
+    }
+    file.write_attribute("/", "identity", identity.finish(dataset.type(), dataset.vocabulary()));
+    write_format(file, token_format, token_version);
+  });
+}
+
+}  // namespace
+
+void stamp(const std::string& path) {
+  if (holds_tokens(path)) return stamp_tokens(path);
+  stamp_samples(path);
+}
+
+}  // namespace mylos

@@ -1,0 +1,51 @@
+// Data files as `mylos prepare` writes them, with digests of several blocks, and ways to change them.
+#pragma once
+
+#include <string>
+
+#include "data/builders.hpp"
+#include "data/token_builders.hpp"
+#include "mylos/data/stamp.hpp"
+
+namespace mylos::testing_support {
+
+constexpr std::int64_t wide_features = 700;  // 93 rows in a block
+
+inline std::string prepared_images(const std::string& path, std::int64_t samples = 1000) {
+  write_images(path, samples, wide_features, 10);
+  stamp(path);
+  return path;
+}
+
+constexpr std::int64_t counted_tokens = 50'000;  // uint16: 32768 in a block
+
+inline std::string prepared_tokens(const std::string& path) {
+  write_counting_tokens(path, counted_tokens);
+  stamp(path);
+  return path;
+}
+
+/// 70,000 characters of three.
+inline std::string prepared_characters(const std::string& path) {
+  std::vector<std::uint8_t> tokens(70'000);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint8_t>(i % 3);
+  write_tokens(path, tokens, 3);
+  python("import h5py, numpy\nf = h5py.File('" + path + "', 'r+')\nf['vocabulary'] = numpy.bytes_(b'abc')\n");
+  stamp(path);
+  return path;
+}
+
+/// What a user does with h5py, `f` being the file.
+inline void edit(const std::string& path, const std::string& lines) {
+  python("import h5py, numpy as n\nwith h5py.File('" + path + "', 'r+') as f:\n    " + lines + "\n");
+}
+
+inline std::string changed_message(const std::string& path, const std::string& what) {
+  return path + ": " + what +
+         " was changed since `mylos prepare` wrote the file, or is damaged; if the change is wanted, `mylos "
+         "prepare "
+         "stamp " +
+         path + "` makes statistics and digests anew, else prepare the file again";
+}
+
+}  // namespace mylos::testing_support
