@@ -1,6 +1,9 @@
 #include "runtime.hpp"
 
 #include <fmt/format.h>
+#ifdef KOKKOS_ENABLE_OPENMP
+#include <omp.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +15,7 @@
 #include "core_share.hpp"
 #include "mylos/base/devices.hpp"
 #include "standard_output.hpp"
+#include "thread_count.hpp"
 
 namespace mylos::app {
 namespace {
@@ -124,14 +128,15 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
 KokkosRuntime::KokkosRuntime(int threads, int ranks) {
   if (const auto survey = survey_devices()) require_devices(*survey);
   const CoreShare share = core_share();
-  const char* wanted = std::getenv("OMP_NUM_THREADS");
-  if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
-  if (threads <= 0) threads = std::max(1, share.cores / std::max(share.ranks, ranks));
+  threads = thread_count(threads, std::getenv("OMP_NUM_THREADS"), share, ranks);
   if (threads > share.cores) {
     warning_ = fmt::format(
         "warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it", threads,
         share.cores, share.cores == 1 ? "" : "s");
   }
+#ifdef KOKKOS_ENABLE_OPENMP
+  omp_set_num_threads(threads);  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS
+#endif
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(threads);
   settings.set_disable_warnings(true);  // about OMP_PROC_BIND, which mpirun's binding replaces

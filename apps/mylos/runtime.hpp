@@ -20,7 +20,8 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work);
 
 /// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this
 /// rank may use divided by the ranks that share them, or by `ranks` where those are more. Throws Error
-/// (bad_input) where this build is for devices that are not here.
+/// (bad_input) where OMP_NUM_THREADS is no such number, and where this build is for devices that are not
+/// here.
 class KokkosRuntime {
  public:
   explicit KokkosRuntime(int threads, int ranks = 1);

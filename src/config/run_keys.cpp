@@ -1,6 +1,7 @@
 // [run] and [data].
 #include "keys.hpp"
 #include "limits.hpp"
+#include "mylos/base/threads.hpp"
 #include "mylos/base/units.hpp"
 #include "sections.hpp"
 
@@ -40,8 +41,10 @@ void add_run_keys(Schema& schema) {
                         "Length of the run. Exactly one of `epochs` and `steps` is given.");
   keys.optional_integer("steps", &RunOptions::steps, {1, largest_count}, "steps",
                         "Length of the run, counting skipped steps too.");
-  keys.integer("threads", &RunOptions::threads, {0, 65536}, "threads per rank",
-               "0: the cores that this rank may use, divided by the ranks that share them.");
+  keys.integer(
+      "threads", &RunOptions::threads, {0, most_threads}, "threads per rank",
+      "0: as OMP_NUM_THREADS says, else the cores that this rank may use, divided by the ranks that share "
+      "them. Kokkos takes no more than the limit.");
   keys.integer(
       "evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
       "How often the validation and the test data are evaluated, both where there are both. 0: after "

@@ -59,8 +59,9 @@ class Command:
             line = [*LAUNCHER, "-n", str(ranks), *line]
         return line
 
-    def run(self, *arguments, ranks=1, timeout=600):
-        return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment(),
+    def run(self, *arguments, ranks=1, timeout=600, variables=None):
+        """`variables`: of the environment, beside the usual ones."""
+        return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment() | (variables or {}),
                               capture_output=True, text=True, timeout=timeout)
 
     def start(self, *arguments, ranks=1, variables=None):

@@ -190,6 +190,8 @@ TEST(OutOfRange, SaysTheRange) {
   expect_refused("data.micro_batch", "-1", "an integer from 0 to 2147483647", "the integer -1");
   expect_refused("run.seed", "-1", "an integer from 0 to 9223372036854775807", "the integer -1");
   expect_refused("run.log_every", "0", "an integer from 1 to 2147483647", "the integer 0");
+  expect_refused("run.threads", "513", "an integer from 0 to 512",
+                 "the integer 513");  // Kokkos takes no more
   expect_refused("model.hidden", "[8, 0]", "a list of at most 1000 integers from 1 to 1048576",
                  "the integer 0 at place 2");
   expect_refused("model.hidden", "[8.0]", "a list of at most 1000 integers from 1 to 1048576",

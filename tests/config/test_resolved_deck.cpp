@@ -17,7 +17,7 @@ class Draw {
 
   Options options() {
     Options o;
-    o.run = {name(),           text(),         engine_() >> 1U,    0, 0, static_cast<int>(integer(0, 65536)),
+    o.run = {name(),           text(),         engine_() >> 1U,    0, 0, static_cast<int>(integer(0, 512)),
              integer(0, 1000), integer(1, 99), integer(0, 1000000)};
     (integer(0, 1) == 0 ? o.run.epochs : o.run.steps) = integer(1, 1'000'000);
     o.data = {text(),

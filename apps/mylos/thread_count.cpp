@@ -1,0 +1,41 @@
+#include "thread_count.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/base/threads.hpp"
+
+namespace mylos::app {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr const char* blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+}  // namespace
+
+int thread_count(int asked, const char* variable, const CoreShare& share, int ranks) {
+  if (asked > 0) return asked;
+  const std::string_view said = trimmed(variable == nullptr ? "" : variable);
+  if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, most_threads);
+  const std::string_view first = trimmed(said.substr(0, said.find(',')));
+  int threads = 0;
+  const char* end = first.data() + first.size();
+  const auto [read, status] = std::from_chars(first.data(), end, threads);
+  if (status != std::errc() || read != end || threads < 1 || threads > most_threads) {
+    fail_input(
+        "OMP_NUM_THREADS is '{}'; the threads of a rank are a number from 1 to {} (or a list that begins "
+        "with "
+        "one), and run.threads comes before this variable",
+        printable(said), most_threads);
+  }
+  return threads;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,55 @@
+// How many threads a rank takes of what the deck, the environment and the machine say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../../apps/mylos/thread_count.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/threads.hpp"
+
+namespace {
+
+using namespace mylos;
+using namespace mylos::app;
+
+constexpr CoreShare eight_cores{8, 1};
+
+TEST(ThreadCount, OfTheDeckComesBeforeTheVariable) {
+  EXPECT_EQ(thread_count(3, "5", eight_cores, 1), 3);
+  EXPECT_EQ(thread_count(3, "65536", eight_cores, 1), 3);
+}
+
+TEST(ThreadCount, OfTheVariableIsItsFirstNumber) {
+  EXPECT_EQ(thread_count(0, "5", eight_cores, 1), 5);
+  EXPECT_EQ(thread_count(0, " 4 , 2", eight_cores, 1), 4);
+  EXPECT_EQ(thread_count(0, "512", eight_cores, 1), most_threads);
+}
+
+TEST(ThreadCount, OfAnEmptyVariableIsThatOfTheCores) {
+  for (const char* empty : {static_cast<const char*>(nullptr), "", "  "}) {
+    EXPECT_EQ(thread_count(0, empty, eight_cores, 1), 8);
+    EXPECT_EQ(thread_count(0, empty, {8, 3}, 1), 2);
+    EXPECT_EQ(thread_count(0, empty, eight_cores, 4), 2);
+    EXPECT_EQ(thread_count(0, empty, eight_cores, 100), 1);
+  }
+}
+
+TEST(ThreadCount, OfVeryManyCoresStaysWithinTheLimit) {
+  EXPECT_EQ(thread_count(0, nullptr, {1024, 1}, 1), most_threads);
+  EXPECT_EQ(thread_count(0, nullptr, {1024, 4}, 1), 256);
+}
+
+TEST(ThreadCount, ThatIsNoneIsRefusedByItsName) {
+  for (const char* wrong :
+       {"513", "600", "65536", "99999999999999999999", "0", "-1", "many", "4x", ",4", "4.5"}) {
+    try {
+      const int threads = thread_count(0, wrong, eight_cores, 1);
+      ADD_FAILURE() << wrong << " was taken for " << threads;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      EXPECT_THAT(error.what(), testing::StartsWith("OMP_NUM_THREADS is '" + std::string(wrong) + "'; "));
+      EXPECT_THAT(error.what(), testing::HasSubstr("from 1 to 512"));
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,56 @@
+"""How many threads the command starts, and the numbers that it refuses: Kokkos would hang or write past its memory.
+
+usage: test_threads.py MYLOS
+"""
+import sys
+import tempfile
+
+from small_problem import Command, prepare
+
+KOKKOS_LIMIT = 512
+COMMANDS = {  # every command that starts Kokkos, and on how many ranks it can run
+    ("train", "deck.toml", "run.folder=refused"): (1, 2),
+    ("train", "deck.toml", "--check"): (1, 2),
+    ("eval", "runs/small"): (1, 2),
+    ("predict", "runs/small", "test.h5", "refused.h5"): (1, 2),
+    ("plan", "deck.toml"): (1,),
+}
+
+
+def refuse(command, message, *arguments, **options):
+    result = command.run(*arguments, **options)
+    assert result.returncode == 2, f"{arguments} {options}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    said = [line for line in result.stderr.splitlines() if "libgomp: " not in line]  # OpenMP has words of its own
+    assert said == [message], f"{arguments} {options} says {said}"
+
+
+def check_refusals(command):
+    before = {path for path in command.folder.rglob("*")}
+    for arguments, rank_counts in COMMANDS.items():
+        for ranks in rank_counts:
+            refuse(command, f"mylos: OMP_NUM_THREADS is '{KOKKOS_LIMIT + 1}'; the threads of a rank are a number from 1 to "
+                   f"{KOKKOS_LIMIT} (or a list that begins with one), and run.threads comes before this variable",
+                   *arguments, ranks=ranks, variables={"OMP_NUM_THREADS": str(KOKKOS_LIMIT + 1)}, timeout=60)
+    for threads in (KOKKOS_LIMIT + 1, 600, 65536):
+        refuse(command, f"mylos: command line: 'run.threads' must be an integer from 0 to {KOKKOS_LIMIT}, not the integer "
+               f"{threads}", "train", "deck.toml", "run.folder=refused", f"run.threads={threads}", ranks=2, timeout=60)
+    assert {path for path in command.folder.rglob("*")} == before, "something was written"
+
+
+def check_use(command):
+    """The deck's number comes before the variable, of which a list's first number counts; an empty one says nothing."""
+    warned = "warning: {} threads on "
+    for variable, key, threads in (("65536", "run.threads=400", 400), ("300,2", "run.threads=0", 300)):
+        result = command.must("train", "deck.toml", key, f"run.folder=runs/{threads}", "--stop-after", "2", code=85,
+                              variables={"OMP_NUM_THREADS": variable})
+        assert warned.format(threads) in result.stdout, result.stdout
+    command.must("eval", "runs/small", variables={"OMP_NUM_THREADS": ""})
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    mylos.must("train", "deck.toml", "run.epochs=1")
+    for check in (check_refusals, check_use):
+        check(mylos)
+        print(check.__name__, "passed")
