@@ -1,5 +1,5 @@
 // main() of every test program: starts MPI and Kokkos, runs the tests of one source file (--file=test_x.cpp)
-// or all, and keeps all ranks but the first quiet while tests pass.
+// or all. The first rank prints what GoogleTest prints; the others, their failures.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -11,6 +11,7 @@
 #include "mylos/base/devices.hpp"
 #include "mylos/base/error.hpp"
 #include "support/leak_check.hpp"
+#include "support/rank_failures.hpp"
 
 namespace {
 
@@ -59,10 +60,13 @@ int main(int argument_count, char** arguments) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    if (rank != 0) delete listeners.Release(listeners.default_result_printer());
+    if (rank != 0) {
+      delete listeners.Release(listeners.default_result_printer());
+      listeners.Append(new mylos::test::RankFailures(rank));  // GoogleTest deletes it
+    }
     result = RUN_ALL_TESTS();
     if (mylos::test::found_leaks()) result = 1;
-    MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    result = mylos::test::worst_of_ranks(result);
   }
   MPI_Finalize();
   return result;
