@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "kernels/matrix.hpp"
 #include "kernels/reference_attention.hpp"
 
@@ -200,6 +202,38 @@ TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
                       log_sums.floats(), dropout, whole.workspace.data());
     EXPECT_EQ(output.values(), test::values_of(whole.output.tensor().row_range(sample * 33, 33)));
   }
+}
+
+/// What the row of every token and head keeps of the first `columns` tokens, for tokens from `columns` on,
+/// which see all of them. With equal scores and the values' columns a unit matrix, outputs are probabilities.
+std::vector<std::vector<bool>> kept_probabilities(const AttentionCase& batch, std::size_t columns) {
+  const auto length = static_cast<std::size_t>(batch.shape.length);
+  const auto heads = static_cast<std::size_t>(batch.shape.heads);
+  const auto rows = static_cast<std::size_t>(batch.shape.rows());
+  std::vector<float> qkv(rows * 3 * heads * length, 0.0f);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t head = 0; head < heads; ++head)
+      qkv[((row * 3 + 2) * heads + head) * length + row % length] = 1;
+  }
+  test::set_values(batch.qkv, qkv);
+  batch.run();
+  const std::vector<float> output = batch.output.values();
+  std::vector<std::vector<bool>> kept;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t head = 0; head < heads && row % length >= columns; ++head) {
+      kept.emplace_back();
+      for (std::size_t j = 0; j < columns; ++j)
+        kept.back().push_back(output[(row * heads + head) * length + j] != 0);
+    }
+  }
+  return kept;
+}
+
+TEST(AttentionForward, DropsOthersForEveryHeadTokenAndSample) {
+  const AttentionCase batch({3, 64, 4, 64, DType::fp32}, 0.5f);
+  const auto kept = kept_probabilities(batch, 40);
+  EXPECT_EQ(kept.size(), 3u * 4u * 24u);
+  EXPECT_EQ(std::set<std::vector<bool>>(kept.begin(), kept.end()).size(), kept.size());
 }
 
 TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {

@@ -141,6 +141,49 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultReplay,
                                          InjectedFault{1, "input gradient", "hidden1", "output gradient"},
                                          InjectedFault{2, "input gradient", "hidden2", "output gradient"}));
 
+/// Row and column of the first element of hidden1's output that dropout keeps at `step`, of `columns`
+/// columns.
+std::pair<std::int64_t, std::int64_t> first_kept(const Options& options, std::uint64_t step,
+                                                 std::int64_t columns) {
+  const RandomStream stream(options.run.seed, RandomPurpose::dropout, "hidden1");
+  std::int64_t element = 0;
+  const auto word = [&] {
+    return stream.word(step, static_cast<std::uint64_t>(element / columns),
+                       static_cast<std::uint64_t>(element % columns));
+  };
+  while (word() >= (1 - options.model.dropout) * 4294967295.0) ++element;
+  return {element / columns, element % columns};
+}
+
+// Every unit's activation fits half, and no longer does where dropout keeps it: which that is, the random
+// numbers of the step decide.
+TEST(FaultReplay, DropsWhatTheStepDropped) {
+  Options options = small_options(DType::fp16);
+  options.model.dropout = 0.9;
+  options.precision.scaler.initial_scale = 4;
+  options.precision.scaler.max_consecutive_skips = 3;
+  SmallRun run(options);
+  const ParameterStore& parameters = run.trainer->model().parameters();
+  for (const ParameterSlot& slot : parameters.layout().slots) {
+    if (slot.path() != "hidden1/bias") continue;
+    test::set_values(parameters.compute_weight(slot), std::vector<float>(24, 2e4f));
+  }
+  StepState state = run.step();
+  while (state.halted == 0 && state.step < 20) state = run.step();
+  ASSERT_NE(state.halted, 0);
+  const auto expected = first_kept(options, state.step - 1, 24);
+  ASSERT_NE(expected, first_kept(options, state.step, 24))
+      << "the steps must differ for this test to see any";
+
+  run.batches->seek(state.step - 1);
+  const auto found = find_fault(*run.trainer, *run.batches);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->rank, 0);
+  EXPECT_EQ(found->layer, "hidden1");
+  EXPECT_EQ(found->tensor, "output");
+  EXPECT_EQ(std::pair(found->row, found->column), expected);
+}
+
 TEST(FaultReplay, AnInfiniteWeightIsNamedBeforeWhatItSpoils) {
   Options options = small_options(DType::bf16);
   options.precision.scaler.max_consecutive_skips = 2;

@@ -81,12 +81,29 @@ TEST_P(StepTypes, MicroBatchesGiveTheSameMeanGradient) {
   EXPECT_NEAR(b.record.gradient_norm, a.record.gradient_norm, tolerance * a.record.gradient_norm);
 }
 
+TEST(Step, MicroBatchesDropTheSame) {
+  Options options = small_options(DType::fp32);
+  options.model.dropout = 0.5;
+  SmallRun whole(options);
+  const StepState expected = whole.step();
+  for (const std::int64_t micro_batch : {1, 3, 4}) {
+    options.data.micro_batch = micro_batch;
+    SmallRun split(options);
+    const StepState state = split.step();
+    EXPECT_NEAR(state.record.loss, expected.record.loss, 1e-6 * expected.record.loss) << micro_batch;
+    EXPECT_NEAR(state.record.gradient_norm, expected.record.gradient_norm,
+                1e-5 * expected.record.gradient_norm)
+        << micro_batch;
+  }
+}
+
 TEST(Step, RankCountDoesNotChangeTheMathematics) {
-  SmallRun run(small_options(DType::fp32));
+  Options options = small_options(DType::fp32);
+  options.model.dropout = 0.5;
+  SmallRun run(options);
   double loss = 0;
   for (int i = 0; i < 20; ++i) loss = run.step().record.loss;
   // One rank alone, on the same samples: this process with a communicator of its own.
-  Options options = small_options(DType::fp32);
   const auto alone = make_communicator(MPI_COMM_SELF, options.communication);
   const StepPlan plan = make_step_plan(options.data.batch, 0, 0, 1);
   Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
