@@ -9,13 +9,14 @@ namespace {
 template <class T>
 void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std::int32_t* labels,
                    const Tensor& d_logits_tensor, const float* loss_scale, float inverse_count,
-                   float* row_loss, std::int32_t* row_correct) {
+                   float* row_loss, std::int32_t* row_correct, std::int64_t counted) {
   const T* logits = logits_tensor.as<T>();
   T* d_logits = d_logits_tensor.empty() ? nullptr : d_logits_tensor.as<T>();
-  const std::int64_t classes = logits_tensor.columns();
+  const std::int64_t columns = logits_tensor.columns();
+  const std::int64_t classes = counted > 0 ? counted : columns;
   for_each_row(
       exec, "cross_entropy", logits_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* x = logits + index * classes;
+        const T* x = logits + index * columns;
         const std::int64_t label = labels[index];
         const bool known = label >= 0 && label < classes;
         const float at_label = known ? to_float(x[label]) : Kokkos::Experimental::quiet_NaN_v<float>;
@@ -32,13 +33,14 @@ void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std
           row.once([=]() { row_correct[index] = static_cast<std::int32_t>(correct); });
         }
         if (d_logits != nullptr) {
-          T* d = d_logits + index * classes;
+          T* d = d_logits + index * columns;
           const float factor = *loss_scale * inverse_count;
           const float inverse_sum = known ? 1.0f / sum : at_label;
           row.for_each(classes, [=](std::int64_t c) {
             const float probability = math::exp(to_float(x[c]) - largest) * inverse_sum;
             d[c] = from_float<T>(factor * (probability - (c == label ? 1.0f : 0.0f)));
           });
+          row.for_each(columns - classes, [=](std::int64_t c) { d[classes + c] = from_float<T>(0.0f); });
         }
         row.once([=]() { row_loss[index] = loss; });
       });
@@ -82,10 +84,10 @@ void add_rows(const Execution& exec, const Value* values, std::int64_t count, Su
 
 void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
-                           float* row_loss, std::int32_t* row_correct) {
+                           float* row_loss, std::int32_t* row_correct, std::int64_t classes) {
   dispatch(logits.type(), [&](auto type) {
     cross_entropy<typename decltype(type)::type>(exec, logits, labels, d_logits, loss_scale, inverse_count,
-                                                 row_loss, row_correct);
+                                                 row_loss, row_correct, classes);
   });
 }
 

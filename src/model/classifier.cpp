@@ -106,7 +106,7 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
     const bool seeds = !gradients.input.empty();
     softmax_cross_entropy(context.exec, logits, truth.labels + first, seeds ? logits : Tensor(),
                           gradients.scale, gradients.inverse_count, row_sums.loss + first,
-                          row_sums.correct + first);
+                          row_sums.correct + first, truth.classes);
     if (!seeds) continue;
     context.gemm.run(context.exec,
                      weight_gradient_product(options_, count, gradients.accumulate || first > 0),

@@ -21,7 +21,7 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
   const RowSums rows(memory.workspace, memory.input.rows());
   if (loss_ == LossType::cross_entropy) {
     softmax_cross_entropy(context.exec, memory.input, truth.labels, gradients.input, gradients.scale,
-                          gradients.inverse_count, rows.loss, rows.correct);
+                          gradients.inverse_count, rows.loss, rows.correct, truth.classes);
   } else {
     mean_squared_error(context.exec, memory.input, truth.targets, gradients.input, gradients.scale,
                        gradients.inverse_count, rows.loss);

@@ -68,7 +68,9 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
     const Kokkos::View<LossSums, Device> sums("evaluation sums");
     const Staging staging(context.model.chain(), context.model.samples());
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
-      context.model.loss(step, staged.truth, sums.data());
+      Truth truth = staged.truth;
+      truth.classes = context.classes;
+      context.model.loss(step, truth, sums.data());
       own.rows += batch.rows;
     };
     pass.rewind();

@@ -152,10 +152,11 @@ bool Run::wants_evaluation() const {
 
 void Run::evaluate() {
   const auto start = Clock::now();
+  const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
   const double epoch = static_cast<double>(position()) / static_cast<double>(data_->epochs().length);
   for (JudgedPart& part : judged_parts_) {
-    part.last =
-        mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model()}, *communicator_, *part.pass);
+    part.last = mylos::evaluate({trainer_->execution(), *gemm_, trainer_->model(), classes}, *communicator_,
+                                *part.pass);
     progress_->note(
         fmt::format("epoch {:.4g}, step {}: {} {}", epoch, step_, part.name, describe(*part.last)));
   }

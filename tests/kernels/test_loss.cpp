@@ -24,7 +24,8 @@ double cross_entropy_of(const Values& logits, std::size_t label) {
 /// Runs the loss on its own copy of the logits and keeps what it gave.
 struct CrossEntropy {
   CrossEntropy(DType type, std::int64_t classes, const std::vector<float>& values,
-               const std::vector<std::int32_t>& labels, bool in_place = false, float scale = 1024.0f) {
+               const std::vector<std::int32_t>& labels, bool in_place = false, float scale = 1024.0f,
+               std::int64_t counted = 0) {
     const auto rows = static_cast<std::int64_t>(labels.size());
     const test::Matrix logits(type, rows, classes, values);
     const test::Matrix separate(type, rows, classes);
@@ -35,7 +36,8 @@ struct CrossEntropy {
     test::copy_to_device(labels.data(), label_memory.data(), label_memory.bytes());
     softmax_cross_entropy(Execution{}, logits, reinterpret_cast<const std::int32_t*>(label_memory.data()),
                           in_place ? logits : separate, scale_memory.data(), 1.0f / static_cast<float>(rows),
-                          loss_memory.floats(), reinterpret_cast<std::int32_t*>(correct_memory.data()));
+                          loss_memory.floats(), reinterpret_cast<std::int32_t*>(correct_memory.data()),
+                          counted);
     loss = loss_memory.values();
     correct.resize(labels.size());
     test::copy_to_host(correct_memory.data(), correct.data(), correct_memory.bytes());
@@ -49,6 +51,38 @@ struct CrossEntropy {
 class CrossEntropyOfType : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, CrossEntropyOfType, testing::ValuesIn(test::all_types),
                          [](const auto& parameter) { return std::string(name_of(parameter.param)); });
+
+TEST_P(CrossEntropyOfType, ColumnsThatPadAreAsIfTheyWereNotThere) {
+  constexpr std::size_t rows = 20;
+  for (const std::size_t classes : {std::size_t{1}, std::size_t{5}, std::size_t{101}}) {
+    for (const std::size_t columns : {classes, classes + 1, std::size_t{128}}) {
+      const auto x = test::random_values(GetParam(), static_cast<std::int64_t>(rows * classes), -60, -20, 3);
+      std::vector<float> padded;
+      std::vector<std::int32_t> labels;
+      for (std::size_t row = 0; row < rows; ++row) {
+        padded.insert(padded.end(), x.begin() + static_cast<std::ptrdiff_t>(row * classes),
+                      x.begin() + static_cast<std::ptrdiff_t>((row + 1) * classes));
+        padded.resize((row + 1) * columns, row % 2 == 0 ? 0.0f : not_a_number);
+        labels.push_back(static_cast<std::int32_t>(row % classes));
+      }
+      const CrossEntropy expected(GetParam(), static_cast<std::int64_t>(classes), x, labels);
+      for (const bool in_place : {false, true}) {
+        const CrossEntropy found(GetParam(), static_cast<std::int64_t>(columns), padded, labels, in_place,
+                                 1024, static_cast<std::int64_t>(classes));
+        EXPECT_EQ(found.loss, expected.loss);
+        EXPECT_EQ(found.correct, expected.correct);
+        for (std::size_t row = 0; row < rows; ++row) {
+          for (std::size_t c = 0; c < columns; ++c) {
+            ASSERT_EQ(found.gradient[row * columns + c],
+                      c < classes ? expected.gradient[row * classes + c] : 0);
+          }
+        }
+      }
+    }
+  }
+  const CrossEntropy beyond(GetParam(), 8, std::vector<float>(8, 0.0f), {6}, false, 1024, 5);
+  EXPECT_TRUE(std::isnan(beyond.loss[0])) << "a label of a column that pads";
+}
 
 TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
   constexpr std::size_t rows = 50;

@@ -11,10 +11,11 @@ namespace mylos {
 /// and d_logits = *loss_scale * inverse_count * (softmax(logits) - onehot(label)), rounded to its type.
 /// d_logits may be logits; where it is empty only the losses are computed and loss_scale may be null.
 /// row_correct[r] (may be null) = 1 where the label has the largest logit (of equal ones the first wins),
-/// else 0. A label outside the classes gives a NaN loss and gradient.
+/// else 0. A label outside the classes gives a NaN loss and gradient. Only the first `classes` columns are
+/// classes (0: all of them); the others take no probability, and their gradient is 0.
 void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
-                           float* row_loss, std::int32_t* row_correct);
+                           float* row_loss, std::int32_t* row_correct, std::int64_t classes = 0);
 
 /// row_loss[r] = mean over the columns of (predictions - targets)^2, and d_predictions = *loss_scale *
 /// inverse_count times its gradient. targets: [rows, columns] floats. d_predictions as d_logits above.

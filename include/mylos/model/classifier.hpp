@@ -5,7 +5,8 @@
 //
 // W is [classes, width]: a parameter "weight" of its own, or the token embedding (tied weights: Press, Wolf,
 // arXiv 1608.05859). Its gradient is float, because chunks, and the embedding where tied, add to it. Classes
-// that the data never names (a vocabulary padded to a round number) are classes like all others.
+// that pad a vocabulary to a round number get no probability where the truth says how many there are, as in
+// evaluation; training does not say so, and takes them for classes that the data never name.
 #pragma once
 
 #include "mylos/model/loss_head.hpp"

@@ -16,6 +16,7 @@ namespace mylos {
 struct Truth {
   const std::int32_t* labels = nullptr;  // [rows], cross_entropy
   const float* targets = nullptr;        // [rows, outputs], mse
+  std::int64_t classes = 0;              // cross_entropy: what lies beyond pads the outputs; 0: nothing does
 };
 
 /// Sums over rows, in device memory.

@@ -29,6 +29,7 @@ struct InferenceContext {
   const Execution& exec;
   GemmEngine& gemm;
   Model& model;
+  std::int64_t classes = 0;  // that there are: outputs beyond them only pad the classifier. 0: none do
 };
 
 /// All ranks call it, each with a pass over its part; every rank gets the result over all of them.
