@@ -63,7 +63,8 @@ std::optional<std::int64_t> parse_walltime(std::string_view text) {
   std::array<std::int64_t, 3> fields{};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), fields[i]);
-    if (status != std::errc{} || fields[i] < 0 || (i > 0 && fields[i] > 59)) return std::nullopt;
+    const bool has_sign = text.starts_with('-');  // also of "-00", which is not below 0
+    if (status != std::errc{} || has_sign || (i > 0 && fields[i] > 59)) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (i < 2) {
       if (text.empty() || text.front() != ':') return std::nullopt;

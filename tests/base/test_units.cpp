@@ -25,7 +25,8 @@ TEST(Units, BytesArePrintedInTheLargestUnitBelowThem) {
 TEST(Units, WalltimeIsHoursMinutesSeconds) {
   EXPECT_EQ(parse_walltime("01:02:05"), 3725);
   EXPECT_EQ(parse_walltime("100:00:00"), 360000);
-  for (const char* text : {"", "1:2", "1:60:00", "1:00:60", "-1:00:00", "1:00:00x"}) {
+  for (const char* text : {"", "1:2", "1:60:00", "1:00:60", "-1:00:00", "1:00:00x", "-00:30:00", "00:-0:30",
+                           "00:30:-0", "+1:00:00"}) {
     EXPECT_EQ(parse_walltime(text), std::nullopt) << text;
   }
 }
