@@ -22,9 +22,35 @@ struct Located {
   toml::source_position start;
 };
 
-Value value_of(const toml::node& node);
+/// A number as its line has it; toml++ counts characters, not bytes.
+std::string_view written(const toml::node& number, const Lines& lines) {
+  const toml::source_region& place = number.source();
+  const std::string_view line = lines.line(place.begin.line);
+  const auto byte_of = [&](std::uint32_t column) {
+    std::size_t byte = 0;
+    for (std::uint32_t passed = 1; passed < column && byte < line.size(); ++passed) {
+      do ++byte;
+      while (byte < line.size() && (static_cast<unsigned char>(line[byte]) & 0xC0U) == 0x80U);
+    }
+    return byte;
+  };
+  const std::size_t first = byte_of(place.begin.column);
+  return line.substr(first, byte_of(place.end.column) - first);
+}
 
-Value::Table table_of(const toml::table& table) {
+/// toml++ takes a number that is too small for a double for 0.
+Value value_of(const toml::value<double>& number, const Lines& lines) {
+  if (number.get() == 0) {
+    const std::string_view text = written(number, lines);
+    if (text.substr(0, text.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos)
+      return {Value::Foreign{fmt::format("the number {}, which is 0 in double", printable(text))}};
+  }
+  return {number.get()};
+}
+
+Value value_of(const toml::node& node, const Lines& lines);
+
+Value::Table table_of(const toml::table& table, const Lines& lines) {
   std::vector<std::pair<const toml::key*, const toml::node*>> members;
   for (auto&& [key, node] : table) members.emplace_back(&key, &node);
   std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
@@ -33,19 +59,19 @@ Value::Table table_of(const toml::table& table) {
     return std::tie(first.line, first.column) < std::tie(second.line, second.column);
   });
   Value::Table result;
-  for (const auto& [key, node] : members) result.push_back({std::string(key->str()), value_of(*node)});
+  for (const auto& [key, node] : members) result.push_back({std::string(key->str()), value_of(*node, lines)});
   return result;
 }
 
-Value value_of(const toml::node& node) {
+Value value_of(const toml::node& node, const Lines& lines) {
   if (const auto* boolean = node.as_boolean()) return {boolean->get()};
   if (const auto* integer = node.as_integer()) return {integer->get()};
-  if (const auto* number = node.as_floating_point()) return {number->get()};
+  if (const auto* number = node.as_floating_point()) return value_of(*number, lines);
   if (const auto* text = node.as_string()) return {text->get()};
-  if (const auto* table = node.as_table()) return {table_of(*table)};
+  if (const auto* table = node.as_table()) return {table_of(*table, lines)};
   if (const auto* array = node.as_array()) {
     Value::List list;
-    for (const toml::node& element : *array) list.push_back(value_of(element));
+    for (const toml::node& element : *array) list.push_back(value_of(element, lines));
     return {std::move(list)};
   }
   return {Value::Foreign{"a date or time"}};
@@ -78,15 +104,15 @@ class Walk {
       const auto* inner = node.as_table();
       const Key* known = schema().find_key(path);
       if (inner == nullptr) {
-        add(key, path, value_of(node));
+        add(key, path, value_of(node, lines_));
       } else if (schema().find_section(path) != nullptr) {
         visit(*inner, path);
       } else if (known != nullptr && known->has_entries) {
         for (auto&& [name, entry] : *inner) {
-          add(name, path, {Value::Table{{std::string(name.str()), value_of(entry)}}});
+          add(name, path, {Value::Table{{std::string(name.str()), value_of(entry, lines_)}}});
         }
       } else if (known != nullptr || inner->empty() || is_header(key)) {
-        add(key, path, value_of(node));
+        add(key, path, value_of(node, lines_));
         found_.back().entry.is_section = known == nullptr && is_header(key);
       } else {
         visit(*inner, path);  // an unknown dotted key is named in full
@@ -121,9 +147,10 @@ Value value_of_text(std::string_view text) {
   const Value plain{std::string(text)};
   if (!is_harmless(text)) return plain;
   try {
-    const toml::table parsed = toml::parse("value = " + std::string(text), std::string_view(command_line));
+    const std::string line = "value = " + std::string(text);
+    const toml::table parsed = toml::parse(line, std::string_view(command_line));
     const bool is_one_value = parsed.size() == 1 && text.find('\n') == std::string_view::npos;
-    return is_one_value ? value_of(*parsed.get("value")) : plain;
+    return is_one_value ? value_of(*parsed.get("value"), Lines(line)) : plain;
   } catch (const toml::parse_error&) {
     return plain;
   }

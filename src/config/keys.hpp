@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -26,6 +27,15 @@ struct NumberRange {
 
   [[nodiscard]] bool holds(double x) const {  // written so that NaN is outside
     return (low_included ? x >= low : x > low) && (high_included ? x <= high : x < high);
+  }
+  /// Kernels compute in float. What is left there of a number within the range: nothing, the bound itself, or
+  /// more than float holds; empty where it is still a number of that range.
+  [[nodiscard]] std::string lost_in_float(double x) const {
+    const auto as_float = static_cast<float>(x);
+    if (as_float == 0 && x != 0) return "0";
+    if (!low_included && as_float == static_cast<float>(low)) return shortest(low);
+    if (!high_included && as_float == static_cast<float>(high)) return shortest(high);
+    return std::isinf(as_float) ? "infinite" : "";
   }
   [[nodiscard]] std::string text() const {
     if (low_included && high_included) return fmt::format("from {} to {}", shortest(low), shortest(high));
@@ -103,6 +113,8 @@ class Keys {
     key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
       const auto number = number_in(value);
       if (!number || !range.holds(*number)) return describe(value);
+      if (const std::string left = range.lost_in_float(*number); !left.empty())
+        return fmt::format("{}, which is {} in float", describe(value), left);
       of(options).*field = *number;
       return std::nullopt;
     };

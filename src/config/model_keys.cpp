@@ -45,7 +45,8 @@ void add_transformer_keys(ModelKeys& keys) {
   keys.integer(
       "vocabulary", &ModelOptions::vocabulary, {0, largest_vocabulary}, "tokens",
       "gpt: 0: from the data. A larger one than the data's pads the classifier; multiples of 128 make "
-      "its products fast.");
+      "its products fast. What pads takes no probability in evaluations; training learns that it never "
+      "occurs.");
   keys.choice("positions", &ModelOptions::positions,
               Words<PositionType>{{"learned", PositionType::learned}, {"rotary", PositionType::rotary}},
               "gpt: a learned vector per position, or queries and keys turned by angles.");
@@ -75,22 +76,27 @@ void add_model_keys(Schema& schema) {
                "a ", "mlp: widths of the hidden layers, the one next to the inputs first.");
   add_hidden(hidden);
   keys.finish(hidden);
-  keys.choice("activation", &ModelOptions::activation,
-              Words<Activation>{{"relu", Activation::relu},
-                                {"gelu", Activation::gelu},
-                                {"gelu_tanh", Activation::gelu_tanh},
-                                {"tanh", Activation::tanh},
-                                {"silu", Activation::silu},
-                                {"none", Activation::none}},
-              "mlp: what follows each hidden layer.");
+  keys.choice(
+      "activation", &ModelOptions::activation,
+      Words<Activation>{{"relu", Activation::relu},
+                        {"gelu", Activation::gelu},
+                        {"gelu_tanh", Activation::gelu_tanh},
+                        {"tanh", Activation::tanh},
+                        {"silu", Activation::silu},
+                        {"none", Activation::none}},
+      "mlp: the function of each hidden layer. A hidden layer computes in this order: linear, `activation`, "
+      "`dropout`, `norm`.");
   keys.choice(
       "norm", &ModelOptions::norm,
       Words<NormType>{
           {"none", NormType::none}, {"layernorm", NormType::layernorm}, {"rmsnorm", NormType::rmsnorm}},
-      "mlp: normalisation of each hidden layer. gpt: of what each part of a layer reads; layernorm where "
-      "the deck says nothing.");
-  keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
-              "Probability that training drops a hidden activation; gpt: also an attention probability.");
+      "mlp: normalisation of each hidden layer's results, after activation and dropout. gpt: of what each "
+      "part of a layer reads, and of what the classifier reads; layernorm where the deck says nothing.");
+  keys.number(
+      "dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
+      "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: of what "
+      "each hidden layer's activation gives. gpt: of the embedding, of attention's probabilities, and of "
+      "what each part of a layer adds.");
   keys.choice("loss", &ModelOptions::loss,
               Words<LossType>{{"cross_entropy", LossType::cross_entropy}, {"mse", LossType::mse}},
               "mlp: classification, or regression by the mean squared error.");

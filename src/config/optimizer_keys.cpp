@@ -16,6 +16,8 @@ std::optional<std::string> read_betas(Options& options, const Value& value) {
     const auto number = number_in((*list)[i]);
     if (!number || !fraction.holds(*number))
       return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
+    if (const std::string left = fraction.lost_in_float(*number); !left.empty())
+      return fmt::format("{} at place {}, which is {} in float", describe((*list)[i]), i + 1, left);
     (i == 0 ? options.optimizer.beta1 : options.optimizer.beta2) = *number;
   }
   return std::nullopt;

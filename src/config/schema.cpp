@@ -27,6 +27,7 @@ Schema build() {
   add_optimizer_keys(result);
   add_machine_keys(result);
   result.later = later_features();
+  result.other_names = names_of_other_frameworks();
   return result;
 }
 
@@ -61,9 +62,22 @@ std::vector<std::string> section_names() {
   return names;
 }
 
-/// The key that was probably meant: one with nearly this path, else the one with this name in another
-/// section.
+/// The key that others call so: by the whole path or by its last part, whatever the letters' case.
+std::optional<std::string> key_of_other_name(std::string_view path) {
+  std::string wanted(path);
+  for (char& c : wanted) c = c == '-' ? '_' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const std::string& name : {wanted, last_part(wanted)}) {
+    for (const OtherName& other : schema().other_names) {
+      if (other.name == name) return other.path;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The key that was probably meant: the one that others call so, else one with nearly this path, else the one
+/// with this name in another section.
 std::optional<std::string> nearest_key(std::string_view path) {
+  if (auto meant = key_of_other_name(path)) return meant;
   const std::string name = last_part(path);
   std::vector<std::string> paths;
   for (const Key& key : schema().keys) paths.push_back(key.path());

@@ -10,6 +10,9 @@ namespace mylos {
 /// The keys of [data] that only the kind of data has from which this type of network learns.
 [[nodiscard]] const std::vector<std::string>& data_keys_of(ModelType type);
 
+/// Their keys under the names that other frameworks have for them.
+[[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
+
 void add_run_keys(Schema& schema);
 void add_data_keys(Schema& schema);
 void add_model_keys(Schema& schema);

@@ -48,10 +48,17 @@ struct LaterFeature {
   std::string feature;
 };
 
+/// A key under the name that others have for it.
+struct OtherName {
+  std::string name;  // of a key in any section, or its whole path; in small letters, with '_' between words
+  std::string path;  // our key
+};
+
 struct Schema {
   std::vector<Section> sections;
   std::deque<Key> keys;  // references to keys stay valid while more are added
   std::vector<LaterFeature> later;
+  std::vector<OtherName> other_names;
 
   [[nodiscard]] const Key* find_key(std::string_view path) const;
   [[nodiscard]] const Section* find_section(std::string_view name) const;

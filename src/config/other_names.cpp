@@ -1,0 +1,70 @@
+// What other frameworks call our keys: a newcomer's deck may say it so.
+#include "sections.hpp"
+
+namespace mylos {
+
+std::vector<OtherName> names_of_other_frameworks() {
+  struct Names {
+    const char* key;
+    std::vector<std::string> others;
+  };
+  const std::vector<Names> table{
+      {"run.name", {"run_name", "experiment_name"}},
+      {"run.folder", {"output_dir", "out_dir", "log_dir", "save_dir"}},
+      {"run.seed", {"random_seed", "manual_seed", "random_state"}},
+      {"run.epochs", {"num_epochs", "n_epochs", "max_epochs", "num_train_epochs", "epoch"}},
+      {"run.steps",
+       {"num_steps", "n_steps", "max_steps", "train_steps", "total_steps", "iterations", "max_iters",
+        "train_iters", "num_iterations"}},
+      {"run.threads", {"num_threads", "n_threads", "omp_num_threads", "num_workers"}},
+      {"run.evaluate_every", {"eval_every", "eval_interval", "eval_steps", "val_check_interval"}},
+      {"run.log_every", {"log_interval", "logging_steps", "log_every_n_steps", "print_every"}},
+      {"run.walltime", {"time_limit", "max_time"}},
+      {"data.train", {"train_file", "train_data", "train_path", "dataset"}},
+      {"data.test", {"test_file", "test_data", "test_path"}},
+      {"data.validation", {"validation_split", "val_split", "val_fraction", "validation_fraction"}},
+      {"data.batch", {"batch_size", "batchsize", "bs", "global_batch_size", "train_batch_size"}},
+      {"data.micro_batch", {"micro_batch_size", "device_batch_size", "per_device_train_batch_size"}},
+      {"model.hidden", {"hidden_sizes", "hidden_layers", "hidden_layer_sizes", "layer_sizes", "units"}},
+      {"model.activation", {"act", "act_fn", "activation_function", "hidden_act", "nonlinearity"}},
+      {"model.dropout",
+       {"dropout_rate", "dropout_prob", "drop_rate", "resid_pdrop", "attn_pdrop", "embd_pdrop"}},
+      {"model.loss", {"loss_fn", "loss_function", "criterion", "objective"}},
+      {"model.layers", {"n_layer", "n_layers", "num_layers", "num_hidden_layers", "depth"}},
+      {"model.heads", {"n_head", "n_heads", "num_heads", "num_attention_heads"}},
+      {"model.width", {"n_embd", "n_embed", "d_model", "embed_dim", "hidden_size", "hidden_dim", "dim"}},
+      {"model.context",
+       {"block_size", "seq_len", "seq_length", "sequence_length", "context_length", "n_ctx", "n_positions",
+        "max_seq_len", "max_position_embeddings"}},
+      {"model.vocabulary", {"vocab", "vocab_size", "padded_vocab_size"}},
+      {"model.tied", {"tie_word_embeddings", "tie_embeddings", "tie_weights", "weight_tying"}},
+      {"precision.compute", {"dtype", "torch_dtype", "mixed_precision", "amp", "precision.type"}},
+      {"precision.scaler.initial_scale", {"loss_scale", "init_scale", "initial_scale_power"}},
+      {"optimizer.type", {"optimizer.name", "optimizer.kind", "optimizer_type", "optim"}},
+      {"optimizer.lr",
+       {"learning_rate", "learningrate", "learnrate", "learn_rate", "lrate", "max_lr", "eta"}},
+      {"optimizer.betas", {"beta1", "beta2", "adam_beta1", "adam_beta2"}},
+      {"optimizer.epsilon", {"eps", "adam_eps", "adam_epsilon"}},
+      {"optimizer.weight_decay", {"wd", "decay", "l2", "l2_regularization"}},
+      {"optimizer.momentum", {"mu", "sgd_momentum", "momentum_factor"}},
+      {"optimizer.clip_norm",
+       {"grad_clip", "gradient_clip", "gradient_clip_val", "gradient_clipping", "clip", "clip_grad",
+        "clip_grad_norm", "max_norm", "max_grad_norm"}},
+      {"schedule.type",
+       {"schedule.name", "scheduler", "lr_schedule", "lr_scheduler", "lr_scheduler_type", "lr_decay_style"}},
+      {"schedule.warmup", {"warmup_steps", "warmup_iters", "num_warmup_steps", "lr_warmup_steps"}},
+      {"schedule.steps", {"decay_steps", "lr_decay_steps", "lr_decay_iters", "t_max"}},
+      {"schedule.final_lr", {"min_lr", "eta_min", "end_lr", "lr_end"}},
+      {"schedule.factor", {"gamma", "lr_gamma", "decay_rate"}},
+      {"checkpoint.every",
+       {"save_every", "save_interval", "save_steps", "checkpoint_every", "checkpoint_interval"}},
+      {"checkpoint.keep_last", {"save_total_limit", "max_to_keep", "save_top_k"}},
+  };
+  std::vector<OtherName> result;
+  for (const auto& [key, others] : table) {
+    for (const std::string& other : others) result.push_back({other, key});
+  }
+  return result;
+}
+
+}  // namespace mylos

@@ -1,0 +1,48 @@
+// Numbers of which float, or even double, keeps nothing.
+#include <gtest/gtest.h>
+
+#include "config/deck_builders.hpp"
+
+namespace mylos::testing::lost_numbers_test {
+
+void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
+                    const std::string& found) {
+  EXPECT_EQ(message_of("# a comment\n" + key + " = " + value + "\n"),
+            "deck.toml:2: '" + key + "' must be " + wanted + ", not " + found);
+}
+
+TEST(NumberThatFloatLoses, IsRefusedWithWhatIsLeftOfIt) {
+  const std::string lr = "a number above 0 and at most 1000";
+  expect_refused("optimizer.lr", "1e-320", lr, "the number 1e-320, which is 0 in float");
+  expect_refused("optimizer.lr", "1e-46", lr, "the number 1e-46, which is 0 in float");
+  expect_refused("optimizer.weight_decay", "1e-320", "a number from 0 to 1000",
+                 "the number 1e-320, which is 0 in float");
+  const std::string fraction = "a number of at least 0 and below 1";
+  expect_refused("model.dropout", "0.99999999", fraction, "the number 0.99999999, which is 1 in float");
+  expect_refused("optimizer.momentum", "0.99999999", fraction, "the number 0.99999999, which is 1 in float");
+  expect_refused("optimizer.betas", "[0.9, 0.99999999]", "a list of 2 numbers of at least 0 and below 1",
+                 "the number 0.99999999 at place 2, which is 1 in float");
+  expect_refused("precision.scaler.growth_factor", "1.00000001", "a number above 1 and at most 65536",
+                 "the number 1.00000001, which is 1 in float");
+  // What is nothing even in double is not taken for a 0 that somebody wrote.
+  for (const std::string tiny : {"1e-400", "-0.001e-9999", "0.0000001e-320", "+12_5.5E-400"}) {
+    expect_refused("optimizer.lr", tiny, lr, "the number " + tiny + ", which is 0 in double");
+    expect_refused("optimizer.weight_decay", tiny, "a number from 0 to 1000",
+                   "the number " + tiny + ", which is 0 in double");
+    EXPECT_EQ(
+        message_of("optimizer = { type = \"sgd\", \"\u00e4\" = 1, lr = " + tiny + " }"),
+        "deck.toml:1: unknown key 'optimizer.\u00e4'; the keys of [optimizer] are type, lr, betas, epsilon, "
+        "weight_decay, momentum, clip_norm");
+    EXPECT_EQ(message_of("precision = { rules = { \"\u00e4\" = \"fp32\" }, compute = " + tiny + " }"),
+              "deck.toml:1: 'precision.compute' must be \"bf16\", \"fp16\" or \"fp32\", not the number " +
+                  tiny + ", which is 0 in double");
+  }
+  for (const char* zero : {"0", "0.0", "-0.0", "0e-400", "0.000e5"}) {
+    EXPECT_EQ(read_with("", {std::string("optimizer.weight_decay=") + zero}).options.optimizer.weight_decay,
+              0);
+  }
+  EXPECT_EQ(message_with({"optimizer.lr=1e-400"}),
+            "command line: 'optimizer.lr' must be " + lr + ", not the number 1e-400, which is 0 in double");
+}
+
+}  // namespace mylos::testing::lost_numbers_test
