@@ -100,11 +100,12 @@ struct ConvertArguments {
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 
-/// `path`: a checkpoint file, or a run's folder.
+/// `path`: a checkpoint file, or a run's folder or its checkpoints folder.
 ExitCode info_command(const std::string& path);
 
-/// Whether all of a checkpoint is as it was written, seen by a process of its own.
-ExitCode verify_command(const std::string& file);
+/// Whether all of a checkpoint, of a folder the newest one, is as it was written, seen by a process of its
+/// own.
+ExitCode verify_command(const std::string& path);
 /// What that process does, without MPI; it is started with this argument and the file.
 inline constexpr const char* verify_child_argument = "--verify-as-child";
 int verify_as_child(const std::string& file);

@@ -19,6 +19,9 @@ using namespace mylos::app;  // NOLINT: this file is the command
 /// What counts of steps, ranks and tokens may be.
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
+constexpr const char* checkpoint_meaning =
+    "Checkpoint file, or a run's folder or its checkpoints folder (the newest valid one)";
+
 /// Everything that the command line can say.
 struct CommandLine {
   TrainArguments train;
@@ -93,9 +96,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
-  evaluate
-      ->add_option("checkpoint", line.evaluate.checkpoint, "Checkpoint file, or a run's folder (its newest)")
-      ->required();
+  evaluate->add_option("checkpoint", line.evaluate.checkpoint, checkpoint_meaning)->required();
   auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
   evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
       ->excludes(data)
@@ -104,9 +105,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  predict
-      ->add_option("checkpoint", line.predict.checkpoint, "Checkpoint file, or a run's folder (its newest)")
-      ->required();
+  predict->add_option("checkpoint", line.predict.checkpoint, checkpoint_meaning)->required();
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
@@ -115,7 +114,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
-  info->add_option("checkpoint", line.info, "Checkpoint file, or a run's folder (its newest)")->required();
+  info->add_option("checkpoint", line.info, checkpoint_meaning)->required();
   info->add_flag(
       "--verify", line.verify,
       "Only say whether all of a file is valid: for files of unknown origin, read in a process of its own");
@@ -126,8 +125,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 
 void add_sample(CLI::App& app, CommandLine& line) {
   CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
-  sample->add_option("checkpoint", line.sample.checkpoint, "Checkpoint file, or a run's folder (its newest)")
-      ->required();
+  sample->add_option("checkpoint", line.sample.checkpoint, checkpoint_meaning)->required();
   sample
       ->add_option("--prompt", line.sample.prompt,
                    "How the text begins; where tokens have no text, their numbers with spaces between them")
@@ -138,10 +136,14 @@ void add_sample(CLI::App& app, CommandLine& line) {
   sample
       ->add_option("--temperature", line.sample.draw.temperature,
                    "Below 1 likely tokens become likelier; 0: always the likeliest")
+      ->check(number_from_0())
       ->capture_default_str();
   sample->add_option("--top-k", line.sample.draw.top_k, "Draw from so many of the likeliest tokens; 0: all")
+      ->check(integer_from(0, most_counted))
       ->capture_default_str();
-  sample->add_option("--seed", line.sample.draw.seed, "Of the random numbers")->capture_default_str();
+  sample->add_option("--seed", line.sample.draw.seed, "Of the random numbers")
+      ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
   sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });
 }
 
@@ -275,6 +277,7 @@ int main(int argument_count, char** arguments) {
   return run_with_mpi(argument_count, arguments, [&] {
     try {
       app.parse(argument_count, arguments);
+      refuse_empty(app);
     } catch (const CLI::ParseError& error) {
       return report_usage(app, error);
     }

@@ -18,6 +18,8 @@
 namespace mylos::app {
 namespace {
 
+constexpr const char* checkpoints = "checkpoints";  // in a run's folder
+
 /// Of a batch: enough for the products to be efficient.
 constexpr std::int64_t most_rows = 1024;
 
@@ -100,18 +102,29 @@ void require_memory(const std::string& path, const ParameterLayout& layout) {
 
 }  // namespace
 
+std::string run_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  if (fs::exists(fs::path(path) / checkpoints, failure)) return path;
+  fs::path folder = fs::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "run/checkpoints/"
+  if (folder == ".") folder = fs::current_path(failure);
+  if (folder.filename() != checkpoints) return path;
+  return folder.has_parent_path() ? folder.parent_path().string() : ".";
+}
+
 std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file or folder", path);
   if (!std::filesystem::is_directory(path, failure)) return path;
-  const RestartChoice found = find_checkpoint(ranks, path, "auto");
+  const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
   if (found.path) {
     if (ranks.rank() == 0) {
       for (const std::string& skipped : found.messages) print_error(fmt::format("mylos: {}", skipped));
     }
     return *found.path;
   }
-  fail_input("{}: is a folder with no valid checkpoint in checkpoints/{}{}", path,
+  fail_input("{}: is a folder with no valid checkpoint in {}/{}{}", path, checkpoints,
              found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 

@@ -28,11 +28,16 @@ struct TrainedModel {
   std::unique_ptr<Model> model;
 
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const;
-  [[nodiscard]] InferenceContext context() const { return {*execution, *gemm, *model}; }
+  [[nodiscard]] InferenceContext context() const {
+    return {*execution, *gemm, *model, vocabulary ? vocabulary->size() : 0};
+  }
 };
 
-/// All ranks call this. `path`, or where it is a run's folder, the newest valid checkpoint in it; newer ones
-/// that are damaged are named on standard error.
+/// The run's folder that the folder `path` is, or whose checkpoints folder it is.
+[[nodiscard]] std::string run_folder(const std::string& path);
+
+/// All ranks call this. `path`, or where it is a run's folder or its checkpoints folder, the newest valid
+/// checkpoint in it; newer ones that are damaged are named on standard error.
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
 
 /// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "mylos/base/nearest.hpp"
 #include "mylos/base/text.hpp"
@@ -78,11 +79,34 @@ CLI::Validator integer_from(std::int64_t least, std::int64_t most) {
     std::int64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [read, status] = std::from_chars(text.data(), end, value);
-    const bool good = status == std::errc() && read == end && value >= least && value <= most;
+    const bool has_zeros = fmt::format("{}", value) != text;  // CLI11 would read 010 as octal
+    const bool good = status == std::errc() && read == end && !has_zeros && value >= least && value <= most;
     return good ? std::string()
                 : fmt::format("'{}' is not an integer from {} to {}", printable(text), least, most);
   };
   return {problem, fmt::format("from {}", least)};
+}
+
+CLI::Validator number_from_0() {
+  const auto problem = [](std::string& text) {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [read, status] = std::from_chars(text.data(), end, value);
+    const bool good = status == std::errc() && read == end && value >= 0 && std::isfinite(value);
+    return good ? std::string() : fmt::format("'{}' is not a number of at least 0", printable(text));
+  };
+  return {problem, "from 0"};
+}
+
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::App* part : understood(app)) {
+    for (const CLI::Option* option : part->get_options()) {
+      for (const std::string& given : option->results()) {
+        if (given.empty())
+          throw CLI::ValidationError(option->get_name(), "is empty; give a value or leave it out");
+      }
+    }
+  }
 }
 
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {

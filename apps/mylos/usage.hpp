@@ -10,6 +10,12 @@ namespace mylos::app {
 /// Accepts integers from `least` to `most`.
 CLI::Validator integer_from(std::int64_t least, std::int64_t most);
 
+/// Accepts finite numbers of at least 0.
+CLI::Validator number_from_0();
+
+/// Throws CLI::ParseError where an option or a word of the command is there and empty, which none may be.
+void refuse_empty(const CLI::App& app);
+
 /// Prints --help, --version or what is wrong, on one rank alone. The exit code: done or bad_input.
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error);
 

@@ -16,10 +16,12 @@
 
 #include "commands.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/verify.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/options.hpp"
 #include "standard_output.hpp"
+#include "trained_model.hpp"
 
 namespace mylos::app {
 namespace {
@@ -94,12 +96,21 @@ std::string verify_in_child(const std::string& file) {
   return child.text;
 }
 
+/// Chosen by its name: nothing of a stranger's files is read here.
+std::string newest_file(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path, failure)) return path;
+  const std::vector<CheckpointFile> files = list_checkpoints(run_folder(path));
+  if (files.empty()) fail_input("{}: is a folder with no checkpoint in checkpoints/", path);
+  return files.back().path;
+}
+
 }  // namespace
 
-ExitCode verify_command(const std::string& file) {
+ExitCode verify_command(const std::string& path) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) standard_output(0).line(verify_in_child(file));
+    if (ranks.rank() == 0) standard_output(0).line(verify_in_child(newest_file(path)));
   });
   return ExitCode::done;
 }

@@ -37,6 +37,17 @@ COMMANDS = {
                                         "`mylos train --help` says more.",
     "train deck.toml --stop-after 0": "mylos train: --stop-after: '0' is not an integer from 1 to 2147483647\n"
                                       "`mylos train --help` says more.",
+    "train deck.toml --walltime=-00:30:00":
+        "mylos: command line: 'run.walltime' must be a time \"HH:MM:SS\" above 0, not the string \"-00:30:00\"",
+    "train deck.toml optimizer.lr=1e-320":
+        "mylos: command line: 'optimizer.lr' must be a number above 0 and at most 1000, not the number 1e-320, which is 0 "
+        "in float",
+    "train deck.toml optimizer.learning_rate=1e-3":
+        "mylos: command line: unknown key 'optimizer.learning_rate'; did you mean 'optimizer.lr'?",
+    "plan deck.toml --ranks=-1": "mylos plan: --ranks: '-1' is not an integer from 1 to 2147483647\n"
+                                 "`mylos plan --help` says more.",
+    "plan deck.toml --ranks=010": "mylos plan: --ranks: '010' is not an integer from 1 to 2147483647\n"
+                                  "`mylos plan --help` says more.",
     "eval run --data other.h5 --split validation":
         "mylos eval: --data excludes --split\n`mylos eval --help` says more.",
     "train deck.toml model.droput=0.1":
@@ -66,6 +77,29 @@ COMMANDS = {
     "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint; "
                                      "--restart auto starts afresh then",
     "train deck.toml --restart none.h5": "mylos: none.h5: there is no such file",
+}
+EMPTY = [  # words of the command line that are there and say nothing
+    ("train", "deck.toml", "--restart", ""), ("train", "deck.toml", "--walltime", ""),
+    ("train", "deck.toml", "--plan", ""), ("train", ""), ("train", "deck.toml", ""), ("plan", ""), ("eval", ""),
+    ("eval", "done", "--data", ""), ("predict", "done", "", "out.h5"), ("predict", "done", "test.h5", ""), ("info", ""),
+    ("sample", "done", "--prompt", ""), ("prepare", "csv", "train.csv", "--label", "", "--out", "out.h5"),
+    ("prepare", "csv", "train.csv", "--targets", "", "--out", "out.h5"), ("prepare", "csv", "train.csv", "--out", ""),
+    ("prepare", "idx", "train.csv", "", "--out", "out.h5"), ("prepare", "text", "", "--out", "out.h5"),
+    ("prepare", "tokens", "", "--out", "out.h5"), ("convert", "", "out.h5"), ("convert", "done", ""),
+]
+SEEDS = "'{}' is not an integer from 0 to 9223372036854775807"
+OF_SAMPLE = {  # an option of `mylos sample`, and what is said of it
+    "--seed=-1": "--seed: " + SEEDS.format("-1"), "--seed=9223372036854775808": "--seed: " + SEEDS.format("9223372036854775808"),
+    "--seed=99999999999999999999": "--seed: " + SEEDS.format("99999999999999999999"), "--seed=1.5": "--seed: " + SEEDS.format("1.5"),
+    "--seed=0x10": "--seed: " + SEEDS.format("0x10"),
+    "--tokens=-1": "--tokens: '-1' is not an integer from 1 to 2147483647",
+    "--top-k=-1": "--top-k: '-1' is not an integer from 0 to 2147483647",
+    "--top-k=99999999999999999999": "--top-k: '99999999999999999999' is not an integer from 0 to 2147483647",
+    "--temperature=-1": "--temperature: '-1' is not a number of at least 0",
+    "--temperature=nan": "--temperature: 'nan' is not a number of at least 0",
+    "--temperature=inf": "--temperature: 'inf' is not a number of at least 0",
+    "--temperature=1e400": "--temperature: '1e400' is not a number of at least 0",
+    "--temperature=warm": "--temperature: 'warm' is not a number of at least 0",
 }
 DATA = {  # the training data's name, and what is said after it
     "none": ": cannot be opened: No such file or directory" + HERE + f"; {MAKES_DATA}",

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from bad_data import write_bad_data
-from mistakes import COMMANDS, DATA, DECKS, NEWEST, OTHER_DATA, RAW_DECKS, RESTARTS
+from mistakes import COMMANDS, DATA, DECKS, EMPTY, NEWEST, OF_SAMPLE, OTHER_DATA, RAW_DECKS, RESTARTS
 from small_problem import DECK, Command, prepare
 
 
@@ -21,12 +21,26 @@ def cases(folder):
     decks = DECKS | RAW_DECKS
     yield [(["train", f"{name}.toml"], f"mylos: {name}.toml{said}") for name, (_, said) in decks.items()]
     yield [(text.split(), said) for text, said in COMMANDS.items()]
+    yield [(["sample", "done", "--prompt", "a", option], f"mylos sample: {said}\n`mylos sample --help` says more.")
+           for option, said in OF_SAMPLE.items()]
     train = ["train", "deck.toml"]
     yield [([*train, f"data.train={name}.h5"], f"mylos: {name}.h5{said}") for name, said in DATA.items()]
     yield [([*train, key], f"mylos: {said}") for key, said in OTHER_DATA.items()]
     restart = [*train, "run.folder=done", "--restart", "latest"]
     yield [([*restart, key] if "folder" not in key else [*train, key, "--restart", "latest"], f"mylos: {said}")
            for key, said in RESTARTS.items()]
+
+
+def refuse_empty(command, arguments):
+    """An empty word is never the same as none: the message names its option or place."""
+    result = command.run(*arguments)
+    said = f"`mylos {' '.join(arguments[:2] if arguments[0] == 'prepare' else arguments[:1])} --help` says more."
+    lines = result.stderr.splitlines()
+    assert result.returncode == 2 and not result.stdout, f"{arguments}: {result.returncode}\n{result.stdout}"
+    assert len(lines) == 2 and lines[0].endswith(": is empty; give a value or leave it out") and lines[1] == said, \
+        f"{arguments} says\n{result.stderr}"
+    named = [word for word in arguments if word.startswith("--")]
+    assert not named or arguments[-1] == "out.h5" or named[-1].rstrip("=") in lines[0], f"{arguments} says\n{result.stderr}"
 
 
 def refuse(command, arguments, message, ranks):
@@ -65,6 +79,7 @@ def main():
             refused = [pool.submit(refuse, command, *case, ranks) for kind in kinds
                        for number, case in enumerate(kind)
                        for ranks in rank_counts(case[0], number == 0 or "--full" in sys.argv)]
+            refused += [pool.submit(refuse_empty, command, arguments) for arguments in EMPTY]
             for refusal in refused:
                 refusal.result()
         after = listing(command.folder)

@@ -47,6 +47,17 @@ def check_info(command):
     assert len(re.findall(f"^mylos: skipped .*{newest.name}: ", past_damage.stderr, re.MULTILINE)) == 1, past_damage.stderr
     newest.write_bytes(contents)
     (command.folder / "empty").mkdir()
+    for folder in ("runs/small/", "./runs/small", "runs/small/checkpoints", "runs/small/checkpoints/", "runs/small/.",
+                   "runs/small/checkpoints/.", command.folder / "runs/small/checkpoints"):
+        same = command.must("info", folder).stdout
+        assert same.split(": ", 1)[1] == whole.split(": ", 1)[1] and newest.name in same, f"{folder}: {same}"
+        verified = command.must("info", folder, "--verify").stdout
+        assert re.search(rf"{newest.name}: valid: .*; step {int(newest.stem[5:])}$", verified, re.M), f"{folder}: {verified}"
+    assert command.must("eval", "runs/small/checkpoints/").stdout == command.must("eval", "runs/small").stdout
+    newest.write_bytes(contents[:-1])
+    refuse(command, ["info", "runs/small", "--verify"], newest.name)
+    newest.write_bytes(contents)
+    refuse(command, ["info", "empty", "--verify"], r"empty: is a folder with no checkpoint in checkpoints/$")
     refuse(command, ["info", "empty"], r"empty: is a folder with no valid checkpoint in checkpoints/$")
     refuse(command, ["info", "none.h5"], r"none\.h5: there is no such file or folder")
 

@@ -91,7 +91,7 @@ def check_outputs_that_are_no_new_file(command):
     assert (command.folder / "same.txt").read_text() == "to be or not to be"
     os.mkfifo(command.folder / "pipe")
     refuse(command, ["prepare", "text", "same.txt", "--out", "pipe"], r"pipe: is there and is not a file")
-    refuse(command, ["prepare", "text", "same.txt", "--out", ""], r"the file to write has no name")
+    refuse(command, ["prepare", "text", "same.txt", "--out", ""], r"--out: is empty")
 
 
 def check_judging_by_other_data(command):
