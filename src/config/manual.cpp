@@ -25,6 +25,7 @@ A deck describes a run: the data, the network, the numbers and how they move. It
 - Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
 - `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key with the value that was used.
 - A step is one batch. Steps count skipped ones (overflow), updates do not.
+- [formulas.md](formulas.md) has networks, losses, updates and schedules in formulas.
 )";
 
 std::string row(const Key& key) {

@@ -51,9 +51,11 @@ void add_transformer_keys(ModelKeys& keys) {
               Words<PositionType>{{"learned", PositionType::learned}, {"rotary", PositionType::rotary}},
               "gpt: a learned vector per position, or queries and keys turned by angles.");
   keys.boolean("tied", &ModelOptions::tied, "gpt: the classifier's weights are the token embedding.");
-  keys.choice("feed_forward", &ModelOptions::feed_forward,
-              Words<FeedForwardType>{{"gelu", FeedForwardType::gelu}, {"swiglu", FeedForwardType::swiglu}},
-              "gpt: 4 widths wide with gelu (the tanh form, as GPT-2), or gated and 8/3 widths wide.");
+  keys.choice(
+      "feed_forward", &ModelOptions::feed_forward,
+      Words<FeedForwardType>{{"gelu", FeedForwardType::gelu}, {"swiglu", FeedForwardType::swiglu}},
+      "gpt: 4 widths wide with gelu (the tanh form, as GPT-2), or gated and 8/3 widths wide, rounded up to "
+      "a multiple of 64.");
   keys.boolean("bias", &ModelOptions::bias, "gpt: linear layers and layer normalisation have biases.");
 }
 

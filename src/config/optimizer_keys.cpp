@@ -38,7 +38,7 @@ void add_schedule_keys(Schema& schema) {
                                   {"cosine", ScheduleType::cosine}},
               "How the learning rate falls after the warm-up.");
   keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
-               "The learning rate rises linearly from 0 over this many updates.");
+               "The learning rate rises linearly over this many updates, from lr / (warmup + 1).");
   keys.integer(
       "steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
       "Updates, warm-up included, until `final_lr` is reached. 0: the run's length, which stretches or "

@@ -1,0 +1,75 @@
+"""Random decks against a network, a backward pass and an update written in NumPy and double from docs/formulas.md alone.
+
+usage: test_reference.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
+
+20 decks, 500 with --full. The seed is printed; --seed with --deck repeats one of them, and a deck that fails leaves its
+folder behind. In reference/: random_decks.py says what is drawn and what is not, and why.
+"""
+import argparse
+import pathlib
+import shutil
+import tempfile
+import time
+
+import numpy
+
+from reference.random_decks import draw
+from reference.rounding import Amplified
+from reference.runs import Reference, differences, run_command
+from small_problem import Command
+
+# Relative: loss, norm and learning rate to themselves, arrays to their largest number.
+BARS = {"loss": 1e-6, "gradient_norm": 1e-5, "lr": 1e-6, "weights": 1e-5, "moments": 1e-4}
+
+
+def sound_deck(seed, number):
+    """The deck of that number, and what it should give; drawn again where float and double may differ by right."""
+    for attempt in range(50):
+        deck = draw(seed, number, attempt)
+        try:
+            return deck, Reference(deck)
+        except Amplified:
+            continue
+    raise AssertionError(f"deck {number}: every draw amplifies rounding")
+
+
+def check(program, seed, number):
+    deck, reference = sound_deck(seed, number)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"reference-{seed}-{number}-"))
+    command = Command(program, folder)
+    try:
+        found = differences(command, run_command(command, deck, reference), reference)
+        over = [f"{kind} {difference:.3g} at {place}, expected at most {BARS[kind]:g}"
+                for kind, (difference, place) in found.items() if not difference <= BARS[kind]]
+        assert not over, "; ".join(over)
+    except AssertionError as failure:
+        print(f"deck {number} (--seed {seed} --deck {number}), {deck.ranks} ranks, "
+              f"{'own weights after step 1, ' if deck.own_weights else ''}kept in {folder}: {failure}\n{deck.text()}",
+              flush=True)
+        return None
+    shutil.rmtree(folder)
+    return {kind: (difference, number) for kind, (difference, _) in found.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--seed", type=int, default=time.time_ns() // 1000 % 10 ** 6)
+    parser.add_argument("--decks", type=int)
+    parser.add_argument("--deck", type=int)
+    arguments = parser.parse_args()
+    count = arguments.decks or (500 if arguments.full else 20)
+    numbers = range(count) if arguments.deck is None else [arguments.deck]
+    print(f"seed {arguments.seed}", flush=True)
+    results = [check(arguments.program, arguments.seed, number) for number in numbers]
+    sound = [result for result in results if result]
+    for kind in BARS if sound else []:
+        largest, number = max(result[kind] for result in sound)
+        median = numpy.median([result[kind][0] for result in sound])
+        print(f"{kind}: at most {largest:.2g} (deck {number}; median {median:.2g}, bar {BARS[kind]:g})")
+    assert len(sound) == len(results), f"{len(results) - len(sound)} of {len(results)} decks differ"
+    print(f"{len(sound)} of {len(results)} decks agree")
+
+
+main()
