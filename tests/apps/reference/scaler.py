@@ -1,0 +1,77 @@
+"""The loss scaler by docs/numerics.md: a state machine that is fed with overflows."""
+import numpy
+
+PRESETS = {"standard": (65536.0, 2.0, 2000), "conservative": (32768.0, 1.5, 5000), "aggressive": (131072.0, 2.5, 1000)}
+
+
+def complete(keys, compute):
+    """All settings of a deck's [precision.scaler]."""
+    scale, factor, interval = PRESETS[keys.get("preset", "standard")]
+    settings = {"mode": "auto", "initial_scale": scale, "growth_factor": factor, "backoff_factor": 0.5,
+                "growth_interval": interval, "hysteresis": 1, "hysteresis_refill": "growth", "min_scale": 1.0,
+                "max_scale": 16777216.0, "max_consecutive_skips": 20}
+    settings.update(keys)
+    if settings["mode"] == "auto":
+        settings["mode"] = "dynamic" if compute == "fp16" else "off"
+    return settings
+
+
+class Scaler:
+    def __init__(self, settings):
+        self.settings = settings
+        self.dynamic = settings["mode"] == "dynamic"
+        self.scale = numpy.float32(1.0 if settings["mode"] == "off" else settings["initial_scale"])
+        self.hysteresis_left = settings["hysteresis"]
+        self.good_steps = self.skipped_in_a_row = 0
+        self.steps = self.overflows = self.increases = self.decreases = self.tolerated = 0
+
+    @property
+    def diverged(self):
+        return self.skipped_in_a_row >= self.settings["max_consecutive_skips"]
+
+    def step(self, overflow):
+        self.steps += 1
+        if overflow:
+            self.after_overflow()
+        else:
+            self.after_good_step()
+
+    def after_overflow(self):
+        self.overflows += 1
+        self.good_steps = 0
+        lowest = numpy.float32(self.settings["min_scale"])
+        if not self.dynamic or self.scale == lowest:
+            self.skipped_in_a_row += 1
+        if not self.dynamic:
+            return
+        left = self.hysteresis_left
+        self.hysteresis_left = max(left - 1, 0)
+        if self.scale == lowest:
+            return
+        if left > 1:
+            self.tolerated += 1
+            return
+        self.decreases += 1
+        self.scale = max(self.scale * numpy.float32(self.settings["backoff_factor"]), lowest)
+
+    def after_good_step(self):
+        self.skipped_in_a_row = 0
+        self.good_steps += 1
+        if not self.dynamic:
+            return
+        if self.settings["hysteresis_refill"] == "good_step":
+            self.hysteresis_left = self.settings["hysteresis"]
+        if self.good_steps < self.settings["growth_interval"]:
+            return
+        self.good_steps = 0
+        self.hysteresis_left = self.settings["hysteresis"]
+        largest = numpy.float32(self.settings["max_scale"])
+        if self.scale < largest:
+            self.increases += 1
+            self.scale = min(self.scale * numpy.float32(self.settings["growth_factor"]), largest)
+
+    def state(self):
+        """By the names of /scaler."""
+        names = ("scale", "good_steps", "hysteresis_left", "skipped_in_a_row", "steps", "overflows", "increases",
+                 "decreases", "tolerated")
+        return {name: getattr(self, name) for name in names}
