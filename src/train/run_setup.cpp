@@ -54,6 +54,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
       RunCheckpoints::Listener{.note = [this](const std::string& line) { progress_->note(line); },
                                .trouble = [this](const Error& error) { meet_trouble(error); }});
   if (saved) restore(*saved);
+  open_evaluations();
   note_plan();
   open_folder();
   prepare_checkpoints();
@@ -108,21 +109,24 @@ void Run::require_same_data() {
 
 void Run::build_trainer() {
   Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
-  const DType input_type = chain.input_type();
   trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_,
                                        total_steps_, memory_->plan.schedule);
-  const EvaluationOptions evaluating{input_type, plan_.micro_batch, communicator_->rank(),
-                                     communicator_->size()};
+  state_.seed = options_.run.seed;
+  const bool first = communicator_->rank() == 0;
+  history_ = std::make_unique<History>(first ? options_.run.folder + "/history.csv" : "");
+  progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
+}
+
+/// After a restart has read its normalisation.
+void Run::open_evaluations() {
+  const EvaluationOptions evaluating{trainer_->model().chain().input_type(), plan_.micro_batch,
+                                     communicator_->rank(), communicator_->size()};
   for (const DataPart part : judging_parts) {
     if (data_->has(part)) {
       judged_parts_.push_back(
           {name_of(part), data_->pass_over(part, state_.normalizer, evaluating), std::nullopt});
     }
   }
-  state_.seed = options_.run.seed;
-  const bool first = communicator_->rank() == 0;
-  history_ = std::make_unique<History>(first ? options_.run.folder + "/history.csv" : "");
-  progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
 }
 
 void Run::open_folder() {

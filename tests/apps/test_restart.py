@@ -15,6 +15,10 @@ def history_without_times(command, folder):
     return [",".join(line.split(",")[:8]) for line in lines]
 
 
+def evaluations(result):
+    return re.findall(r"^epoch \S+ step \d+: .*", result.stdout, re.M)
+
+
 def check_hysteresis(command, ranks):
     """Stopped between overflows that are tolerated, and between the last of them and the one that lowers the scale."""
     common = ["train", "deck.toml", "precision.compute=fp16", "precision.scaler.initial_scale=16777216",
@@ -83,13 +87,15 @@ def main():
         prepare(command)
         for compute in ("fp32", "bf16", "fp16"):
             common = ["train", "deck.toml", f"precision.compute={compute}"]
-            command.must(*common, "run.folder=whole-" + compute, ranks=ranks)
+            undisturbed = command.must(*common, "run.folder=whole-" + compute, ranks=ranks)
             parts = "run.folder=parts-" + compute
             # In mid-epoch, in mid-growth of the scale, between two checkpoints of the deck; and once more.
             command.must(*common, parts, "--stop-after", 5, ranks=ranks, code=85)
             command.must(*common, parts, "--restart", "latest", "--stop-after", 11, ranks=ranks, code=85)
             last = command.must(*common, parts, "--restart", "latest", ranks=ranks)
             assert "history.csv" not in last.stdout, last.stdout  # its rows are those of the checkpoint
+            assert 0 < len(evaluations(last)) and evaluations(last) == evaluations(undisturbed)[-len(evaluations(last)):], \
+                (evaluations(last), evaluations(undisturbed))
             whole, resumed = (last_checkpoint(command, f"{kind}-{compute}") for kind in ("whole", "parts"))
             count = compare(whole, resumed, f"{compute} on {ranks} ranks")
             assert history_without_times(command, "whole-" + compute) == \

@@ -69,6 +69,7 @@ class Run {
   void plan_memory(const CheckpointReader* saved);
   [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
   void build_trainer();
+  void open_evaluations();
   void open_folder();
   void note_ending();
   void restore(const CheckpointReader& saved);
