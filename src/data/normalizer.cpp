@@ -40,13 +40,14 @@ std::string describe_constant(const std::string& path, const char* what, std::si
 
 }  // namespace
 
-ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics) {
+ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics, double constant_scale) {
   if (method == Normalize::none) return {};
   const std::size_t columns = statistics.mean.size();
   ColumnScaling scaling{std::vector<double>(columns), std::vector<double>(columns)};
   for (std::size_t i = 0; i < columns; ++i) {
     scaling.shift[i] = method == Normalize::standard ? statistics.mean[i] : statistics.minimum[i];
-    scaling.scale[i] = is_constant(method, statistics, i) ? 1.0 : 1 / width_of(method, statistics, i);
+    scaling.scale[i] =
+        is_constant(method, statistics, i) ? constant_scale : 1 / width_of(method, statistics, i);
   }
   return scaling;
 }
@@ -74,16 +75,16 @@ Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_
                           const std::function<void(const std::string&)>& note) {
   Normalizer normalizer;
   if (method == Normalize::none) return normalizer;
-  const auto scaling = [&](const char* what, const ColumnStatistics& statistics) {
+  const auto scaling = [&](const char* what, const ColumnStatistics& statistics, double constant_scale) {
     const std::vector<std::size_t> constant = constant_columns(method, statistics);
     if (note && !constant.empty()) {
       note(describe_constant(file.path(), what, statistics.mean.size(), constant));
     }
-    return scaling_for(method, statistics);
+    return scaling_for(method, statistics, constant_scale);
   };
-  normalizer.inputs = scaling("inputs", file.input_statistics(training_samples));
+  normalizer.inputs = scaling("inputs", file.input_statistics(training_samples), 0);
   if (file.task() == Task::regression) {
-    normalizer.targets = scaling("targets", file.target_statistics(training_samples));
+    normalizer.targets = scaling("targets", file.target_statistics(training_samples), 1);
   }
   return normalizer;
 }

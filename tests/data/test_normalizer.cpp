@@ -43,10 +43,11 @@ TEST(Normalizer, AConstantColumnBecomesZeroNotInfinity) {
   for (const auto method : {Normalize::standard, Normalize::minmax}) {
     const auto scaling = scaling_for(method, two_columns);
     EXPECT_EQ(scaling.shift[1], 5.0f);
-    EXPECT_EQ(scaling.scale[1], 1.0f);
+    EXPECT_EQ(scaling.scale[1], 0);  // whatever value other data have there
+    EXPECT_EQ(scaling_for(method, two_columns, 1).scale[1], 1);
   }
   // A spread below float's resolution at that size is no spread.
-  EXPECT_EQ(scaling_for(Normalize::standard, {{1e6}, {1e-3}, {1e6}, {1e6 + 2e-3}}).scale[0], 1.0f);
+  EXPECT_EQ(scaling_for(Normalize::standard, {{1e6}, {1e-3}, {1e6}, {1e6 + 2e-3}}).scale[0], 0);
 }
 
 TEST(Normalizer, ASpreadWhoseInverseIsNoFloatIsScaledToOne) {
@@ -83,7 +84,8 @@ TEST(Normalizer, NamesTheColumnsThatAreConstantInTheTrainingSamples) {
                        ": 1 of 1 targets is constant in the training samples (column 0, counted from 0); "
                        "data.normalize turns it into 0\n");
   EXPECT_EQ(normalizer.inputs.shift[0], 14);  // of rows 0 to 7: 0, 4 ... 28
-  EXPECT_EQ(normalizer.inputs.scale[2], 1);
+  EXPECT_EQ(normalizer.inputs.scale[2], 0);
+  EXPECT_EQ(normalizer.targets.scale[0], 1);
   EXPECT_EQ(constant_columns(Normalize::standard, dataset.input_statistics()), std::vector<std::size_t>{1});
   EXPECT_EQ(room_for_normalizer(Normalize::minmax, dataset.shape()).targets.shift.size(), 1u);
 }

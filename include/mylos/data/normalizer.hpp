@@ -31,7 +31,10 @@ struct ColumnScaling {
   friend bool operator==(const ColumnScaling&, const ColumnScaling&) = default;
 };
 
-[[nodiscard]] ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics);
+/// `constant_scale` is that of constant columns: 0 for inputs, which then tell nothing; 1 for targets, which
+/// undo_targets() divides by it.
+[[nodiscard]] ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics,
+                                        double constant_scale = 0);
 
 /// The columns, counted from 0, whose spread float cannot resolve beside their values: rounding noise at
 /// most.

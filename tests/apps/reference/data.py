@@ -19,8 +19,8 @@ class Samples:
     def __init__(self, data, seed, inputs, truth):
         self.data, self.seed = data, seed
         self.count = len(inputs) - half_up(data["validation"] * len(inputs))
-        self.inputs = normalised(data["normalize"], inputs, self.count)
-        self.truth = truth if truth.ndim == 1 else normalised(data["normalize"], truth, self.count)
+        self.inputs = normalised(data["normalize"], inputs, self.count, 0.0)
+        self.truth = truth if truth.ndim == 1 else normalised(data["normalize"], truth, self.count, 1.0)
         self.sample_bytes = inputs[0].nbytes
         batch = data["batch"]
         self.epoch_length = self.count // batch * batch if data["last_batch"] == "drop" else self.count
@@ -55,7 +55,7 @@ class Samples:
         return order
 
 
-def normalised(method, values, count):
+def normalised(method, values, count, constant_scale):
     """By the statistics of the first `count` rows."""
     values = values.astype(numpy.float64)
     if method == "none":
@@ -64,7 +64,7 @@ def normalised(method, values, count):
     low, high = train.min(axis=0), train.max(axis=0)
     shift, spread = (train.mean(axis=0), train.std(axis=0)) if method == "standard" else (low, high - low)
     constant = spread <= 2.0 ** -23 * numpy.maximum(numpy.abs(low), numpy.abs(high))
-    scale = numpy.where(constant, 1.0, 1 / numpy.where(constant, 1.0, spread))
+    scale = numpy.where(constant, constant_scale, 1 / numpy.where(constant, 1.0, spread))
     return (values - shift) * scale
 
 
