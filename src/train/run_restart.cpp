@@ -124,10 +124,6 @@ void Run::require_same_run(const CheckpointReader& reader) const {
                  difference.key, difference.before, difference.after);
     }
     if (difference.key == "optimizer.type") require_same_moments(path, written.options, options_, difference);
-    if (!is_free(difference.key)) {
-      request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
-                                       difference.after, difference.before));
-    }
   }
   if (const std::string identity = reader.text("/data/identity"); identity != state_.data_identity) {
     fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
@@ -157,6 +153,11 @@ void Run::restore(const CheckpointReader& reader) {
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
   if (!gap.empty()) request_.output.line(gap);
   const Options written = read_stored_deck(reader.header().deck, reader.path()).options;
+  for (const KeyDifference& difference : differing_keys(written, request_.deck.options)) {
+    if (is_free(difference.key)) continue;
+    request_.output.line(fmt::format("changed at the restart: {} = {} (was {})", difference.key,
+                                     difference.after, difference.before));
+  }
   const std::string change = describe_schedule_change(
       learning_rate(written.optimizer, written.schedule, run_length(written, data_->epochs())),
       learning_rate(options_.optimizer, options_.schedule, total_steps_),
