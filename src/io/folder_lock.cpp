@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* ending = "ending";
+constexpr std::size_t text_bytes = 320;  // of the longest host's name, 255, and the rest
 
 std::string this_process() {
   std::array<char, 256> host{};
@@ -67,6 +69,11 @@ bool FolderLock::is_still_there() const {
   return own.st_dev == found.st_dev && own.st_ino == found.st_ino;
 }
 
+void FolderLock::replace_dead_holder() {
+  struct stat found {};
+  if (::fstat(descriptor_, &found) == 0 && found.st_size > 0) name_holder(false);
+}
+
 FolderLock::Holder FolderLock::holder() const {
   Holder holder;
   std::ifstream file(path_);
@@ -77,9 +84,14 @@ FolderLock::Holder FolderLock::holder() const {
   return holder;
 }
 
+/// In one write, over the whole of what another one has written: who reads meanwhile finds no half of it.
 void FolderLock::name_holder(bool is_ending) {
-  std::ofstream(path_, std::ios::trunc) << this_process() << '\n' << (is_ending ? ending : "") << std::flush;
-  is_named_ = true;
+  std::string text = fmt::format("{}\n{}", this_process(), is_ending ? ending : "");
+  text.resize(std::max(text.size(), text_bytes), ' ');
+  const int file = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  is_named_ = ::pwrite(file, text.data(), text.size(), 0) > 0;
+  ::close(file);
 }
 
 void FolderLock::close_file() {

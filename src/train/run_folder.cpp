@@ -2,6 +2,7 @@
 // nobody else can change that any more.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "mylos/base/seconds_since.hpp"
@@ -91,7 +92,14 @@ bool Run::take_folder(bool make) {
       }
     });
     ranks.broadcast(&attempt, sizeof attempt, 0);
-    if (attempt != Attempt::held) return attempt == Attempt::taken;
+    if (attempt != Attempt::held) {
+      if (lock_ && attempt == Attempt::taken) lock_->replace_dead_holder();
+      if (!waits.empty()) {  // what the run before it has left meanwhile says nothing of this start
+        std::error_code failure;
+        std::filesystem::remove(folder + "/requeue", failure);
+      }
+      return attempt == Attempt::taken;
+    }
     run_on_all(ranks, [&] {
       if (!asked.due(0)) return;
       throw Error(ExitCode::requeue, fmt::format("{}: asked to stop by {} while it waited for the run that "

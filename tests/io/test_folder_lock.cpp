@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <optional>
 
 #include "io/support.hpp"
@@ -40,6 +41,17 @@ TEST(FolderLock, SaysOfItsHolderThatItIsEnding) {
   first.name_holder(true);
   EXPECT_TRUE(FolderLock(folder.path()).holder().is_ending);
   EXPECT_EQ(FolderLock(folder.path()).holder().name.find("process "), 0u);
+}
+
+TEST(FolderLock, NamesNobodyWhoWasKilledOnceItIsTaken) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "lock") << "process 1 on " << std::string(255, 'x') << "\nending";
+  FolderLock lock(folder.path());
+  ASSERT_EQ(lock.try_to_take(!make), Attempt::taken);
+  EXPECT_TRUE(lock.holder().is_ending);
+  lock.replace_dead_holder();
+  EXPECT_EQ(lock.holder().name.find(fmt::format("process {} on ", getpid())), 0u) << lock.holder().name;
+  EXPECT_FALSE(lock.holder().is_ending);
 }
 
 TEST(FolderLock, WritesNothingWhereNobodyHasWorkedUnlessItIsToMakeIt) {

@@ -31,6 +31,8 @@ class FolderLock {
   [[nodiscard]] Holder holder() const;
   /// Of the one that has taken it: says so to all others.
   void name_holder(bool is_ending);
+  /// Likewise, but only where the file still names one that was killed, for whom others would wait.
+  void replace_dead_holder();
 
  private:
   bool open_file(bool make);
