@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
+#include "mylos/data/dataset_format.hpp"
 #include "runtime.hpp"
 #include "stop_signals.hpp"
 #include "usage.hpp"
@@ -155,11 +156,8 @@ void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
       ->check(CLI::IsMember({"characters", "bytes"}))
       ->capture_default_str();
   text->add_option(
-          "--vocabulary", line.text.vocabulary,
-          "Token file (as the training text's) whose characters are the vocabulary; default: the text's own")
-      ->check([](const std::string& file) {
-        return file.empty() ? std::string("is empty, expected a token file") : std::string();
-      });
+      "--vocabulary", line.text.vocabulary,
+      "Token file (as the training text's) whose characters are the vocabulary; default: the text's own");
   text->add_option("--out", line.text.output, "Token file to write")->required();
   text->callback([&line] { line.command = [&line] { return prepare_text_command(line.text); }; });
 
@@ -187,7 +185,7 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   auto* labels =
       idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
   idx->add_option("--classes", line.idx.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, most_counted))
+      ->check(integer_from(1, mylos::most_classes))
       ->needs(labels);
   idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
   idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
@@ -203,7 +201,7 @@ void add_prepare(CLI::App& app, CommandLine& line) {
       csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)");
   label->excludes(targets);
   csv->add_option("--classes", line.csv.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, most_counted))
+      ->check(integer_from(1, mylos::most_classes))
       ->needs(label);
   auto* header = csv->add_flag("--header", line.csv.header,
                                "The first line names the columns (default: where it is all words)");

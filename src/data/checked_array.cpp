@@ -69,7 +69,7 @@ struct CheckedArray::State {
     const std::int64_t rows = file.integer_attribute(path, "rows");
     if (rows < 1) fail_input("{}: attribute 'rows' of {} is {}, expected at least 1", file_path, path, rows);
     block_rows = std::min(rows, std::max<std::int64_t>(1, array.rows()));
-    const std::int64_t blocks = (array.rows() + block_rows - 1) / block_rows;
+    const std::int64_t blocks = array.rows() / block_rows + (array.rows() % block_rows == 0 ? 0 : 1);
     if (digests->size() != blocks) {
       fail_input("{}: has {} digests of {} rows of {} each, but its {} rows need {}; {}", file_path,
                  digests->size(), rows, array.path(), array.rows(), blocks, stamp);

@@ -114,8 +114,8 @@ void Dataset::open_answers() {
   if (task() == Task::classification) {
     answers.require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
-    if (outputs() < 1 || outputs() > 2'000'000'000) {
-      fail_input("{}: attribute 'classes' of / is {}, expected at least 1", path_, outputs());
+    if (outputs() < 1 || outputs() > most_classes) {
+      fail_input("{}: attribute 'classes' of / is {}, expected 1 to {}", path_, outputs(), most_classes);
     }
   } else {
     answers.require({ElementType::float32}, 2, "[samples, outputs]");

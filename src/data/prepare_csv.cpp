@@ -11,6 +11,7 @@
 #include "csv_table.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
+#include "mylos/data/dataset_format.hpp"
 #include "mylos/data/dataset_writer.hpp"
 
 namespace mylos {
@@ -74,7 +75,7 @@ class RowParser {
     std::int64_t value = -1;
     const auto text = cells_[column];
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const std::int64_t limit = job_.classes > 0 ? job_.classes : 2'000'000'000;
+    const std::int64_t limit = job_.classes > 0 ? job_.classes : most_classes;
     if (status != std::errc{} || end != text.data() + text.size() || value < 0 || value >= limit) {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
       refuse(lines, column, "expected a class: " + expected);

@@ -148,7 +148,7 @@ TEST(Dataset, PartsThatDoNotFitAreRefused) {
   EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')"),
             "/ has no attribute 'classes', expected an integer");
   EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')", "f.attrs['classes'] = 0\n"),
-            "attribute 'classes' of / is 0, expected at least 1");
+            "attribute 'classes' of / is 0, expected 1 to 2000000000");
   EXPECT_EQ(
       refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\nf['targets'] = n.zeros(3, 'f4')\n")),
       "dataset /targets has 1 dimension, expected 2 [samples, outputs]");

@@ -25,6 +25,7 @@ enum class InputType : std::uint8_t { uint8, float32 };
 
 inline constexpr std::string_view dataset_format = "mylos-dataset";
 inline constexpr std::int64_t dataset_version = 1;
+inline constexpr std::int64_t most_classes = 2'000'000'000;
 
 /// What a dataset file holds.
 struct DatasetShape {
