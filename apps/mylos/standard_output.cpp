@@ -90,6 +90,11 @@ class RunLog {
     while (!text.empty()) {
       const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
       if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) {  // another program has made the terminal or pipe non-blocking
+        pollfd room{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+        poll(&room, 1, -1);
+        continue;
+      }
       if (count < 0) return errno;
       text.remove_prefix(static_cast<std::size_t>(count));
     }
