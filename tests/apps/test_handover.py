@@ -138,7 +138,7 @@ def check_random_moments(command, sources, library, ranks, count, source):
         waited += has_waited
     print(f"{ranks} ranks: {count} hand-overs within {duration:.2f} s, {waited} successors waited; the jobs before them: {seen}",
           flush=True)
-    assert seen.get("stopped", 0) > 0, seen
+    assert count < 10 or seen.get("stopped", 0) > 0, seen
 
 
 def main():

@@ -14,7 +14,7 @@ from processes import require_none_left
 from small_problem import Command, environment, prepare
 
 FULL_DISK = "/dev/full"
-SECONDS = 60
+SECONDS = 600
 
 
 def run(command, arguments, output, messages=None, ranks=1):

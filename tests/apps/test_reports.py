@@ -22,6 +22,7 @@ from checkpoints import last_checkpoint
 from processes import finish, ranks_of, send, wait_until
 from small_problem import Command, environment, prepare
 
+LOG_EVERY = 20
 # Half precision whose scale grows at every second good step until it overflows: a third of the steps are skipped.
 SKIPPING = ["precision.compute=fp16", "precision.scaler.growth_interval=2", "precision.scaler.initial_scale=1048576",
             "checkpoint.every=100000", "run.evaluate_every=100000", "data.batch=3", "model.hidden=[4]"]
@@ -61,18 +62,26 @@ def check_errors_lose_no_steps(command):
     assert result.returncode == 4, result
     last = int(re.search(r"diverged at step (\d+)", result.stderr)[1])
     assert [int(row[0]) for row in rows(command, "diverged")] == list(range(1, last + 1))
-    # Steps large enough for fewer than the device keeps.
-    run = command.start("train", "deck.toml", "run.folder=lost", "run.epochs=100000", "run.log_every=1000000",
+    counts = []
+    while not counts or counts[-1] % LOG_EVERY == 0:  # by chance it was lost at a log point
+        assert len(counts) < 5, f"no step since a log point is in history.csv: {counts}"
+        counts.append(steps_before_a_lost_rank(command, f"lost-{len(counts)}"))
+    print(f"a divergence at step {last} is in history.csv, and all {counts[-1]} steps before a rank was lost")
+
+
+def steps_before_a_lost_rank(command, folder):
+    run = command.start("train", "deck.toml", f"run.folder={folder}", "run.epochs=100000", f"run.log_every={LOG_EVERY}",
                         "run.evaluate_every=1000000", "checkpoint.every=1000000", "communication.timeout=2",
                         "data.batch=500", "model.hidden=[512, 512, 512]", ranks=2)
-    wait_until((command.folder / "lost/plan.json").exists, 30, "the run does not begin")
-    time.sleep(1)
+    history = command.folder / folder / "history.csv"
+    wait_until(lambda: history.exists() and history.stat().st_size > 0, 600, "the run does not begin")
+    time.sleep(LOG_EVERY / 3 * float(rows(command, folder)[LOG_EVERY - 1][-1]) / LOG_EVERY)  # a third of the way to the next
     send(signal.SIGSTOP, ranks_of(command)[1:])
-    code, stdout, stderr = finish(run, 30)
+    code, stdout, stderr = finish(run, 60)
     assert code == 1, (code, stdout, stderr)
-    steps = [int(row[0]) for row in rows(command, "lost")]
-    assert 0 < len(steps) < 1024 and steps == list(range(1, len(steps) + 1)), steps[-3:]
-    print(f"a divergence at step {last} is in history.csv, and all {len(steps)} steps before a rank was lost")
+    steps = [int(row[0]) for row in rows(command, folder)]
+    assert steps == list(range(1, len(steps) + 1)), steps[-3:]
+    return len(steps)
 
 
 def evaluated_steps(command, *arguments):

@@ -11,7 +11,7 @@ mpirun, program = sys.argv[1:]
 
 def run(ranks, *arguments):
     return subprocess.run([mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program, "--gtest_color=no", *arguments],
-                          capture_output=True, text=True, timeout=50)
+                          capture_output=True, text=True, timeout=600)
 
 
 def count(pattern, text):
