@@ -9,6 +9,7 @@ from reference.data import Samples, Windows
 from reference.gpt import Gpt
 from reference.mlp import Mlp
 from reference.optimizers import Optimizer, learning_rate, norm_of
+from reference.rounding import require_flat_loss
 
 LEAST_MOMENT = 1e-3  # of the largest of all arrays: what smaller arrays of moments are compared with
 
@@ -57,6 +58,7 @@ class Reference:
             if step == 1 and self.own_weights:
                 self.weights = {name: weight.copy() for name, weight in self.own_weights.items()}
             loss, gradients = network.loss_and_gradients(self.weights, *self.data.batch(step))
+            require_flat_loss(loss, self.weights, gradients)
             lr = learning_rate(sections["optimizer"], sections["schedule"], self.steps, step)
             self.rows.append({"loss": loss, "gradient_norm": norm_of(gradients), "lr": lr})
             optimizer.update(self.weights, gradients, lr)
