@@ -51,7 +51,7 @@ def check_last_write(command, library, ranks):
         older = ("--restart", "auto")
         if restart == "latest":  # there is one to fall back to
             command.must(*ENDLESS, f"run.folder={name}", "--stop-after", 5, ranks=ranks, code=STOPPED)
-        first = train_until_steps(command, name, *older, ranks=ranks, variables=slow_disk(library, 1.5))
+        first = train_until_steps(command, name, *older, ranks=ranks, variables=slow_disk(library, 3))
         name_of_first = f"process {ranks_of(command)[0]} on "
         first.send_signal(signal.SIGUSR1)
         wait_until(lambda: list((folder / "checkpoints").glob("*.h5.tmp")), 30, "no checkpoint is being written")
