@@ -5,14 +5,13 @@ usage: test_reference.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 20 decks, 500 with --full. The seed is printed; --seed with --deck repeats one of them, and a deck that fails leaves its
 folder behind. In reference/: random_decks.py says what is drawn and what is not, and why.
 """
-import argparse
 import pathlib
 import shutil
 import tempfile
-import time
 
 import numpy
 
+from reference.deck_loop import results_of
 from reference.random_decks import draw
 from reference.rounding import Amplified
 from reference.runs import Reference, differences, run_command
@@ -33,7 +32,7 @@ def sound_deck(seed, number):
     raise AssertionError(f"deck {number}: every draw amplifies rounding")
 
 
-def check(program, seed, number):
+def check(program, seed, number, _full):
     deck, reference = sound_deck(seed, number)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"reference-{seed}-{number}-"))
     command = Command(program, folder)
@@ -52,24 +51,13 @@ def check(program, seed, number):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--seed", type=int, default=time.time_ns() // 1000 % 10 ** 6)
-    parser.add_argument("--decks", type=int)
-    parser.add_argument("--deck", type=int)
-    arguments = parser.parse_args()
-    count = arguments.decks or (500 if arguments.full else 20)
-    numbers = range(count) if arguments.deck is None else [arguments.deck]
-    print(f"seed {arguments.seed}", flush=True)
-    results = [check(arguments.program, arguments.seed, number) for number in numbers]
-    sound = [result for result in results if result]
+    sound, count = results_of(check, ordinary=20, full=500)
     for kind in BARS if sound else []:
         largest, number = max(result[kind] for result in sound)
         median = numpy.median([result[kind][0] for result in sound])
         print(f"{kind}: at most {largest:.2g} (deck {number}; median {median:.2g}, bar {BARS[kind]:g})")
-    assert len(sound) == len(results), f"{len(results) - len(sound)} of {len(results)} decks differ"
-    print(f"{len(sound)} of {len(results)} decks agree")
+    assert len(sound) == count, f"{count - len(sound)} of {count} decks differ"
+    print(f"{len(sound)} of {count} decks agree")
 
 
 main()

@@ -6,16 +6,15 @@ usage: test_scaler.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 12 decks, 200 with --full. The seed is printed; --seed with --deck repeats one of them, and a deck that fails leaves its
 folder behind.
 """
-import argparse
 import pathlib
 import shutil
 import tempfile
-import time
 
 import h5py
 import numpy
 
 from reference.data import Samples
+from reference.deck_loop import results_of
 from reference.mlp import Mlp
 from reference.overflows import LARGEST, OverflowDeck
 from reference.random_decks import deck_text
@@ -100,8 +99,8 @@ def compare(command, deck):
                         scaler.diverged])
 
 
-def check(program, seed, number, most_steps):
-    deck = OverflowDeck(seed, number, most_steps)
+def check(program, seed, number, full):
+    deck = OverflowDeck(seed, number, 2000 if full else 400)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"scaler-{seed}-{number}-"))
     try:
         counts = compare(Command(program, folder), deck)
@@ -114,19 +113,8 @@ def check(program, seed, number, most_steps):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--seed", type=int, default=time.time_ns() // 1000 % 10 ** 6)
-    parser.add_argument("--decks", type=int)
-    parser.add_argument("--deck", type=int)
-    arguments = parser.parse_args()
-    count = arguments.decks or (200 if arguments.full else 12)
-    numbers = range(count) if arguments.deck is None else [arguments.deck]
-    print(f"seed {arguments.seed}", flush=True)
-    results = [check(arguments.program, arguments.seed, number, 2000 if arguments.full else 400) for number in numbers]
-    sound = [result for result in results if result is not None]
-    assert len(sound) == len(results), f"{len(results) - len(sound)} of {len(results)} decks differ"
+    sound, count = results_of(check, ordinary=12, full=200)
+    assert len(sound) == count, f"{count - len(sound)} of {count} decks differ"
     print("{} decks agree: {} steps, {} overflows, {} increases, {} decreases, {} tolerated, {} checkpoints, {} diverged"
           .format(len(sound), *sum(sound)))
 

@@ -109,22 +109,20 @@ class Gpt:
         kind = "rmsnorm" if self.model.get("norm") == "rmsnorm" else "layernorm"
         names = [name for name in (prefix + "weight", prefix + "bias") if name in weights]
         y, back = norm(kind, x, *(weights[name] for name in names))
-
-        def backward(dy):
-            dx, *own = back(dy)
-            for name, gradient in zip(names, own):
-                gradients[name] += gradient
-            return dx
-        return y, backward
+        return y, collecting(back, names, gradients)
 
 
 def linear_of(weights, gradients, prefix, x):
     names = [name for name in (prefix + "_weight", prefix + "_bias") if name in weights]
     y, back = linear(x, *(weights[name] for name in names))
+    return y, collecting(back, names, gradients)
 
+
+def collecting(back, names, gradients):
+    """A backward pass that adds the gradients of the weights of these names, and returns its input's."""
     def backward(dy):
         dx, *own = back(dy)
         for name, gradient in zip(names, own):
             gradients[name] += gradient
         return dx
-    return y, backward
+    return backward
