@@ -75,6 +75,16 @@ if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL)
   set(Mylos_HAVE_DEVICE ON)
 endif()
 
+if(NOT Mylos_HAVE_DEVICE)
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --highway "${CMAKE_CXX_COMPILER}"
+                  OUTPUT_VARIABLE mylos_highway_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_package(hwy 1.3 CONFIG QUIET PATHS "${mylos_highway_prefix}")
+  if(NOT hwy_FOUND)
+    message(FATAL_ERROR "Highway 1.3 was not found, neither as a package nor at ${mylos_highway_prefix}.\n"
+                        "Run scripts/setup, or give its folder in CMAKE_PREFIX_PATH.")
+  endif()
+endif()
+
 if(NOT Mylos_ENABLE_KOKKOSKERNELS STREQUAL "OFF")
   find_package(MylosKokkosKernels QUIET)
 endif()

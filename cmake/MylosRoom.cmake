@@ -11,6 +11,20 @@ function(mylos_add_room name)
   mylos_precompile(mylos_${name} mylos_base Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 endfunction()
 
+# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets. What stands outside of
+# them must run on any processor, whatever the build is for; so these files take no part in unity builds and share no
+# precompiled header.
+function(mylos_vector_sources)
+  set(baseline "")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(baseline -march=x86-64 -mtune=generic)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(baseline -march=armv8-a)
+  endif()
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS "${baseline}" SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # mylos_precompile(TARGET OWNER [HEADERS ...]): TARGET's files begin with the headers that OWNER has precompiled, which are
 # HEADERS where it is OWNER itself. Reading Kokkos takes 2 to 3 s of every file's compile time.
 function(mylos_precompile target owner)

@@ -193,6 +193,52 @@ knows_architecture() {  # SOURCE
   return 1
 }
 
+# ---- Highway -----------------------------------------------------------------------------------------------------
+
+installed_highway() {
+  local prefix IFS=':;'
+  for prefix in ${hwy_ROOT:-} ${CMAKE_PREFIX_PATH:-} /usr/local /usr; do
+    for folder in "$prefix"/lib*/cmake/hwy "$prefix"/lib/*/cmake/hwy; do
+      if grep -qE 'PACKAGE_VERSION "1\.([3-9]|[1-9][0-9])' "$folder/hwy-config-version.cmake" 2>/dev/null; then
+        echo "$prefix"
+        return 0
+      fi
+    done
+  done
+  return 1
+}
+
+provide_highway() {
+  local label="Highway $highway_version" prefix
+  if prefix=$(installed_highway); then
+    row "Highway" "installed at $prefix"
+    return
+  fi
+  prefix=$("$root/scripts/kokkos-prefix" --highway "${CXX:-c++}")
+  if [ -e "$prefix/complete" ]; then
+    row "$label" "already built"
+    return
+  fi
+  step "$label, source" fetch_highway "$MYLOS_CACHE/sources"
+  step "$label, build" build_highway "$prefix"
+}
+
+# For any processor: it finds out itself which one it is on.
+build_highway() {  # PREFIX
+  local prefix=$1 work=$MYLOS_CACHE/build-highway
+  rm -rf "$work" "$prefix"
+  mkdir -p "$work/source"
+  tar -xzf "$MYLOS_CACHE/sources/$highway_file" -C "$work/source" --strip-components=1 &&
+    cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+      -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+      -DHWY_ENABLE_CONTRIB=OFF -DHWY_ENABLE_EXAMPLES=OFF -DHWY_ENABLE_TESTS=OFF &&
+    cmake --build "$work/build" --parallel "$(build_jobs)" &&
+    cmake --install "$work/build" &&
+    rm -rf "$work" &&
+    touch "$prefix/complete"
+}
+
 # ---- Kokkos Kernels: headers alone -------------------------------------------------------------------------------
 
 provide_kokkos_kernels() {

@@ -10,6 +10,9 @@ kokkos_kernels_deb_sha256=11a645e2b3468aafc62e021dd5e06559841f2a6ef6725265dbfa6b
 kokkos_kernels_file=kokkos-kernels-$kokkos_version.tar.gz
 kokkos_kernels_sha256=7c7af2c3659ecc620cc7b7016876330d9f288e8c6fd7b70b70907687df823b43
 releases=https://github.com/kokkos
+highway_version=1.3.0
+highway_file=highway_$highway_version.orig.tar.gz
+highway_sha256=07b3c1ba2c1096878a85a31a5b9b3757427af963b1141ca904db2f9f4afe0bc2
 
 has_sha256() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]; }
 
@@ -86,4 +89,13 @@ fetch_kokkos_kernels() {  # FOLDER
   fi
   fetch "$1" "$kokkos_kernels_file" "$kokkos_kernels_sha256" \
     "$releases/kokkos-kernels/releases/download/$kokkos_version/$kokkos_kernels_file"
+}
+
+fetch_highway() {  # FOLDER
+  local addresses=() archive
+  for archive in $(archive_roots); do
+    addresses+=("$archive/pool/main/h/highway/$highway_file")
+  done
+  addresses+=("https://github.com/google/highway/releases/download/$highway_version/highway-$highway_version.tar.gz")
+  fetch "$1" "$highway_file" "$highway_sha256" "${addresses[@]}"
 }

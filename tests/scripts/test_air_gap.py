@@ -50,10 +50,11 @@ class Machine:
     def setup(self, **variables):
         return self.run(self.repository / "scripts/setup", **variables)
 
+    def prefix(self, *arguments):
+        return pathlib.Path(self.run(self.repository / "scripts/kokkos-prefix", *arguments).stdout.strip())
+
     def kokkos_prefix(self):
-        compiler = os.environ.get("CXX", "c++")
-        prefix = self.run(self.repository / "scripts/kokkos-prefix", compiler, "openmp").stdout.strip()
-        return pathlib.Path(prefix)
+        return self.prefix(os.environ.get("CXX", "c++"), "openmp")
 
 
 def require(condition, what, result):
@@ -101,6 +102,8 @@ def installs_from_the_folder_alone(machine, collected):
     require(result.returncode == 0, "set-up from the folder must succeed", result)
     header = machine.cache / "kokkos-kernels-5.0.2/include/KokkosBlas3_gemm.hpp"
     require(header.exists(), "the headers of Kokkos Kernels must be there", result)
+    highway = machine.prefix("--highway", os.environ.get("CXX", "c++"))
+    require((highway / "complete").exists(), "Highway must be built", result)
     shutil.rmtree(machine.cache)
 
 
