@@ -1,0 +1,10 @@
+// Which of Highway's targets Mylos compiles its vector code for. Included before Highway's own headers.
+//
+// x86-64: SSE2 (any processor), AVX2, AVX3 (AVX-512 as of Skylake) and AVX3_ZEN4 (with AVX512-BF16; Intel's
+// processors have all of it from Sapphire Rapids on). Arm: NEON without AES (any 64-bit processor) and SVE.
+// Targets between them would add compile time and no speed.
+#pragma once
+
+#define HWY_DISABLED_TARGETS                                                                               \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_AVX3_SPR | HWY_AVX10_2 | HWY_NEON | HWY_NEON_BF16 | HWY_SVE2 | \
+   HWY_SVE_256 | HWY_SVE2_128)

@@ -1,0 +1,72 @@
+#include "mylos/base/instructions.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "mylos/base/error.hpp"
+#include "vector_dispatch.hpp"
+
+namespace mylos {
+namespace {
+
+struct Named {
+  Instructions instructions;
+  std::string_view name;
+};
+
+constexpr std::array<Named, 6> all = {{{Instructions::baseline, "baseline"},
+                                       {Instructions::avx2, "avx2"},
+                                       {Instructions::avx512, "avx512"},
+                                       {Instructions::avx512_bf16, "avx512-bf16"},
+                                       {Instructions::neon, "neon"},
+                                       {Instructions::sve, "sve"}}};
+
+std::vector<std::string_view> names_of(const std::vector<Instructions>& list) {
+  std::vector<std::string_view> names;
+  for (const Instructions instructions : list) names.push_back(name_of(instructions));
+  return names;
+}
+
+}  // namespace
+
+std::string_view name_of(Instructions instructions) {
+  return all[static_cast<std::size_t>(instructions)].name;
+}
+
+std::vector<Instructions> available_instructions() {
+  std::vector<Instructions> available;
+  for (const Named& candidate : all) {
+    if (vector_dispatch::has(candidate.instructions)) available.push_back(candidate.instructions);
+  }
+  return available;
+}
+
+Instructions best_instructions() {
+  return available_instructions().back();
+}
+
+Instructions instructions_in_use() {
+  return vector_dispatch::in_use();
+}
+
+void use_instructions(Instructions instructions) {
+  const std::vector<Instructions> available = available_instructions();
+  if (std::find(available.begin(), available.end(), instructions) == available.end()) {
+    fail_input("the instructions \"{}\" are not on this processor or not in this build. There are: {}",
+               name_of(instructions), fmt::join(names_of(available), ", "));
+  }
+  vector_dispatch::use(instructions);
+}
+
+Instructions instructions_named(std::string_view name) {
+  for (const Named& candidate : all) {
+    if (candidate.name == name) return candidate.instructions;
+  }
+  std::vector<std::string_view> names;
+  for (const Named& candidate : all) names.push_back(candidate.name);
+  fail_input("there are no instructions \"{}\". The names are: {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace mylos
