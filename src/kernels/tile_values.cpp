@@ -1,69 +1,83 @@
 #include "mylos/kernels/tile_values.hpp"
 
-#include "bfloat16_words.hpp"
+#include "mylos/base/vector_targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tile_values.cpp"
+#include <hwy/foreach_target.h>
+// The line above makes the rest be read once for each target.
+#include <hwy/highway.h>
 
-namespace mylos::host_tile {
+#include "vector_values-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// `written(elements, i)` is told what the values from i on have become.
-template <class T, class Written>
-void write_values(const float* values, std::int64_t count, T* to, const Written& written) {
-  std::int64_t i = 0;
-  for (; i + lanes::count <= count; i += lanes::count) {
-    lanes::Floats vector;
-    lanes::load(values + i, vector);
-    store_rounded<Bfloat16Words>(vector, to + i);
-    written(to + i, i);
-  }
-  if (i == count) return;
-  lanes::Floats vector;
-  lanes::load_some(values + i, count - i, vector);
-  T padded[lanes::count];
-  store_rounded<Bfloat16Words>(vector, padded);
-  std::memcpy(to + i, padded, static_cast<std::size_t>(count - i) * sizeof(T));
-  written(padded, i);
+template <class T>
+void read_values(const T* from, std::int64_t count, float* values) {
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes)
+                             HWY_ATTR { store(d, load(d, from + i, lanes), values + i, lanes); });
 }
 
 template <class T>
-void write_and_keep(float* values, std::int64_t count, T* to) {
-  write_values(values, count, to, [=](const T* elements, std::int64_t i) {
-    lanes::Floats vector;
-    lanes::load(elements, vector);
-    if (count - i >= lanes::count) {
-      lanes::store(vector, values + i);
-    } else {
-      lanes::store_some(vector, count - i, values + i);
-    }
+void write_values(const float* values, std::int64_t count, T* to) {
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes)
+                             HWY_ATTR { store(d, load(d, values + i, lanes), to + i, lanes); });
+}
+
+template <class T>
+void write_rounded_values(float* values, std::int64_t count, T* to) {
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes) HWY_ATTR {
+    store(d, load(d, values + i, lanes), to + i, lanes);
+    store(d, load(d, to + i, lanes), values + i, lanes);
   });
 }
 
-constexpr auto ignore = [](const auto*, std::int64_t) {};
+// A table has functions, no templates.
+void read_half(const half* from, std::int64_t count, float* values) {
+  read_values(from, count, values);
+}
+void write_half(const float* values, std::int64_t count, half* to) {
+  write_values(values, count, to);
+}
+void write_bfloat16(const float* values, std::int64_t count, bfloat16* to) {
+  write_values(values, count, to);
+}
+void write_rounded_half(float* values, std::int64_t count, half* to) {
+  write_rounded_values(values, count, to);
+}
+void write_rounded_bfloat16(float* values, std::int64_t count, bfloat16* to) {
+  write_rounded_values(values, count, to);
+}
 
 }  // namespace
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mylos::host_tile {
+
+HWY_EXPORT(read_half);
+HWY_EXPORT(write_half);
+HWY_EXPORT(write_bfloat16);
+HWY_EXPORT(write_rounded_half);
+HWY_EXPORT(write_rounded_bfloat16);
 
 void read(const half* from, std::int64_t count, float* values) {
-  std::int64_t i = 0;
-  for (; i + lanes::count <= count; i += lanes::count) {
-    lanes::Floats vector;
-    lanes::load(from + i, vector);
-    lanes::store(vector, values + i);
-  }
-  if (i == count) return;
-  lanes::Floats vector;
-  lanes::load_some(from + i, count - i, vector);
-  lanes::store_some(vector, count - i, values + i);
+  HWY_DYNAMIC_DISPATCH(read_half)(from, count, values);
 }
 void write(const float* values, std::int64_t count, half* to) {
-  write_values(values, count, to, ignore);
+  HWY_DYNAMIC_DISPATCH(write_half)(values, count, to);
 }
 void write(const float* values, std::int64_t count, bfloat16* to) {
-  write_values(values, count, to, ignore);
+  HWY_DYNAMIC_DISPATCH(write_bfloat16)(values, count, to);
 }
 void write_rounded(float* values, std::int64_t count, half* to) {
-  write_and_keep(values, count, to);
+  HWY_DYNAMIC_DISPATCH(write_rounded_half)(values, count, to);
 }
 void write_rounded(float* values, std::int64_t count, bfloat16* to) {
-  write_and_keep(values, count, to);
+  HWY_DYNAMIC_DISPATCH(write_rounded_bfloat16)(values, count, to);
 }
 
 }  // namespace mylos::host_tile
+#endif

@@ -1,0 +1,110 @@
+// Vectors of floats from and to elements of any type, in the namespace of each of Highway's targets.
+//
+// Conversions are the processor's own where it has them. They round to nearest even and keep infinity and
+// NaN; AVX512-BF16's take subnormal numbers for zero.
+#include <cstdint>
+
+#include "mylos/base/float16.hpp"
+
+#if defined(MYLOS_KERNELS_VECTOR_VALUES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYLOS_KERNELS_VECTOR_VALUES_INL_HPP
+#undef MYLOS_KERNELS_VECTOR_VALUES_INL_HPP
+#else
+#define MYLOS_KERNELS_VECTOR_VALUES_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+
+/// Highway's name for an element.
+template <class T>
+struct ElementOf;
+template <>
+struct ElementOf<float> {
+  using type = float;
+};
+template <>
+struct ElementOf<half> {
+  using type = hwy::float16_t;
+};
+template <>
+struct ElementOf<bfloat16> {
+  using type = hwy::bfloat16_t;
+};
+template <class T, class D>
+using TagFor = hn::Rebind<typename ElementOf<T>::type, D>;
+
+template <class T>
+HWY_INLINE const typename ElementOf<T>::type* elements(const T* values) {
+  return reinterpret_cast<const typename ElementOf<T>::type*>(values);
+}
+template <class T>
+HWY_INLINE typename ElementOf<T>::type* elements(T* values) {
+  return reinterpret_cast<typename ElementOf<T>::type*>(values);
+}
+
+/// How many lanes of a vector are in memory: all of them,
+struct AllLanes {};
+/// or the first few, from 1 on.
+struct SomeLanes {
+  std::size_t count;
+};
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const float* from, AllLanes = {}) {
+  return hn::LoadU(d, from);
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load(D d, const T* from, AllLanes = {}) {
+  return hn::PromoteTo(d, hn::LoadU(TagFor<T, D>(), elements(from)));
+}
+/// The other lanes are zero, and their memory is not touched.
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const float* from, SomeLanes some) {
+  return hn::LoadN(d, from, some.count);
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load(D d, const T* from, SomeLanes some) {
+  return hn::PromoteTo(d, hn::LoadN(TagFor<T, D>(), elements(from), some.count));
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, float* to, AllLanes = {}) {
+  hn::StoreU(value, d, to);
+}
+template <class D, class T>
+HWY_INLINE void store(D, hn::Vec<D> value, T* to, AllLanes = {}) {
+  const TagFor<T, D> d_to;
+  hn::StoreU(hn::DemoteTo(d_to, value), d_to, elements(to));
+}
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, float* to, SomeLanes some) {
+  hn::StoreN(value, d, to, some.count);
+}
+template <class D, class T>
+HWY_INLINE void store(D, hn::Vec<D> value, T* to, SomeLanes some) {
+  const TagFor<T, D> d_to;
+  hn::StoreN(hn::DemoteTo(d_to, value), d_to, elements(to), some.count);
+}
+
+/// body(d, i, lanes) for vectors at i = 0, N, 2 N ... of `count` values; `lanes` is AllLanes, at the end it
+/// may be SomeLanes.
+template <class Body>
+HWY_INLINE void for_each_vector(std::int64_t count, const Body& body) {
+  const FloatTag d;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + width <= count; i += width) body(d, i, AllLanes{});
+  if (i < count) body(d, i, SomeLanes{static_cast<std::size_t>(count - i)});
+}
+
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
