@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stream.hpp"
+
 namespace mylos {
 
 /// Fetches a line into the second-level cache, or for writing into the first. Always inlined: GCC takes a
@@ -19,10 +21,21 @@ namespace mylos {
 /// Parts of a matrix's rows that are read after a product, so that they can be fetched meanwhile, line by
 /// line.
 struct NextLines {
-  const std::byte* first = nullptr;
+  const std::byte* line = nullptr;
   std::int64_t row_stride = 0;    // bytes
   std::int64_t lines_in_row = 1;  // that are wanted
   std::int64_t count = 0;         // of lines, from the first row's first on
+  std::int64_t left_in_row = lines_in_row;
+
+  /// The next line.
+  [[gnu::always_inline]] void fetch_one() {
+    fetch(line);
+    line += line_bytes;
+    if (--left_in_row == 0) {
+      left_in_row = lines_in_row;
+      line += row_stride - lines_in_row * static_cast<std::int64_t>(line_bytes);
+    }
+  }
 };
 
 /// The same rows, for several products to take their shares from.
@@ -34,7 +47,7 @@ struct RowsToCome {
 
   NextLines take(std::int64_t most_rows) {
     const std::int64_t taken = std::min(most_rows, rows);
-    const NextLines lines = {first, stride, lines_in_row, taken * lines_in_row};
+    const NextLines lines = {first, stride, lines_in_row, taken * lines_in_row, lines_in_row};
     first += taken * stride;
     rows -= taken;
     return lines;
@@ -53,13 +66,5 @@ RowsToCome rows_to_come(const T* first, std::int64_t stride, std::int64_t lines_
   return {reinterpret_cast<const std::byte*>(first), stride * static_cast<std::int64_t>(sizeof(T)),
           lines_in_row, rows};
 }
-
-/// Where no lines are wanted.
-struct NoLines {
-  static constexpr const std::byte* first = nullptr;
-  static constexpr std::int64_t row_stride = 0;
-  static constexpr std::int64_t lines_in_row = 1;
-  static constexpr std::int64_t count = 0;
-};
 
 }  // namespace mylos

@@ -87,23 +87,14 @@ struct Sums {
 };
 
 /// Hands the block A B[steps, vectors * 16] to c.take().
-template <class Words, int vectors, class A, class Result, class Lines = NoLines>
+template <class Words, int vectors, class A, class Result>
 void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b, std::int64_t b_stride,
-                    const Result& c, const Lines& next = {}) {
+                    const Result& c, NextLines next = {}) {
   Block<vectors> sum = {};
-  const std::byte* line = next.first;
-  std::int64_t left_in_row = next.lines_in_row;
   for (std::int64_t step = 0; step < steps; ++step) {
     // A row with every other step: all at once, they would keep what the sums need from coming.
     if (step % 2 == 0 && step < 2 * product_rows) c.fetch_target(step / 2);
-    if (step < next.count) {
-      fetch(line);
-      line += line_bytes;
-      if (--left_in_row == 0) {
-        left_in_row = next.lines_in_row;
-        line += next.row_stride - next.lines_in_row * static_cast<std::int64_t>(line_bytes);
-      }
-    }
+    if (step < next.count) next.fetch_one();
     lanes::Floats columns[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)

@@ -1,0 +1,128 @@
+// Products of small matrices that lie in the cache, with float sums in registers: C (+)= A B.
+//
+// A lies by rows or by steps, B by steps (a step is a word of k): each step multiplies a word of A with whole
+// vectors of B's words (tile_words-inl.hpp). C's rows are multiples of product_rows, its columns of lanes().
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "next_lines.hpp"
+
+#if defined(MYLOS_KERNELS_TILE_PRODUCT_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYLOS_KERNELS_TILE_PRODUCT_INL_HPP
+#undef MYLOS_KERNELS_TILE_PRODUCT_INL_HPP
+#else
+#define MYLOS_KERNELS_TILE_PRODUCT_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include "tile_words-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
+
+// The block of C that stays in registers, beside three vectors of B and a word of A, of 32 registers or 16.
+inline constexpr std::int64_t product_rows = HWY_ARCH_ARM_A64 || HWY_MAX_BYTES == 64 ? 8 : 4;
+inline constexpr std::int64_t product_vectors = 3;  // or fewer, at the end of a row
+
+/// A by rows: the word of (row, step) at row * stride + step.
+template <class Word>
+struct ByRows {
+  const Word* words;
+  std::int64_t stride;
+  HWY_INLINE Word at(std::int64_t row, std::int64_t step) const { return words[row * stride + step]; }
+  ByRows from_row(std::int64_t row) const { return {words + row * stride, stride}; }
+};
+
+/// A by steps: the word of (row, step) at step * stride + row.
+template <class Word>
+struct BySteps {
+  const Word* words;
+  std::int64_t stride;
+  HWY_INLINE Word at(std::int64_t row, std::int64_t step) const { return words[step * stride + row]; }
+  BySteps from_row(std::int64_t row) const { return {words + row, stride}; }
+};
+
+// A block's vectors are a pack of arguments, row by row: where their size is not known at compile time they
+// make no array. Where the i-th begins:
+template <int vectors>
+HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t row_of(std::size_t i) {
+  return static_cast<std::int64_t>(i) / vectors;
+}
+template <int vectors>
+HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t column_of(std::size_t i) {
+  return static_cast<std::int64_t>(i) % vectors * lanes();
+}
+
+/// A float matrix that results go to.
+struct Sums {
+  float* values;
+  std::int64_t stride;
+  bool add;  // to what is there
+
+  void fetch_target(std::int64_t) const {}  // sums of small products are in the cache already
+  template <int vectors, std::size_t... i, class... Sum>
+  HWY_INLINE void take(std::index_sequence<i...>, Sum... sum) const {
+    const FloatTag d;
+    if (add) ((sum = hn::Add(sum, hn::LoadU(d, at<vectors>(i)))), ...);
+    (hn::StoreU(sum, d, at<vectors>(i)), ...);
+  }
+
+ private:
+  template <int vectors>
+  HWY_INLINE float* at(std::size_t i) const {
+    return values + row_of<vectors>(i) * stride + column_of<vectors>(i);
+  }
+};
+
+template <class Words, int vectors, class A, std::size_t... i, class... Sum>
+HWY_INLINE void multiply_step(std::index_sequence<i...>, const A& a, std::int64_t step,
+                              const typename Words::Word* b, Sum&... sum) {
+  const typename Words::Tag d;
+  ((sum = Words::multiply_add(a.at(row_of<vectors>(i), step), hn::LoadU(d, b + column_of<vectors>(i)), sum)),
+   ...);
+}
+
+/// Hands the block A B[steps, vectors * lanes()] to c.take().
+template <class Words, int vectors, class A, class Result, class... Sum>
+HWY_INLINE void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b,
+                               std::int64_t b_stride, const Result& c, NextLines next, Sum... sum) {
+  if constexpr (sizeof...(Sum) < product_rows * vectors) {
+    multiply_block<Words, vectors>(steps, a, b, b_stride, c, next, sum..., hn::Zero(FloatTag()));
+  } else {
+    constexpr auto block = std::index_sequence_for<Sum...>();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      // A row with every other step: all at once, they would keep what the sums need from coming.
+      if (step % 2 == 0 && step < 2 * product_rows) c.fetch_target(step / 2);
+      if (step < next.count) next.fetch_one();
+      multiply_step<Words, vectors>(block, a, step, b + step * b_stride, sum...);
+    }
+    c.template take<vectors>(block, sum...);
+  }
+}
+
+/// C[rows, columns] (+)= A[rows, steps] B[steps, columns]. Takes from `ahead` what it can ask for meanwhile.
+template <class Words, class A>
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const A& a,
+              const typename Words::Word* b, std::int64_t b_stride, const Sums& c, RowsToCome ahead = {}) {
+  std::int64_t column = 0;
+  const auto columns_of = [&]<int vectors>(std::integral_constant<int, vectors>) HWY_ATTR {
+    for (std::int64_t row = 0; row < rows; row += product_rows) {
+      multiply_block<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
+                                     Sums{c.values + row * c.stride + column, c.stride, c.add},
+                                     ahead.take(steps / ahead.lines_in_row));
+    }
+    column += vectors * lanes();
+  };
+  // Four vectors are two pairs: better than three and one.
+  while (columns - column >= 3 * lanes() && columns - column != 4 * lanes())
+    columns_of(std::integral_constant<int, 3>{});
+  while (columns - column >= 2 * lanes()) columns_of(std::integral_constant<int, 2>{});
+  if (column < columns) columns_of(std::integral_constant<int, 1>{});
+}
+
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
