@@ -44,11 +44,10 @@ inline std::size_t dealt_bytes(std::size_t bytes) {
   return static_cast<std::size_t>(most_workers()) * (share_bytes + bytes);
 }
 
-/// body(task, memory) for every task, and then last(memory) once for every worker of `exec`; each worker has
-/// its own `bytes`.
-template <class Body, class Last>
+/// body(task, memory) for every task; each worker of `exec` has its own `bytes`.
+template <class Body>
 void for_each_dealt_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
-                         std::size_t bytes, const Body& body, const Last& last) {
+                         std::size_t bytes, const Body& body) {
   const std::int64_t workers = exec.concurrency();
   const auto memory_of = [=](std::int64_t worker) {
     return memory + static_cast<std::size_t>(worker) * (share_bytes + bytes);
@@ -61,14 +60,7 @@ void for_each_dealt_task(const Execution& exec, KernelName name, std::int64_t ta
       auto& share = *std::launder(reinterpret_cast<ShareOfTasks*>(memory_of((worker + i) % workers)));
       for (std::int64_t task = share.take(); task >= 0; task = share.take()) body(task, own);
     }
-    last(own);
   });
-}
-
-template <class Body>
-void for_each_dealt_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
-                         std::size_t bytes, const Body& body) {
-  for_each_dealt_task(exec, name, tasks, memory, bytes, body, [](std::byte*) {});
 }
 
 }  // namespace mylos

@@ -1,83 +1,89 @@
 #include "gemm_tiling.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "bfloat16_words.hpp"
 #include "gemm_engines.hpp"
 
 namespace mylos {
 namespace {
 
-// Chunks are shorter where strips of A are copied: more panels fit the cache then, and share the copy.
-constexpr std::int64_t most_words_in_place = 1024;
-constexpr std::int64_t most_words_copied = 512;
-// A task's panels take less than half of a second-level cache of 1 MiB; strips of A and blocks of C pass by.
-constexpr std::int64_t most_panel_bytes = 400 << 10;
-// A that is turned is packed once for all tasks where it does not fit what panels leave of that cache and
-// about as many tasks of columns as this would copy it, if that takes no more memory than this: it saves a
-// twentieth of a product in float, less in bfloat16.
-constexpr std::int64_t least_packed_bytes = 512 << 10;
-constexpr std::int64_t least_packed_tasks = 4;
-constexpr std::size_t most_memory_to_pack = std::size_t{16} << 20;
+constexpr std::int64_t words_in_line = 16;
+constexpr std::int64_t most_chunk_words = 512;
+// A task's panels, of 48 columns where vectors have 64 bytes, take less than half of a second-level cache of
+// 1 MiB, of 24 where they have 32 bytes, of 512 KiB; strips of A and blocks of C pass by.
+constexpr std::int64_t full_panels = 4;
+// Or the gradients of a large vocabulary's logits would be there twice.
+constexpr std::int64_t most_packed_words = 4 << 20;
 // Bounds the sums of a task that walks along several chunks.
 constexpr std::int64_t most_summed_rows = 1024;
 
-/// Follows from the form and the type alone.
-std::int64_t most_chunk_words(const GemmProblem& problem, const Elements& elements) {
-  return elements.are_words && !problem.transpose_a ? most_words_in_place : most_words_copied;
+constexpr std::int64_t odd_lines(std::int64_t words) {
+  return (divide_up(words, words_in_line) | 1) * words_in_line;
 }
 
-/// Of a chunk of this problem or of a smaller one.
-std::int64_t widest_chunk(const GemmProblem& problem, const Elements& elements) {
-  const std::int64_t words = divide_up(problem.k, elements.per_word);
-  return round_up(std::min(words, most_chunk_words(problem, elements)), lanes::count);
+std::int64_t words_of(const GemmProblem& problem, const TileKernel& kernel) {
+  return divide_up(problem.k, kernel.per_word);
+}
+std::int64_t chunks_of(std::int64_t words) {
+  return divide_up(words, most_chunk_words);
+}
+/// Chunks are as long as each other, but for the last.
+std::int64_t chunk_of(std::int64_t words) {
+  return round_up(divide_up(words, chunks_of(words)), words_in_line);
+}
+std::int64_t most_panel_words(const TileKernel& kernel) {
+  return full_panels * odd_lines(most_chunk_words * kernel.columns);
+}
+/// What a strip of A takes in all its chunks; never less for a longer k.
+std::int64_t packed_strip_words(const GemmProblem& problem, const TileKernel& kernel) {
+  const std::int64_t words = words_of(problem, kernel);
+  return kernel.strip_rows * (words + 3 * words_in_line * chunks_of(words));
 }
 
-/// Fewer rows, columns or words of k never turn this from false to true.
-bool is_worth_packing_a(const GemmProblem& problem, const Elements& elements) {
-  const std::int64_t panels = divide_up(problem.n, panel_columns);
-  const std::int64_t words_of_b = panels * odd_lines(widest_chunk(problem, elements) * panel_columns);
-  return problem.transpose_a && problem.m * problem.k * elements.bytes >= least_packed_bytes &&
-         4 * words_of_b >= least_packed_tasks * most_panel_bytes;
-}
-
-/// At least what the packed A takes, and never less for a larger problem.
-std::size_t bytes_to_pack_a(const GemmProblem& problem, const Elements& elements) {
-  const std::int64_t words = divide_up(problem.k, elements.per_word);
-  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
-  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  const std::int64_t padded_words = words + chunks * lanes::count;
-  return aligned_bytes(4 * static_cast<std::size_t>(round_up(problem.m, strip) * padded_words));
-}
-
-/// Time of the longest thread, in cycles for each word of k: two multiplications a cycle, and what copying
-/// costs (measured on a processor with AVX512-BF16).
-double estimate(const Tiling& tiling, std::int64_t threads) {
+/// Time of the longest thread, in cycles for each word of k: two vectors multiplied in a cycle, and what
+/// copying costs (measured on a processor with AVX512-BF16).
+double estimate(const Tiling& tiling, const TileKernel& kernel, std::int64_t threads) {
   const auto turns = static_cast<double>(divide_up(tiling.tasks(), threads));
   const auto rows = static_cast<double>(tiling.task_rows());
   const auto panels = static_cast<double>(tiling.task_panels());
-  return turns * (0.5 * product_vectors * rows * panels + 16 * panels + 0.4 * rows);
+  const auto vectors = static_cast<double>(kernel.vectors);
+  return turns * (0.5 * vectors * rows * panels + 16 * panels + 0.4 * rows);
 }
 
 }  // namespace
 
-Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads) {
+bool packs_a(const GemmProblem& problem, const TileKernel& kernel) {
+  return problem.transpose_a || !kernel.takes_rows_from_memory || problem.k % kernel.per_word != 0;
+}
+
+std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel) {
+  if (!packs_a(problem, kernel)) return problem.m;
+  return kernel.strip_rows *
+         std::max<std::int64_t>(1, most_packed_words / packed_strip_words(problem, kernel));
+}
+
+Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& kernel, std::int64_t threads) {
   Tiling tiling{};
-  tiling.packs_a =
-      is_worth_packing_a(problem, elements) && bytes_to_pack_a(problem, elements) <= most_memory_to_pack;
-  const std::int64_t words = divide_up(problem.k, elements.per_word);
-  const std::int64_t chunks = divide_up(words, most_chunk_words(problem, elements));
-  tiling.chunk_words = round_up(divide_up(words, chunks), lanes::count);
+  const std::int64_t words = words_of(problem, kernel);
+  tiling.chunk_words = chunk_of(words);
   tiling.chunks = divide_up(words, tiling.chunk_words);
-  tiling.strip_rows = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  tiling.strips = divide_up(problem.m, tiling.strip_rows);
-  tiling.panels = divide_up(problem.n, panel_columns);
-  const std::int64_t most_panels = std::max<std::int64_t>(1, most_panel_bytes / (4 * tiling.panel_stride()));
-  const std::int64_t least_row_tasks = tiling.chunks == 1 ? 1 : divide_up(problem.m, most_summed_rows);
+  tiling.strip_rows = kernel.strip_rows;
+  tiling.strips = divide_up(rows, tiling.strip_rows);
+  tiling.panel_columns = kernel.columns;
+  tiling.panels = divide_up(problem.n, kernel.columns);
+  tiling.panel_stride = odd_lines(tiling.chunk_words * kernel.columns);
+  tiling.row_stride = odd_lines(tiling.chunk_words);
+  const std::int64_t most_panels = most_panel_words(kernel) / tiling.panel_stride;
+  const std::int64_t least_row_tasks = tiling.chunks == 1 ? 1 : divide_up(rows, most_summed_rows);
 
   Tiling best{};
   const auto consider = [&](std::int64_t row_tasks, std::int64_t column_tasks) {
     tiling.row_tasks = row_tasks;
     tiling.column_tasks = column_tasks;
-    if (best.tasks() == 0 || estimate(tiling, threads) < estimate(best, threads)) best = tiling;
+    if (best.tasks() == 0 || estimate(tiling, kernel, threads) < estimate(best, kernel, threads))
+      best = tiling;
   };
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
     const std::int64_t row_tasks = std::min(least_row_tasks + more, tiling.strips);
@@ -89,28 +95,29 @@ Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t t
   return best;
 }
 
-std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elements) {
-  const auto bytes = [](std::int64_t words) { return aligned_bytes(4 * static_cast<std::size_t>(words)); };
-  const std::int64_t words = divide_up(problem.k, elements.per_word);
-  const std::int64_t most_words = most_chunk_words(problem, elements);
-  const std::int64_t panels = divide_up(problem.n, panel_columns);
-  const std::int64_t strip = static_cast<std::int64_t>(line_bytes) / elements.bytes;
-  const std::int64_t widest = widest_chunk(problem, elements);
-  const std::int64_t panel = odd_lines(widest * panel_columns);
-  const std::size_t packed = bytes(std::min(panels * panel, std::max(most_panel_bytes / 4, panel))) +
-                             bytes(strip * odd_lines(widest)) + bytes(strip);
-  if (words <= most_words) return packed;
+std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+  const std::int64_t words = words_of(problem, kernel);
+  const std::int64_t widest = round_up(std::min(words, most_chunk_words), words_in_line);
+  const std::int64_t panels = divide_up(problem.n, kernel.columns);
+  const std::int64_t panel_words =
+      std::min(panels * odd_lines(widest * kernel.columns), most_panel_words(kernel));
+  const std::size_t packed =
+      bytes_of_words(panel_words) + bytes_of_words(kernel.strip_rows * odd_lines(widest));
+  if (words <= most_chunk_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
-  const std::int64_t narrowest = round_up(most_words / 2 + 1, lanes::count);
   const std::int64_t most_panels =
-      std::max<std::int64_t>(1, most_panel_bytes / (4 * odd_lines(narrowest * panel_columns)));
-  const std::int64_t rows = std::min(round_up(problem.m, strip), most_summed_rows + strip);
-  return packed + bytes(rows * std::min(panels, most_panels) * panel_columns) + bytes(rows);
+      most_panel_words(kernel) / odd_lines(chunk_of(most_chunk_words + 1) * kernel.columns);
+  const std::int64_t rows =
+      std::min(round_up(problem.m, kernel.strip_rows), most_summed_rows + kernel.strip_rows);
+  return packed + bytes_of_words(rows * std::min(panels, most_panels) * kernel.columns);
 }
 
-std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements) {
-  if (!is_worth_packing_a(problem, elements)) return 0;
-  return std::min(bytes_to_pack_a(problem, elements), most_memory_to_pack);
+std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+  // A k that is no multiple of a word is packed, one that is longer may be not.
+  if (!problem.transpose_a && kernel.takes_rows_from_memory && kernel.per_word == 1) return 0;
+  const std::int64_t strip = packed_strip_words(problem, kernel);
+  const std::int64_t strips = divide_up(problem.m, kernel.strip_rows);
+  return bytes_of_words(std::min(strips * strip, std::max(most_packed_words, strip)));
 }
 
 bool tiles_are_faster(const GemmProblem& problem) {
@@ -126,7 +133,7 @@ bool tiles_are_faster(const GemmProblem& problem) {
   if (!by_words || problem.m < rows_worth_a_copy || problem.k < sums_worth_a_copy) return false;
   return problem.a == DType::bf16 ||
          (problem.a == DType::fp32 &&
-          problem.n >= (problem.transpose_a ? columns_worth_a_turn : panel_columns));
+          problem.n >= (problem.transpose_a ? columns_worth_a_turn : 48));
 }
 
 }  // namespace mylos

@@ -1,16 +1,10 @@
 // How a product on hosts is cut into tasks whose operands stay in their core's own caches.
 #pragma once
 
-#include <algorithm>
-#include <numeric>
-
 #include "mylos/base/arena.hpp"
 #include "mylos/kernels/gemm.hpp"
-#include "tile_product.hpp"
 
 namespace mylos {
-
-inline constexpr std::int64_t panel_columns = product_vectors * lanes::count;
 
 constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
   return (value + by - 1) / by;
@@ -18,77 +12,79 @@ constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return divide_up(value, to) * to;
 }
-/// At least `words`, as an odd number of cache lines.
-constexpr std::int64_t odd_lines(std::int64_t words) {
-  return (divide_up(words, lanes::count) | 1) * lanes::count;
+/// Of floats or words of operands.
+constexpr std::size_t bytes_of_words(std::int64_t words) {
+  return aligned_bytes(4 * static_cast<std::size_t>(words));
 }
 
-/// A task computes some strips of rows of some panels of C, chunk after chunk of k: it packs its panels of B,
-/// and walks along the strips of A.
+/// How a target multiplies operands of one type.
+struct TileKernel {
+  std::int64_t columns;  // of the block of C that stays in registers, and of a panel of B
+  std::int64_t vectors;  // of which so many columns are
+  std::int64_t
+      strip_rows;  // rows of A that are taken together: some blocks, and a cache line where A is turned
+  std::int64_t per_word;        // elements that are multiplied at once
+  bool takes_rows_from_memory;  // as they lie there: elements are words or parts of words
+};
+
+/// A task computes some rows of some panels of C, chunk after chunk of k: it packs its panels of B, and walks
+/// along its rows in strips.
 struct Tiling {
-  std::int64_t chunk_words;  // of k; orders the sums, and follows from k, the form and the type alone
+  std::int64_t chunk_words;  // of k; orders the sums, and follows from k and the kernel alone
   std::int64_t chunks;
-  std::int64_t strip_rows;
-  std::int64_t strips;  // of C
+  std::int64_t strip_rows;  // a cache line of A turned; a multiple of the kernel's rows
+  std::int64_t strips;      // of the rows that the tasks share
+  std::int64_t panel_columns;
   std::int64_t panels;  // of C
   std::int64_t row_tasks;
   std::int64_t column_tasks;
-  bool packs_a;  // all of it, before the tasks begin: none of them copies its strips then
+  // Words from a panel to the next, and from a copied row of A to the next: an odd number of cache lines, so
+  // that neighbours do not fall into the same sets of the caches.
+  std::int64_t panel_stride;
+  std::int64_t row_stride;
 
   [[nodiscard]] std::int64_t tasks() const { return row_tasks * column_tasks; }
   // Tasks differ by one strip and one panel at most; the first ones are the larger.
-  [[nodiscard]] std::int64_t first_row(std::int64_t row_task) const {
-    return divide_up(row_task * strips, row_tasks) * strip_rows;
+  [[nodiscard]] std::int64_t first_strip(std::int64_t row_task) const {
+    return divide_up(row_task * strips, row_tasks);
   }
-  [[nodiscard]] std::int64_t first_column(std::int64_t column_task) const {
-    return divide_up(column_task * panels, column_tasks) * panel_columns;
+  [[nodiscard]] std::int64_t first_panel(std::int64_t column_task) const {
+    return divide_up(column_task * panels, column_tasks);
   }
   /// Of the largest task.
   [[nodiscard]] std::int64_t task_rows() const { return divide_up(strips, row_tasks) * strip_rows; }
   [[nodiscard]] std::int64_t task_panels() const { return divide_up(panels, column_tasks); }
-  /// Words from a panel to the next, and from a row to the next in a copied strip: an odd number of cache
-  /// lines, so that neighbours do not fall into the same sets of the caches.
-  [[nodiscard]] std::int64_t panel_stride() const { return odd_lines(chunk_words * panel_columns); }
-  [[nodiscard]] std::int64_t row_stride() const { return odd_lines(chunk_words); }
-  /// Where a strip's words begin in the packed A, which is by chunks.
-  [[nodiscard]] std::int64_t packed_strip(std::int64_t chunk, std::int64_t strip) const {
-    return (chunk * strips + strip) * chunk_words * strip_rows;
-  }
 
-  // The parts of a thread's memory, in bytes.
-  [[nodiscard]] std::size_t panel_bytes() const { return bytes_of(task_panels() * panel_stride()); }
-  [[nodiscard]] std::size_t strip_bytes() const { return bytes_of(strip_rows * row_stride()); }
-  [[nodiscard]] std::size_t sums_bytes() const {
-    return chunks == 1 ? 0 : bytes_of(task_rows() * task_panels() * panel_columns);
-  }
-  [[nodiscard]] std::size_t row_totals_bytes() const {
-    return bytes_of(chunks == 1 ? strip_rows : task_rows());
+  // The parts of a thread's memory, in words: panels of B, rows of A at the edge of the matrix, and the sums
+  // of a task that has several chunks.
+  [[nodiscard]] std::int64_t panel_words() const { return task_panels() * panel_stride; }
+  [[nodiscard]] std::int64_t sums_words() const {
+    return chunks == 1 ? 0 : task_rows() * task_panels() * panel_columns;
   }
   [[nodiscard]] std::size_t thread_bytes() const {
-    return panel_bytes() + strip_bytes() + sums_bytes() + row_totals_bytes();
+    return bytes_of_words(panel_words()) + bytes_of_words(strip_words()) + bytes_of_words(sums_words());
   }
-
- private:
-  static std::size_t bytes_of(std::int64_t words) {
-    return aligned_bytes(4 * static_cast<std::size_t>(words));
-  }
+  /// Of a strip of A in one chunk.
+  [[nodiscard]] std::int64_t strip_words() const { return strip_rows * row_stride; }
 };
 
-/// Of the operands.
-struct Elements {
-  std::int64_t bytes;
-  std::int64_t per_word;  // multiplied at once
-  bool are_words;         // or parts of words: what lies in memory need not be converted
-};
+/// Whether A is rewritten before the tasks begin: turned, converted, or so that words do not reach into the
+/// next row.
+[[nodiscard]] bool packs_a(const GemmProblem& problem, const TileKernel& kernel);
 
-[[nodiscard]] Tiling tile(const GemmProblem& problem, const Elements& elements, std::int64_t threads);
+/// Rows of C that are computed at a time: what is packed of A takes bounded memory.
+[[nodiscard]] std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel);
+
+/// For `rows` rows of the product.
+[[nodiscard]] Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& kernel,
+                          std::int64_t threads);
 
 // At least what this problem takes and all that are smaller in m, n or k: the cut of a smaller problem may
 // need more than that of a larger one.
 
 /// Of Tiling::thread_bytes().
-[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const Elements& elements);
+[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
 /// Of the packed A.
-[[nodiscard]] std::size_t most_packed_bytes(const GemmProblem& problem, const Elements& elements);
+[[nodiscard]] std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
 
 }  // namespace mylos

@@ -14,7 +14,7 @@
 
 #include <hwy/highway.h>
 
-#include "tile_words-inl.hpp"
+#include "tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
@@ -95,43 +95,72 @@ HWY_INLINE void store_transposed(D d, const Row& row, std::int64_t columns, hn::
 }
 #endif
 
-/// Words of `width` columns and `depth` rows, at target[word of depth * target_stride + column], from a
-/// matrix by rows `stride` elements apart. Columns are padded with zeros to whole vectors, the last word too.
-template <class Words, class T>
-void pack_columns(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
-                  typename Words::Word* target, std::int64_t target_stride) {
+/// Whole words of as many vectors of columns as are counted. Returns the rows that are in them.
+template <class Words, std::size_t... vector, class T>
+HWY_INLINE std::int64_t pack_whole_words(std::index_sequence<vector...>, const T* source, std::int64_t stride,
+                                         std::int64_t depth, typename Words::Word* target) {
   const typename Words::Tag d;
   constexpr std::int64_t per_word = Words::per_word;
   constexpr std::int64_t rows_ahead = 32;  // a short piece of each: the processor does not see them coming
-  for (std::int64_t p = 0; p < depth; p += per_word) {
+  const std::size_t width = sizeof...(vector) * hn::Lanes(d);
+  std::int64_t p = 0;
+  for (; p + per_word <= depth; p += per_word) {
     const T* row = source + p * stride;
-    for (std::int64_t ahead = p + rows_ahead; ahead < std::min(p + rows_ahead + per_word, depth); ++ahead)
-      fetch_tile(source + ahead * stride, width);
+    const T* below = row + (per_word - 1) * stride;
+    for (std::int64_t ahead = rows_ahead; ahead < rows_ahead + per_word; ++ahead)
+      fetch_tile(row + ahead * stride, static_cast<std::int64_t>(width));
+    (hn::StoreU(Words::load_columns(row + vector * hn::Lanes(d), below + vector * hn::Lanes(d), lanes()), d,
+                target + vector * hn::Lanes(d)),
+     ...);
+    target += width;
+  }
+  return p;
+}
+
+/// A panel of `width` columns, at most product_vectors vectors of them, and `depth` rows: words at
+/// target[word of depth][column], from a matrix by rows. Columns are padded with zeros to whole vectors, the
+/// last word too.
+template <class Words, class T>
+void pack_panel(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
+                typename Words::Word* target) {
+  const typename Words::Tag d;
+  constexpr std::int64_t per_word = Words::per_word;
+  const std::int64_t panel = product_vectors * lanes();
+  std::int64_t p = 0;
+  if (width == panel)
+    p = pack_whole_words<Words>(std::make_index_sequence<product_vectors>(), source, stride, depth, target);
+  for (; p < depth; p += per_word) {
+    const T* row = source + p * stride;
     const T* below = p + 1 < depth ? row + stride : nullptr;
-    auto* words = target + p / per_word * target_stride;
     for (std::int64_t c = 0; c < width; c += lanes()) {
       hn::StoreU(Words::load_columns(row + c, below == nullptr ? nullptr : below + c, width - c), d,
-                 words + c);
+                 target + p / per_word * panel + c);
     }
   }
 }
 
-/// The same words from the transposed matrix, whose neighbours in memory differ in depth.
+/// The same panel from the transposed matrix, whose neighbours in memory differ in depth.
 template <class Words, class T>
-void pack_transposed(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
-                     typename Words::Word* target, std::int64_t target_stride) {
+void pack_panel_transposed(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
+                           typename Words::Word* target) {
   const typename Words::Tag d;
-  const std::int64_t words_deep = (depth + Words::per_word - 1) / Words::per_word;
-  for (std::int64_t w = 0; w < width; w += lanes()) {
-    for (std::int64_t first = 0; first < words_deep; first += lanes()) {
-      const std::int64_t p = first * Words::per_word;
-      const auto row = [=](std::int64_t r) HWY_ATTR {
-        const T* from = source + (w + r) * stride + p;
-        if (w + lanes() + r < width) fetch(from + lanes() * stride);
-        return w + r < width ? Words::load_row(from, depth - p) : hn::Zero(d);
-      };
-      store_transposed(d, row, std::min(lanes(), words_deep - first), target + first * target_stride + w,
-                       target_stride);
+  const std::int64_t panel = product_vectors * lanes();
+  for (std::int64_t p = 0; p < depth; p += lanes() * Words::per_word) {
+    for (std::int64_t w = 0; w < width; w += lanes()) {
+      const T* first = source + w * stride + p;
+      auto* to = target + p / Words::per_word * panel + w;
+      const std::int64_t words = (depth - p + Words::per_word - 1) / Words::per_word;
+      if (width - w >= lanes() && depth - p >= lanes() * Words::per_word) {
+        const auto whole = [=](std::int64_t i) HWY_ATTR {
+          return Words::load_row(first + i * stride, lanes() * Words::per_word);
+        };
+        store_transposed(d, whole, lanes(), to, panel);
+      } else {
+        const auto some = [=](std::int64_t i) HWY_ATTR {
+          return i < width - w ? Words::load_row(first + i * stride, depth - p) : hn::Zero(d);
+        };
+        store_transposed(d, some, std::min(lanes(), words), to, panel);
+      }
     }
   }
 }
@@ -149,6 +178,49 @@ void copy_rows(const T* source, std::int64_t stride, std::int64_t rows, std::int
       hn::StoreU(words, d, target + row * target_stride + word);
     }
   }
+}
+
+/// The same rows from the transposed matrix, without those below.
+template <class Words, class T>
+void copy_rows_transposed(const T* source, std::int64_t stride, std::int64_t rows, std::int64_t depth,
+                          typename Words::Word* target, std::int64_t target_stride) {
+  constexpr std::int64_t per_word = Words::per_word;
+  const typename Words::Tag d;
+  for (std::int64_t word = 0; word * per_word < depth; word += lanes()) {
+    for (std::int64_t r = 0; r < rows; r += lanes()) {
+      const T* first = source + word * per_word * stride + r;
+      auto* to = target + r * target_stride + word;
+      const std::int64_t left = depth - word * per_word;
+      if (rows - r >= lanes() && left >= lanes() * per_word) {
+        const auto whole = [=](std::int64_t i) HWY_ATTR {
+          const T* from = first + i * per_word * stride;
+          return Words::load_columns(from, from + (per_word - 1) * stride, lanes());
+        };
+        store_transposed(d, whole, lanes(), to, target_stride);
+      } else {
+        const auto some = [=](std::int64_t i) HWY_ATTR {
+          const T* from = first + i * per_word * stride;
+          if (i * per_word >= left) return hn::Zero(d);
+          return Words::load_columns(from, i * per_word + 1 < left ? from + stride : nullptr, rows - r);
+        };
+        store_transposed(d, some, std::min(lanes(), rows - r), to, target_stride);
+      }
+    }
+  }
+}
+
+/// The sum of a copied row of `words` words, which are padded to whole vectors.
+template <class Words>
+HWY_INLINE float sum_row(const typename Words::Word* row, std::int64_t words) {
+  const FloatTag d;
+  const typename Words::Tag d_words;
+  Floats even = hn::Zero(d), odd = even;  // do not wait for each other
+  for (std::int64_t word = 0; word < words; word += 2 * lanes()) {
+    even = Words::multiply_add(Words::ones, hn::LoadU(d_words, row + word), even);
+    if (word + lanes() < words)
+      odd = Words::multiply_add(Words::ones, hn::LoadU(d_words, row + word + lanes()), odd);
+  }
+  return hn::ReduceSum(d, hn::Add(even, odd));
 }
 
 }  // namespace mylos::HWY_NAMESPACE

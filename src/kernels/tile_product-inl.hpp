@@ -68,8 +68,7 @@ struct Sums {
     if (add) ((sum = hn::Add(sum, hn::LoadU(d, at<vectors>(i)))), ...);
     (hn::StoreU(sum, d, at<vectors>(i)), ...);
   }
-
- private:
+  /// Where the block's i-th vector is.
   template <int vectors>
   HWY_INLINE float* at(std::size_t i) const {
     return values + row_of<vectors>(i) * stride + column_of<vectors>(i);

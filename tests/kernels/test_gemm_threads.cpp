@@ -1,4 +1,4 @@
-// Threads that have no task of a product left take strips of the others' tasks.
+// Tiles on any number of threads give the same bits, whoever takes a task.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "mylos/kernels/gemm.hpp"
 #include "support/cases.hpp"
 
-namespace mylos::gemm_help_test {
+namespace mylos::gemm_threads_test {
 
 /// C, from a workspace and a C full of NaN.
 std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
@@ -22,14 +22,14 @@ std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmP
   return c.values();
 }
 
-TEST(GemmHelp, ChangesNoBit) {
+TEST(GemmThreads, ChangeNoBit) {
   const auto names = gemm_engine_names();
   if (std::find(names.begin(), names.end(), "tiles") == names.end()) GTEST_SKIP() << "no tiles in this build";
   KernelOptions options;
   options.gemm = GemmChoice::tiles;
   const auto tiles = make_gemm_engine(options);
   // An odd number of strips, for which two threads cannot have equal tasks; several tasks for each thread;
-  // several chunks of k, where nobody helps.
+  // several chunks of k.
   for (const auto [rows, inputs, outputs] :
        {std::array<std::int64_t, 3>{96, 300, 40}, {160, 64, 600}, {90, 2500, 100}, {700, 90, 130}}) {
     for (const DType type : test::all_types) {
@@ -51,4 +51,4 @@ TEST(GemmHelp, ChangesNoBit) {
   }
 }
 
-}  // namespace mylos::gemm_help_test
+}  // namespace mylos::gemm_threads_test
