@@ -1,68 +1,129 @@
 #include "convert_stream.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
-#include "lanes.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/vector_targets.hpp"
 #include "mylos/kernels/launch.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "convert_stream.cpp"
+#include <hwy/foreach_target.h>
+// The line above makes the rest be read once for each target.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
 
+#include "vector_values-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
+namespace {
+
+/// As many unsigned integers of an element's size as D has lanes.
+template <class T, class D>
+using BitsFor = hn::Rebind<hwy::UnsignedFromSize<sizeof(T)>, D>;
+
+template <class To, class D>
+HWY_INLINE hn::Vec<BitsFor<To, D>> rounded_bits([[maybe_unused]] D d, hn::Vec<D> value) {
+  const BitsFor<To, D> bits;
+  if constexpr (std::is_same_v<To, float>) {
+    return hn::BitCast(bits, value);
+  } else if constexpr (std::is_same_v<To, half>) {
+    return hn::BitCast(bits, hn::DemoteTo(TagFor<To, D>(), value));
+  } else {
+    // As float16::bfloat16_bits does it: AVX512-BF16 takes subnormal numbers for zero.
+    const hn::RebindToUnsigned<D> wide;
+    const auto exact = hn::BitCast(wide, value);
+    const auto odd = hn::And(hn::ShiftRight<16>(exact), hn::Set(wide, 1));
+    const auto rounded = hn::Add(hn::Add(exact, hn::Set(wide, 0x7fff)), odd);
+    const auto quiet = hn::Or(exact, hn::Set(wide, 0x400000));
+    const auto result = hn::IfThenElse(hn::RebindMask(wide, hn::IsNaN(value)), quiet, rounded);
+    return hn::TruncateTo(bits, hn::ShiftRight<16>(result));
+  }
+}
+
+template <class From, class To>
+void convert_some(const From* from, std::int64_t count, To* to) {
+  if constexpr (std::is_same_v<From, To>) {
+    std::copy_n(from, count, to);
+  } else {
+    for_each_vector(count, [=](auto d, std::int64_t i, auto lanes) HWY_ATTR {
+      const auto bits = rounded_bits<To>(d, load(d, from + i, lanes));
+      const TagFor<To, decltype(d)> d_to;
+      if constexpr (std::is_same_v<decltype(lanes), AllLanes>) {
+        hn::StoreU(hn::BitCast(d_to, bits), d_to, elements(to + i));
+      } else {
+        hn::StoreN(hn::BitCast(d_to, bits), d_to, elements(to + i), lanes.count);
+      }
+    });
+  }
+}
+
+/// A whole vector of elements; those of the same type as they are, NaN's payload included.
+template <class To, class From, class D>
+HWY_INLINE hn::Vec<D> converted_bits(D bits, const From* from) {
+  const FloatTag d;
+  if constexpr (std::is_same_v<From, To>) {
+    return hn::LoadU(bits, reinterpret_cast<const hn::TFromD<D>*>(from));
+  } else if constexpr (std::is_same_v<To, float>) {
+    return rounded_bits<To>(d, load(d, from));
+  } else {
+    return hn::Combine(bits, rounded_bits<To>(d, load(d, from + hn::Lanes(d))),
+                       rounded_bits<To>(d, load(d, from)));
+  }
+}
+
+/// Whole cache lines are written past the caches, while those to be read are asked for ahead. `Types`: a pair
+/// of From and To.
+template <class Types>
+void stream_elements(const typename Types::first_type* from, typename Types::second_type* to,
+                     std::int64_t count) {
+  using From = typename Types::first_type;
+  using To = typename Types::second_type;
+  constexpr std::uintptr_t line_bytes = 64;
+  constexpr std::uintptr_t prefetch_distance = 2048;  // worth a sixth of the speed on Ice Lake
+  const hn::ScalableTag<hwy::UnsignedFromSize<sizeof(To)>> bits;
+  const auto vector = static_cast<std::int64_t>(hn::Lanes(bits));
+  const std::int64_t block = std::max(vector, static_cast<std::int64_t>(line_bytes / sizeof(To)));
+  const std::uintptr_t past_line = reinterpret_cast<std::uintptr_t>(to) % line_bytes;
+  const std::uintptr_t before_line = (line_bytes - past_line) % line_bytes / sizeof(To);
+  std::int64_t done = std::min(count, static_cast<std::int64_t>(before_line));
+  convert_some(from, done, to);
+  for (; done + block <= count; done += block) {
+    const auto* next = reinterpret_cast<const std::byte*>(from + done) + prefetch_distance;
+    for (std::uintptr_t byte = 0; byte < static_cast<std::uintptr_t>(block) * sizeof(From);
+         byte += line_bytes)
+      hwy::Prefetch(next + byte);
+    for (std::int64_t i = done; i < done + block; i += vector)
+      hn::Stream(converted_bits<To>(bits, from + i), bits,
+                 reinterpret_cast<hn::TFromD<decltype(bits)>*>(to + i));
+  }
+  convert_some(from + done, count - done, to + done);
+  hwy::FlushStream();
+}
+
+}  // namespace
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace mylos {
 namespace {
 
 /// Results of this size and more are streamed: they would only drive everything else out of the caches.
 constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
-/// How far ahead of the conversion its input is asked for: worth a sixth of the speed on Ice Lake.
-constexpr std::size_t prefetch_distance = 2048;
-
-/// Sixteen elements to an aligned place, past the caches.
-template <class From, class To>
-void stream_lanes(const From* from, To* to) {
-  if constexpr (std::is_same_v<From, To>) {
-    struct alignas(sizeof(To) * lanes::count) {
-      To elements[lanes::count];
-    } bits;
-    std::memcpy(&bits, from, sizeof bits);
-    stream(bits, to);
-  } else {
-    lanes::Floats value;
-    lanes::load(from, value);
-    lanes::stream(value, to);
-  }
-}
-
-/// Whole cache lines are written past the caches, while the lines to be read are asked for ahead.
-template <class From, class To>
-void stream_elements(const From* from, To* to, std::int64_t count) {
-  constexpr auto line_length = static_cast<std::int64_t>(line_bytes / sizeof(To));
-  const auto past_line =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes / sizeof(To));
-  const std::int64_t head = std::min(count, past_line == 0 ? 0 : line_length - past_line);
-  const auto convert_one = [=](std::int64_t i) {
-    if constexpr (std::is_same_v<From, To>) {
-      to[i] = from[i];
-    } else {
-      to[i] = from_float<To>(to_float(from[i]));
-    }
-  };
-  simd_for(0, head, convert_one);
-  std::int64_t done = head;
-  for (; done + line_length <= count; done += line_length) {
-    const auto* next = reinterpret_cast<const std::byte*>(from + done) + prefetch_distance;
-    for (std::size_t byte = 0; byte < line_length * sizeof(From); byte += line_bytes)
-      __builtin_prefetch(next + byte);
-    for (std::int64_t i = done; i < done + line_length; i += lanes::count) stream_lanes(from + i, to + i);
-  }
-  simd_for(done, count, convert_one);
-  finish_streaming();
-}
 
 template <class From, class To>
 void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
+  using Types = std::pair<From, To>;
+  HWY_EXPORT_T(stream_table, stream_elements<Types>);
   const auto* from = static_cast<const From*>(from_tensor.data());
   auto* to = static_cast<To*>(to_tensor.data());
+  const auto stream = HWY_DYNAMIC_POINTER_T(stream_table);
   for_each_block(exec, "convert", to_tensor.size(), 65536, [=](std::int64_t begin, std::int64_t end) {
-    stream_elements(from + begin, to + begin, end - begin);
+    stream(from + begin, to + begin, end - begin);
   });
 }
 
@@ -79,3 +140,4 @@ bool convert_streamed(const Execution& exec, const Tensor& from, const Tensor& t
 }
 
 }  // namespace mylos
+#endif

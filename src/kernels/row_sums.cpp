@@ -1,122 +1,143 @@
 #include "row_sums.hpp"
 
-#include "float_words.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include <utility>
 
-namespace mylos::host_row {
+#include "mylos/base/vector_targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "row_sums.cpp"
+#include <hwy/foreach_target.h>
+// The line above makes the rest be read once for each target.
+#include <hwy/highway.h>
+
+#include "vector_values-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// Running sums that do not wait for each other.
-constexpr int sums_at_once = 4;
-
-template <int distance>
-inline void add_lanes(lanes::Floats& values) {
-  lanes::Integers from;
-  for (int lane = 0; lane < lanes::count; ++lane) from[lane] = (lane + distance) % lanes::count;
-  values += __builtin_shuffle(values, from);
-}
-
-/// By reference: without AVX-512 compilers pass 64-byte vectors by value in ways that differ.
-inline float sum_of_lanes(const lanes::Floats& lanes) {
-  lanes::Floats values = lanes;
-  add_lanes<8>(values);
-  add_lanes<4>(values);
-  add_lanes<2>(values);
-  add_lanes<1>(values);
-  return values[0];
-}
-
-/// Adds term(first_column, valid, sums[i]) over all columns; the term must leave lanes from `valid` on alone
-/// or add zero to them.
-template <class Sums, class Term>
-inline void add_terms(std::int64_t columns, Sums (&sums)[sums_at_once], const Term& term) {
-  constexpr std::int64_t step = sums_at_once * lanes::count;
+/// Sum of what add(d, column, lanes, sum) adds to a vector of sums, for all columns. Four vectors of sums do
+/// not wait for each other.
+template <class Add>
+HWY_INLINE float sum_over(std::int64_t columns, const Add& add) {
+  const FloatTag d;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  auto sum0 = hn::Zero(d);
+  auto sum1 = hn::Zero(d);
+  auto sum2 = hn::Zero(d);
+  auto sum3 = hn::Zero(d);
   std::int64_t c = 0;
-  for (; c + step <= columns; c += step) {
-#pragma GCC unroll 4
-    for (int i = 0; i < sums_at_once; ++i) term(c + i * lanes::count, lanes::count, sums[i]);
+  for (; c + 4 * width <= columns; c += 4 * width) {
+    add(d, c, AllLanes{}, sum0);
+    add(d, c + width, AllLanes{}, sum1);
+    add(d, c + 2 * width, AllLanes{}, sum2);
+    add(d, c + 3 * width, AllLanes{}, sum3);
   }
-  for (; c < columns; c += lanes::count) term(c, std::min<std::int64_t>(lanes::count, columns - c), sums[0]);
+  for (; c + width <= columns; c += width) add(d, c, AllLanes{}, sum0);
+  if (c < columns) add(d, c, SomeLanes{static_cast<std::size_t>(columns - c)}, sum0);
+  return hn::ReduceSum(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
 }
 
-inline float total(const lanes::Floats (&sums)[sums_at_once]) {
-  return sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+template <class D, class V>
+HWY_INLINE V zero_beyond(D, V value, AllLanes) {
+  return value;
+}
+template <class D, class V>
+HWY_INLINE V zero_beyond(D d, V value, SomeLanes lanes) {
+  return hn::IfThenElseZero(hn::FirstN(d, lanes.count), value);
+}
+
+template <class T>
+float row_sum(const T* x, std::int64_t columns) {
+  return sum_over(columns, [=](auto d, std::int64_t c, auto lanes, auto& sum)
+                               HWY_ATTR { sum = hn::Add(sum, load(d, x + c, lanes)); });
+}
+
+template <class T>
+float row_sum_of_squares(const T* x, float mean, std::int64_t columns) {
+  return sum_over(columns, [=](auto d, std::int64_t c, auto lanes, auto& sum) HWY_ATTR {
+    const auto deviation = zero_beyond(d, hn::Sub(load(d, x + c, lanes), hn::Set(d, mean)), lanes);
+    sum = hn::MulAdd(deviation, deviation, sum);
+  });
+}
+
+/// `Types`: a pair of the elements' and the weights' type.
+template <class Types>
+GradientSums row_gradient_sums(const typename Types::first_type* x, const typename Types::first_type* dy,
+                               const typename Types::second_type* weight, float mean, float rstd,
+                               std::int64_t columns) {
+  const FloatTag d;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  auto gradient0 = hn::Zero(d);
+  auto gradient1 = hn::Zero(d);
+  auto normalized0 = hn::Zero(d);
+  auto normalized1 = hn::Zero(d);
+  const auto add = [=](std::int64_t c, auto lanes, auto& gradient, auto& normalized) HWY_ATTR {
+    const auto g = hn::Mul(load(d, dy + c, lanes), load(d, weight + c, lanes));
+    const auto n = hn::Mul(hn::Sub(load(d, x + c, lanes), hn::Set(d, mean)), hn::Set(d, rstd));
+    gradient = hn::Add(gradient, g);
+    normalized = hn::MulAdd(g, n, normalized);
+  };
+  std::int64_t c = 0;
+  for (; c + 2 * width <= columns; c += 2 * width) {
+    add(c, AllLanes{}, gradient0, normalized0);
+    add(c + width, AllLanes{}, gradient1, normalized1);
+  }
+  for (; c + width <= columns; c += width) add(c, AllLanes{}, gradient0, normalized0);
+  if (c < columns) add(c, SomeLanes{static_cast<std::size_t>(columns - c)}, gradient0, normalized0);
+  return {hn::ReduceSum(d, hn::Add(gradient0, gradient1)),
+          hn::ReduceSum(d, hn::Add(normalized0, normalized1))};
+}
+
+/// Four rows at a time, so that the sums are read and written a quarter as often.
+template <class T>
+void add_rows_to(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) {
+    const T* from = x + row * stride;
+    for_each_vector(columns, [=](auto d, std::int64_t c, auto lanes) HWY_ATTR {
+      auto sum = load(d, sums + c, lanes);
+      sum = hn::Add(sum, load(d, from + c, lanes));
+      sum = hn::Add(sum, load(d, from + c + stride, lanes));
+      sum = hn::Add(sum, load(d, from + c + 2 * stride, lanes));
+      sum = hn::Add(sum, load(d, from + c + 3 * stride, lanes));
+      store(d, sum, sums + c, lanes);
+    });
+  }
+  for (; row < rows; ++row) {
+    const T* from = x + row * stride;
+    for_each_vector(columns, [=](auto d, std::int64_t c, auto lanes) HWY_ATTR {
+      store(d, hn::Add(load(d, sums + c, lanes), load(d, from + c, lanes)), sums + c, lanes);
+    });
+  }
 }
 
 }  // namespace
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mylos::host_row {
 
 template <class T>
 float sum(const T* x, std::int64_t columns) {
-  lanes::Floats sums[sums_at_once] = {};
-  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
-    lanes::Floats value;
-    FloatWords::load(x + c, valid, value);
-    s += value;
-  });
-  return total(sums);
+  HWY_EXPORT_T(sum_table, row_sum<T>);
+  return HWY_DYNAMIC_DISPATCH_T(sum_table)(x, columns);
 }
-
 template <class T>
 float sum_of_squares(const T* x, float mean, std::int64_t columns) {
-  lanes::Floats sums[sums_at_once] = {};
-  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, lanes::Floats& s) {
-    lanes::Floats value;
-    FloatWords::load(x + c, valid, value);
-    value -= mean;
-    if (valid < lanes::count) lanes::keep(value, 0, static_cast<int>(valid), 0.0f);
-    s += value * value;
-  });
-  return total(sums);
+  HWY_EXPORT_T(square_table, row_sum_of_squares<T>);
+  return HWY_DYNAMIC_DISPATCH_T(square_table)(x, mean, columns);
 }
-
 template <class T, class W>
 GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean, float rstd,
                            std::int64_t columns) {
-  struct Both {
-    lanes::Floats gradient = {};
-    lanes::Floats normalized = {};
-  };
-  Both sums[sums_at_once];
-  add_terms(columns, sums, [=](std::int64_t c, std::int64_t valid, Both& s) {
-    lanes::Floats value, d, factor;
-    FloatWords::load(x + c, valid, value);
-    FloatWords::load(dy + c, valid, d);
-    FloatWords::load(weight + c, valid, factor);
-    d *= factor;
-    s.gradient += d;
-    s.normalized += d * ((value - mean) * rstd);
-  });
-  lanes::Floats gradient[sums_at_once];
-  lanes::Floats normalized[sums_at_once];
-  for (int i = 0; i < sums_at_once; ++i) {
-    gradient[i] = sums[i].gradient;
-    normalized[i] = sums[i].normalized;
-  }
-  return {total(gradient), total(normalized)};
+  using Types = std::pair<T, W>;
+  HWY_EXPORT_T(gradient_table, row_gradient_sums<Types>);
+  return HWY_DYNAMIC_DISPATCH_T(gradient_table)(x, dy, weight, mean, rstd, columns);
 }
-
 template <class T>
 void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
-  constexpr int vectors = 8;
-  constexpr std::int64_t rows_ahead = 8;
-  std::int64_t c = 0;
-  for (; c + vectors * lanes::count <= columns; c += vectors * lanes::count) {
-    lanes::Floats sum[vectors];
-    for (int v = 0; v < vectors; ++v) lanes::load(sums + c + v * lanes::count, sum[v]);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const T* from = x + row * stride + c;
-      fetch_tile(from + rows_ahead * stride, vectors * lanes::count);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) {
-        lanes::Floats value;
-        lanes::load(from + v * lanes::count, value);
-        sum[v] += value;
-      }
-    }
-    for (int v = 0; v < vectors; ++v) lanes::store(sum[v], sums + c + v * lanes::count);
-  }
-  for (std::int64_t row = 0; row < rows; ++row)
-    simd_for(c, columns, [=](std::int64_t i) { sums[i] += to_float(x[row * stride + i]); });
+  HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(add_rows_to<T>)(x, stride, rows, columns, sums);
 }
 
 template void add_rows(const float*, std::int64_t, std::int64_t, std::int64_t, float*);
@@ -142,3 +163,4 @@ template GradientSums gradient_sums(const bfloat16*, const bfloat16*, const bflo
                                     std::int64_t);
 
 }  // namespace mylos::host_row
+#endif

@@ -14,7 +14,8 @@ struct GradientSums {
 
 namespace host_row {
 
-// For all types of elements. Their order of additions depends on the number of columns only.
+// For all types of elements. Their order of additions depends on the number of columns and the instruction
+// set only.
 template <class T>
 float sum(const T* x, std::int64_t columns);
 template <class T>

@@ -1,97 +1,107 @@
 #include "tile_gelu.hpp"
 
-#include "bfloat16_words.hpp"
-#include "gelu_slopes.hpp"
-#include "lanes_exp2.hpp"
+#include "mylos/base/vector_targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tile_gelu.cpp"
+#include <hwy/foreach_target.h>
+// The line above makes the rest be read once for each target.
+#include <hwy/highway.h>
 
-namespace mylos::host_tile {
+#include "binary_powers-inl.hpp"
+#include "vector_values-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// 1 / (1 + 2^x), within a relative error of 7e-5 where that is not below 2^-126.
-#if defined(__AVX512DQ__)
-inline void logistic(const lanes::Floats& x, lanes::Floats& result) {
-  constexpr int down = 0x09;  // x - floor(x), without an exception
-  const lanes::Floats f(_mm512_maskz_reduce_ps(lanes::all, __m512(x), down));
-  // 2^f for 0 <= f < 1 by a polynomial (relative error 2.6e-6), made for this file.
-  lanes::Floats series = 1.3534128666e-02f * f + 5.2011486143e-02f;
-  series = series * f + 2.4144278467e-01f;
-  series = series * f + 6.9300383329e-01f;
-  series = series * f + 1.0000026226f;
-  const lanes::Floats power(_mm512_maskz_scalef_ps(lanes::all, __m512(series), __m512(x)));
-  result = lanes::Floats(_mm512_maskz_rcp14_ps(lanes::all, __m512(power + 1.0f)));
+/// 1 / x, within a relative error of 2^-14.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V coarse_reciprocal(D d, V x) {
+  constexpr bool is_avx512 = HWY_TARGET <= HWY_AVX3;  // the others' approximations have 8 to 12 bits
+  if constexpr (is_avx512) {
+    return hn::ApproximateReciprocal(x);
+  } else {
+    return hn::Div(hn::Set(d, 1.0f), x);
+  }
 }
-#else
-inline void logistic(const lanes::Floats& x, lanes::Floats& result) {
-  lanes::Floats power = x > 126.0f ? lanes::Floats{} + 126.0f : x;
-  lanes::exp2(power);
-  result = x > 126.0f ? lanes::Floats{} : 1.0f / (power + 1.0f);
-}
-#endif
 
-inline void value(const lanes::Floats& x, lanes::Floats& y) {
+/// (1 + tanh(u)) / 2 of GeluTanhTerms, within a relative error of 7e-5 where that is not below 2^-126.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V logistic(D d, V x, V square) {
   constexpr float linear = -GeluTanhTerms::log2_e * GeluTanhTerms::slope;
-  const lanes::Floats square = x * x;
-  lanes::Floats s;
-  logistic(x * (linear * GeluTanhTerms::cubic * square + linear), s);
-  y = x * s;
+  const V exponent =
+      hn::Mul(x, hn::MulAdd(hn::Set(d, linear * GeluTanhTerms::cubic), square, hn::Set(d, linear)));
+  return coarse_reciprocal(d, hn::Add(coarse_exp2(d, exponent), hn::Set(d, 1.0f)));
 }
 
-/// each(i, valid) for every sixteen elements.
-template <class Each>
-inline void for_each_vector_of(std::int64_t count, const Each& each) {
-  std::int64_t i = 0;
-  for (; i + lanes::count <= count; i += lanes::count) each(i, lanes::count);
-  if (i < count) each(i, count - i);
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V value(D d, V x) {
+  return hn::Mul(x, logistic(d, x, hn::Mul(x, x)));
+}
+
+/// Of x (1 + tanh(u)) / 2 by x: the derivative at -|x|, where the logistic function's error is small with it;
+/// minus 1/2 it is odd.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V derivative(D d, V x) {
+  constexpr float slope = GeluTanhTerms::slope;
+  const V half = hn::Set(d, 0.5f);
+  const V left = hn::Neg(hn::Abs(x));
+  const V square = hn::Mul(x, x);
+  const V s = logistic(d, left, square);
+  const V growth = hn::MulAdd(hn::Set(d, 3 * slope * GeluTanhTerms::cubic), square, hn::Set(d, slope));
+  // From |x| = 10 on this is 0, and its factors need not be finite.
+  const V changing = hn::Mul(hn::Mul(left, growth), hn::NegMulAdd(s, s, s));
+  const V at_left = hn::Add(s, hn::IfThenZeroElse(hn::Gt(square, hn::Set(d, 100.0f)), changing));
+  return hn::Add(half, hn::CopySign(hn::Sub(half, at_left), x));
 }
 
 template <class T>
 void forward(const T* x, std::int64_t count, T* y) {
-  for_each_vector_of(count, [=](std::int64_t i, std::int64_t valid) {
-    lanes::Floats in, out;
-    FloatWords::load(x + i, valid, in);
-    value(in, out);
-    store_some_rounded<Bfloat16Words>(out, valid, y + i);
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes)
+                             HWY_ATTR { store(d, value(d, load(d, x + i, lanes)), y + i, lanes); });
+}
+
+template <class T>
+void backward(const T* x, const T* dy, std::int64_t count, T* dx) {
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes) HWY_ATTR {
+    const auto slope = derivative(d, load(d, x + i, lanes));
+    store(d, hn::Mul(load(d, dy + i, lanes), slope), dx + i, lanes);
   });
 }
 
-template <bool wants_values, class T>
-void backward(const T* x, const T* dy, std::int64_t count, T* dx, [[maybe_unused]] float* values) {
-  static const GeluSlopes slopes;
-  for_each_vector_of(count, [=](std::int64_t i, std::int64_t valid) {
-    lanes::Floats in, d_out, slope;
-    FloatWords::load(x + i, valid, in);
-    FloatWords::load(dy + i, valid, d_out);
-    slopes.find(in, slope);
-    T rounded[lanes::count];
-    store_rounded<Bfloat16Words>(d_out * slope, rounded);
-    std::memcpy(dx + i, rounded, static_cast<std::size_t>(valid) * sizeof(T));
-    if constexpr (wants_values) {
-      lanes::load(rounded, d_out);
-      std::memcpy(values + i, &d_out, static_cast<std::size_t>(valid) * sizeof(float));
-    }
-  });
+template <class T>
+void backward_with_values(const T* x, const T* dy, std::int64_t count, T* dx, float* values) {
+  backward(x, dy, count, dx);
+  for_each_vector(count, [=](auto d, std::int64_t i, auto lanes)
+                             HWY_ATTR { store(d, load(d, dx + i, lanes), values + i, lanes); });
 }
 
 }  // namespace
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-void gelu_tanh(const half* x, std::int64_t count, half* y) {
-  forward(x, count, y);
+#if HWY_ONCE
+namespace mylos::host_tile {
+
+template <class T>
+void gelu_tanh(const T* x, std::int64_t count, T* y) {
+  HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(forward<T>)(x, count, y);
 }
-void gelu_tanh(const bfloat16* x, std::int64_t count, bfloat16* y) {
-  forward(x, count, y);
+template <class T>
+void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx) {
+  HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(backward<T>)(x, dy, count, dx);
 }
-void gelu_tanh_backward(const half* x, const half* dy, std::int64_t count, half* dx) {
-  backward<false>(x, dy, count, dx, nullptr);
+template <class T>
+void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx, float* values) {
+  HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(backward_with_values<T>)(x, dy, count, dx, values);
 }
-void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, std::int64_t count, bfloat16* dx) {
-  backward<false>(x, dy, count, dx, nullptr);
-}
-void gelu_tanh_backward(const half* x, const half* dy, std::int64_t count, half* dx, float* values) {
-  backward<true>(x, dy, count, dx, values);
-}
-void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, std::int64_t count, bfloat16* dx,
-                        float* values) {
-  backward<true>(x, dy, count, dx, values);
-}
+
+template void gelu_tanh(const half*, std::int64_t, half*);
+template void gelu_tanh(const bfloat16*, std::int64_t, bfloat16*);
+template void gelu_tanh_backward(const half*, const half*, std::int64_t, half*);
+template void gelu_tanh_backward(const bfloat16*, const bfloat16*, std::int64_t, bfloat16*);
+template void gelu_tanh_backward(const half*, const half*, std::int64_t, half*, float*);
+template void gelu_tanh_backward(const bfloat16*, const bfloat16*, std::int64_t, bfloat16*, float*);
 
 }  // namespace mylos::host_tile
+#endif

@@ -17,17 +17,18 @@ struct GeluTanhTerms {
 
 namespace host_tile {
 
-/// y = gelu_tanh(x), within a relative error of 7e-5 before it is rounded. x and y may be the same memory.
-void gelu_tanh(const half* x, std::int64_t count, half* y);
-void gelu_tanh(const bfloat16* x, std::int64_t count, bfloat16* y);
+// T: half or bfloat16.
 
-/// dx = dy gelu_tanh'(x), within 4e-5 of |dy| before it is rounded; `values` become what was written. dx may
-/// be dy's memory.
-void gelu_tanh_backward(const half* x, const half* dy, std::int64_t count, half* dx);
-void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, std::int64_t count, bfloat16* dx);
-void gelu_tanh_backward(const half* x, const half* dy, std::int64_t count, half* dx, float* values);
-void gelu_tanh_backward(const bfloat16* x, const bfloat16* dy, std::int64_t count, bfloat16* dx,
-                        float* values);
+/// y = gelu_tanh(x), within a relative error of 7e-5 before it is rounded. x and y may be the same memory.
+template <class T>
+void gelu_tanh(const T* x, std::int64_t count, T* y);
+
+/// dx = dy gelu_tanh'(x), within 4e-5 of |dy| before it is rounded. dx may be dy's memory.
+template <class T>
+void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx);
+/// The same; `values` become what was written.
+template <class T>
+void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx, float* values);
 
 }  // namespace host_tile
 }  // namespace mylos
