@@ -56,13 +56,27 @@ struct SomeLanes {
   std::size_t count;
 };
 
+/// Highway's own code for half, where the processor has no conversion, takes infinity and NaN for the numbers
+/// from 65536 on that their bits would be if half had them.
+template <class D>
+HWY_INLINE hn::Vec<D> promoted(D d, hn::Vec<TagFor<half, D>> from) {
+  const auto value = hn::PromoteTo(d, from);
+  if constexpr (HWY_TARGET != HWY_SSE2) return value;
+  const auto infinite = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7f800000u));
+  return hn::IfThenElse(hn::Ge(hn::Abs(value), hn::Set(d, 65536.0f)), hn::Or(value, infinite), value);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> promoted(D d, hn::Vec<TagFor<bfloat16, D>> from) {
+  return hn::PromoteTo(d, from);
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const float* from, AllLanes = {}) {
   return hn::LoadU(d, from);
 }
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* from, AllLanes = {}) {
-  return hn::PromoteTo(d, hn::LoadU(TagFor<T, D>(), elements(from)));
+  return promoted(d, hn::LoadU(TagFor<T, D>(), elements(from)));
 }
 /// The other lanes are zero, and their memory is not touched.
 template <class D>
@@ -71,7 +85,7 @@ HWY_INLINE hn::Vec<D> load(D d, const float* from, SomeLanes some) {
 }
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* from, SomeLanes some) {
-  return hn::PromoteTo(d, hn::LoadN(TagFor<T, D>(), elements(from), some.count));
+  return promoted(d, hn::LoadN(TagFor<T, D>(), elements(from), some.count));
 }
 
 template <class D>
