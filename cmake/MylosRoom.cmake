@@ -82,6 +82,33 @@ function(mylos_add_tests room)
   endforeach()
 endfunction()
 
+# Highway's targets for the processor that is built for, and how much of it oneDNN then uses (ONEDNN_MAX_CPU_ISA).
+set(mylos_vector_targets "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(mylos_vector_targets baseline:SSE41 avx2:AVX2 avx512:AVX512_CORE avx512-bf16:AVX512_CORE_BF16)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(mylos_vector_targets neon:ALL sve:ALL)
+endif()
+
+# mylos_add_target_tests(ROOM [FILES test_x.cpp ...]): tests of test_ROOM, all or those of these files, once more by the
+# instructions of each of Highway's targets: ROOM@avx2 ... Those of targets that the processor lacks are skipped. They have
+# five threads: tests of thread counts compare the bits of one to five.
+function(mylos_add_target_tests room)
+  cmake_parse_arguments(test "" "" "FILES" ${ARGN})
+  if(Mylos_HAVE_DEVICE)
+    return()
+  endif()
+  list(TRANSFORM test_FILES PREPEND --file=)
+  foreach(target IN LISTS mylos_vector_targets)
+    string(REGEX MATCH "^(.*):(.*)$" target "${target}")
+    set(entry ${room}@${CMAKE_MATCH_1})
+    add_test(NAME ${entry} COMMAND test_${room} ${test_FILES})
+    set_tests_properties(${entry} PROPERTIES
+      LABELS "${room};unit;targets" PROCESSORS 2 TIMEOUT ${mylos_test_timeout} SKIP_RETURN_CODE 77
+      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=5;MYLOS_TEST_INSTRUCTIONS=${CMAKE_MATCH_1};ONEDNN_MAX_CPU_ISA=${CMAKE_MATCH_2}")
+  endforeach()
+endfunction()
+
 # mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...] [DEVICE]): the command under mpirun, one entry per rank
 # count. DEVICE: as above; in a build for devices several ranks need a device each, and so have the label multi-gpu.
 function(mylos_add_rank_test name)

@@ -1,5 +1,5 @@
-// main() of every test program: starts MPI and Kokkos, runs the tests of one source file (--file=test_x.cpp)
-// or all. The first rank prints what GoogleTest prints; the others, their failures.
+// main() of every test program: starts MPI and Kokkos, runs the tests of some source files
+// (--file=test_x.cpp) or all. The first rank prints what GoogleTest prints; the others, their failures.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -10,6 +10,7 @@
 
 #include "mylos/base/devices.hpp"
 #include "mylos/base/error.hpp"
+#include "support/instructions.hpp"
 #include "support/leak_check.hpp"
 #include "support/rank_failures.hpp"
 
@@ -35,6 +36,7 @@ std::string filter_of_file(std::string_view file) {
 
 int main(int argument_count, char** arguments) {
   testing::InitGoogleTest(&argument_count, arguments);
+  std::string files;  // their tests
   for (int i = 1; i < argument_count; ++i) {
     constexpr std::string_view option = "--file=";
     const std::string_view argument = arguments[i];
@@ -44,11 +46,13 @@ int main(int argument_count, char** arguments) {
       std::fprintf(stderr, "no test is defined in the file of %s\n", arguments[i]);
       return 1;
     }
-    testing::GTEST_FLAG(filter) = filter;
+    files += filter;
   }
+  if (!files.empty()) testing::GTEST_FLAG(filter) = files;
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list needs neither MPI nor a device
   try {
     if (const auto survey = mylos::survey_devices()) mylos::require_devices(*survey);
+    if (!mylos::test::choose_instructions()) return mylos::test::skipped;
   } catch (const mylos::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.code());

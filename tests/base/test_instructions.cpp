@@ -1,0 +1,132 @@
+// Which instructions there are, against what the system says of the processor, and that vector code runs by
+// them.
+#include "mylos/base/instructions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/vector_lanes.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos::instructions_test {
+
+constexpr Instructions all[] = {Instructions::baseline,    Instructions::avx2, Instructions::avx512,
+                                Instructions::avx512_bf16, Instructions::neon, Instructions::sve};
+
+bool is_available(Instructions instructions) {
+  const auto available = available_instructions();
+  return std::find(available.begin(), available.end(), instructions) != available.end();
+}
+
+/// Of the first processor, as Linux lists them.
+std::set<std::string> processor_flags() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  return {};
+}
+
+/// A test's instructions; those of before come back at its end.
+class Using {
+ public:
+  explicit Using(Instructions instructions) { use_instructions(instructions); }
+  ~Using() { use_instructions(before_); }
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+
+ private:
+  Instructions before_ = instructions_in_use();
+};
+
+TEST(Instructions, AreFoundByTheirNames) {
+  for (const Instructions instructions : all)
+    EXPECT_EQ(instructions_named(name_of(instructions)), instructions);
+  EXPECT_EQ(name_of(Instructions::avx512_bf16), "avx512-bf16");
+}
+
+TEST(Instructions, AreThoseThatTheProcessorHas) {
+#if defined(__x86_64__)
+  const std::set<std::string> flags = processor_flags();
+  const auto has = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return flags.contains(name); });
+  };
+  EXPECT_TRUE(is_available(Instructions::baseline));
+  EXPECT_EQ(is_available(Instructions::avx2), has({"avx2", "fma", "f16c", "bmi1", "bmi2"}));
+  EXPECT_EQ(is_available(Instructions::avx512),
+            has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}));
+  EXPECT_LE(is_available(Instructions::avx512_bf16), has({"avx512_bf16"}));
+  EXPECT_FALSE(is_available(Instructions::neon));
+#else
+  EXPECT_FALSE(is_available(Instructions::avx2));
+  EXPECT_TRUE(is_available(Instructions::neon) || is_available(Instructions::baseline));
+#endif
+}
+
+TEST(Instructions, RiseToTheBest) {
+  const auto available = available_instructions();
+  EXPECT_TRUE(std::is_sorted(available.begin(), available.end()));
+  EXPECT_EQ(best_instructions(), available.back());
+}
+
+TEST(Instructions, VectorCodeRunsByThoseInUse) {
+  for (const Instructions instructions : available_instructions()) {
+    const Using chosen(instructions);
+    EXPECT_EQ(instructions_in_use(), instructions);
+    const std::size_t lanes = test::vector_lanes();
+    switch (instructions) {
+      case Instructions::baseline:
+      case Instructions::neon:
+        EXPECT_EQ(lanes, 4u);
+        break;
+      case Instructions::avx2:
+        EXPECT_EQ(lanes, 8u);
+        break;
+      case Instructions::avx512:
+      case Instructions::avx512_bf16:
+        EXPECT_EQ(lanes, 16u);
+        break;
+      case Instructions::sve:
+        EXPECT_GE(lanes, 4u);
+        break;
+    }
+  }
+}
+
+template <class Work>
+std::string message_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Instructions, OfAnotherProcessorAreRefusedAndThoseHereNamed) {
+  const Instructions before = instructions_in_use();
+  for (const Instructions instructions : all) {
+    if (is_available(instructions)) continue;
+    const std::string message = message_of([&] { use_instructions(instructions); });
+    EXPECT_THAT(message, testing::HasSubstr(name_of(instructions)));
+    for (const Instructions here : available_instructions())
+      EXPECT_THAT(message, testing::HasSubstr(name_of(here)));
+    EXPECT_EQ(instructions_in_use(), before);
+  }
+}
+
+TEST(Instructions, OfNoProcessorAreRefusedAndAllNamed) {
+  const std::string message = message_of([] { static_cast<void>(instructions_named("avx3")); });
+  EXPECT_THAT(message, testing::HasSubstr("avx3"));
+  for (const Instructions instructions : all) EXPECT_THAT(message, testing::HasSubstr(name_of(instructions)));
+}
+
+}  // namespace mylos::instructions_test
