@@ -7,21 +7,12 @@
 #include <vector>
 
 #include "support/device_values.hpp"
+#include "support/executions.hpp"
+#include "support/rounding.hpp"
 
 namespace mylos::test {
 
 inline constexpr DType all_types[] = {DType::fp32, DType::fp16, DType::bf16};
-
-inline double unit_roundoff_of(DType type) {
-  return dispatch(type, []<class T>(TypeTag<T>) { return unit_roundoff<T>; });
-}
-
-/// The largest error of rounding `value` to the type: relative above its smallest normal value, absolute
-/// below.
-inline double rounding_error(DType type, double value) {
-  const double smallest_normal = type == DType::fp16 ? 0x1p-14 : 0x1p-126;
-  return unit_roundoff_of(type) * std::max(std::abs(value), smallest_normal);
-}
 
 /// `count` values in [low, high), each one that `type` holds.
 inline std::vector<float> random_values(DType type, std::int64_t count, float low, float high,

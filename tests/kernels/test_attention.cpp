@@ -89,12 +89,42 @@ HeadInputs inputs_of(const AttentionCase& batch, std::int64_t sample, std::int64
                head * shape.head_width, shape.head_width)};
 }
 
+/// A score's largest magnitude, |q| |k| / √width.
+double largest_score(const HeadInputs& inputs) {
+  double largest = 0;
+  for (std::size_t i = 0; i < inputs.length(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double score = 0;
+      for (std::size_t c = 0; c < inputs.q.columns; ++c) score += std::abs(inputs.q(i, c) * inputs.k(j, c));
+      largest = std::max(largest, score);
+    }
+  }
+  return largest / std::sqrt(static_cast<double>(inputs.q.columns));
+}
+
+/// In float, relatively to the magnitude of a result's terms: a score has `width` products, and its error is
+/// the probability's relative one, as is the error of the sum of the row, whose exponentials are off by 4 u
+/// (test_math.cpp). A gradient has two products of `width` more, of `length`, and the mean that is
+/// subtracted.
+double float_error(const HeadInputs& inputs) {
+  const auto length = static_cast<double>(inputs.length());
+  const auto width = static_cast<double>(inputs.q.columns);
+  const double probability =
+      2 * test::summing_error(width, largest_score(inputs), 3) + test::summing_error(length, 1, 8);
+  return 2 * probability + test::summing_error(2 * width + 2 * length, 1, 8);
+}
+
 /// Four roundings to the type (probability or gradient of a score, output, mean, result), and float
-/// arithmetic.
-void expect_near(const Doubles& found, const Doubles& expected, const Doubles& size, DType type,
-                 const std::string& what) {
+/// arithmetic. Each of `length` terms may have a factor below the type's normal numbers, beside one of at
+/// most `largest`.
+void expect_near(const Doubles& found, const Doubles& expected, const Doubles& size, const HeadInputs& inputs,
+                 DType type, const std::string& what) {
+  const double arithmetic = float_error(inputs);
+  constexpr double largest = 4;
+  const double vanishing = static_cast<double>(inputs.length()) * test::rounding_error(type, 0) * largest;
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    const double bound = 4 * test::rounding_error(type, size.values[i]) + 0x1p-18 * size.values[i] + 1e-7;
+    const double bound =
+        4 * test::rounding_error(type, size.values[i]) + arithmetic * size.values[i] + vanishing;
     ASSERT_NEAR(found.values[i], expected.values[i], bound)
         << what << " in row " << i / expected.columns << ", column " << i % expected.columns;
   }
@@ -126,16 +156,18 @@ TEST_P(Attention, IsTheDoubleReferenceForwardAndBackward) {
                     shape.head_width);
       };
       const std::int64_t width = shape.width();
-      expect_near(found(output, width, 0), expected.output, expected.output_size, shape.type, "output");
-      expect_near(found(d_qkv, 3 * width, 0), expected.d_q, expected.d_q_size, shape.type, "d_q");
-      expect_near(found(d_qkv, 3 * width, width), expected.d_k, expected.d_k_size, shape.type, "d_k");
-      expect_near(found(d_qkv, 3 * width, 2 * width), expected.d_v, expected.d_v_size, shape.type, "d_v");
+      expect_near(found(output, width, 0), expected.output, expected.output_size, inputs, shape.type,
+                  "output");
+      expect_near(found(d_qkv, 3 * width, 0), expected.d_q, expected.d_q_size, inputs, shape.type, "d_q");
+      expect_near(found(d_qkv, 3 * width, width), expected.d_k, expected.d_k_size, inputs, shape.type, "d_k");
+      expect_near(found(d_qkv, 3 * width, 2 * width), expected.d_v, expected.d_v_size, inputs, shape.type,
+                  "d_v");
       // p_00 = 1: the first row's log of its sum is its only score.
       double score = 0;
       for (std::size_t c = 0; c < inputs.q.columns; ++c) score += inputs.q(0, c) * inputs.k(0, c);
       score /= std::sqrt(static_cast<double>(inputs.q.columns));
       EXPECT_NEAR(log_sums[static_cast<std::size_t>((sample * shape.heads + head) * shape.length)], score,
-                  1e-5);
+                  test::summing_error(static_cast<double>(inputs.q.columns), largest_score(inputs), 3));
     }
   }
 }
@@ -145,10 +177,12 @@ TEST_P(Attention, HasTheSameBitsForAnyNumberOfThreads) {
   const auto output = batch_.output.bytes();
   const auto d_qkv = batch_.d_qkv.bytes();
   const auto log_sums = batch_.log_sums.bytes();
-  batch_.run(test::narrower_execution());
-  EXPECT_EQ(batch_.output.bytes(), output);
-  EXPECT_EQ(batch_.d_qkv.bytes(), d_qkv);
-  EXPECT_EQ(batch_.log_sums.bytes(), log_sums);
+  for (const Execution& exec : test::narrower_executions()) {
+    batch_.run(exec);
+    EXPECT_EQ(batch_.output.bytes(), output) << exec.concurrency();
+    EXPECT_EQ(batch_.d_qkv.bytes(), d_qkv) << exec.concurrency();
+    EXPECT_EQ(batch_.log_sums.bytes(), log_sums) << exec.concurrency();
+  }
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& parameter) {
@@ -240,13 +274,13 @@ TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
   for (const DType type : test::all_types) {
     const AttentionCase batch({1, 70, 1, 32, type}, 0, 60);  // scores to about +-6000
     batch.run();
-    const HeadResults expected = test::reference_head(inputs_of(batch, 0, 0));
-    // A score's float error is about 1e-3 here, and with it a probability's.
+    const HeadInputs inputs = inputs_of(batch, 0, 0);
+    const HeadResults expected = test::reference_head(inputs);
     const auto output = batch.output.values();
     for (std::size_t i = 0; i < output.size(); ++i) {
       ASSERT_NEAR(output[i], expected.output.values[i],
                   4 * test::rounding_error(type, expected.output_size.values[i]) +
-                      1e-2 * expected.output_size.values[i]);
+                      float_error(inputs) * expected.output_size.values[i]);
     }
     for (const float value : batch.d_qkv.values()) ASSERT_TRUE(std::isfinite(value));
   }
@@ -284,13 +318,14 @@ TEST(AttentionAppend, ContinuesASampleAsForwardSeesIt) {
     }
     ASSERT_EQ(position, shape.length);
     for (std::int64_t head = 0; head < shape.heads; ++head) {
-      const HeadResults expected = test::reference_head(inputs_of(whole, 0, head));
+      const HeadInputs inputs = inputs_of(whole, 0, head);
+      const HeadResults expected = test::reference_head(inputs);
       const auto cut = [&](const test::Matrix& matrix) {
         return part(matrix.values(), shape.width(), 0, shape.length, head * shape.head_width,
                     shape.head_width);
       };
-      expect_near(cut(output), expected.output, expected.output_size, type, "appended");
-      expect_near(cut(output), cut(whole.output), expected.output_size, type, "beside forward");
+      expect_near(cut(output), expected.output, expected.output_size, inputs, type, "appended");
+      expect_near(cut(output), cut(whole.output), expected.output_size, inputs, type, "beside forward");
     }
   }
 }

@@ -98,8 +98,13 @@ TEST_F(DropoutTest, ForwardDropsTheActivationAndBackwardItsGradient) {
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double y_expected = static_cast<double>(y_plain[i]) * factor[i];
         const double dx_expected = static_cast<double>(dx_plain[i]) * factor[i];
-        ASSERT_NEAR(y[i], y_expected, test::rounding_error(type, y_expected) + 1e-6);
-        ASSERT_NEAR(dx[i], dx_expected, test::rounding_error(type, dx_expected) + 1e-6);
+        // The factor and the product; and the two may be off by 12 units, 24 u, to either side
+        // (test_math.cpp).
+        const double arithmetic = (2 + 2 * 24) * test::u;
+        ASSERT_NEAR(y[i], y_expected,
+                    test::rounding_error(type, y_expected) + arithmetic * std::abs(y_expected));
+        ASSERT_NEAR(dx[i], dx_expected,
+                    test::rounding_error(type, dx_expected) + arithmetic * factor[i] * std::abs(dy[i]));
       }
     }
   }

@@ -12,6 +12,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "support/rounding.hpp"
 
 namespace mylos::gemm_test {
 
@@ -49,12 +50,6 @@ std::vector<float> random_values(std::int64_t count, unsigned seed) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = uniform(generator);
   return values;
-}
-
-double roundoff_of(DType type) {
-  return type == DType::fp32   ? unit_roundoff<float>
-         : type == DType::fp16 ? unit_roundoff<half>
-                               : unit_roundoff<bfloat16>;
 }
 
 /// A problem with its operands in device memory, and C as it was before the product.
@@ -131,8 +126,8 @@ void expect_right(GemmEngine& engine, const GemmProblem& problem) {
       sum += extra;
       magnitude += std::abs(extra) + (problem.accumulate ? std::abs(before[at]) : 0);
       const double expected = problem.relu ? std::max(sum, 0.0) : sum;
-      const double summing = static_cast<double>(problem.k + 2) * unit_roundoff<float> * magnitude;
-      const double bound = summing + roundoff_of(problem.c) * (std::abs(expected) + summing);
+      const double summing = test::summing_error(static_cast<double>(problem.k), magnitude, 2);
+      const double bound = summing + test::unit_roundoff_of(problem.c) * (std::abs(expected) + summing);
       ASSERT_LE(std::abs(after[at] - expected), bound)
           << "row " << i << ", column " << j << ", k " << problem.k;
     }

@@ -34,12 +34,6 @@ Results run(GemmEngine& engine, const Execution& exec, const GemmProblem& proble
   return {c.values(), row_sums.values()};
 }
 
-double roundoff_of(DType type) {
-  return type == DType::fp32   ? unit_roundoff<float>
-         : type == DType::fp16 ? unit_roundoff<half>
-                               : unit_roundoff<bfloat16>;
-}
-
 /// The bound is that of tests/kernels/test_gemm.cpp, with ones for B.
 void expect_sums(const std::vector<float>& sums, const GemmProblem& problem, const std::vector<float>& a) {
   for (std::int64_t row = 0; row < problem.m; ++row) {
@@ -50,9 +44,9 @@ void expect_sums(const std::vector<float>& sums, const GemmProblem& problem, con
       sum += value;
       magnitude += std::abs(value);
     }
-    const double summing = static_cast<double>(problem.k + 2) * unit_roundoff<float> * magnitude;
+    const double summing = test::summing_error(static_cast<double>(problem.k), magnitude, 2);
     ASSERT_NEAR(sums[static_cast<std::size_t>(row)], sum,
-                summing + roundoff_of(problem.c) * (std::abs(sum) + summing))
+                summing + test::unit_roundoff_of(problem.c) * (std::abs(sum) + summing))
         << "row " << row;
   }
 }
@@ -66,7 +60,8 @@ void expect_right(GemmEngine& engine, GemmProblem problem) {
   problem.row_sums = true;
   const Results both = run(engine, Execution{}, problem, a, b);
   EXPECT_EQ(both.c, alone.c) << "the product";
-  EXPECT_EQ(run(engine, test::narrower_execution(), problem, a, b), both) << "on fewer threads";
+  for (const Execution& exec : test::narrower_executions())
+    EXPECT_EQ(run(engine, exec, problem, a, b), both) << "on " << exec.concurrency() << " threads";
   expect_sums(both.row_sums, problem, a.values());
 }
 

@@ -11,6 +11,10 @@ constexpr std::int64_t rows = 37;
 constexpr std::int64_t columns = 301;
 constexpr float epsilon = 1e-5f;
 
+/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and of the losses'
+/// own rounding, 300 2^-53 / h.
+constexpr double difference_error = 1e-8;
+
 using Values = std::vector<double>;
 
 /// One row, as the formula says.
@@ -32,6 +36,37 @@ Values widened(const std::vector<float>& values, std::size_t first = 0,
   count = std::min(count, values.size() - first);
   return Values(values.begin() + static_cast<std::ptrdiff_t>(first),
                 values.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+/// The error of a row's normalised elements n = (x - mean) rstd, relative to (|x| + mean(|x|)) rstd: those of
+/// a mean of `count` elements, a mean of as many squares, a square root and four roundings.
+double normalizing_error(std::size_t count) {
+  return test::summing_error(static_cast<double>(count), 1, 8);
+}
+
+/// What that error is relative to, by element.
+Values normalized_sizes(const Values& x, double rstd) {
+  double mean = 0;
+  for (const double value : x) mean += std::abs(value) / static_cast<double>(x.size());
+  Values sizes;
+  for (const double value : x) sizes.push_back((std::abs(value) + mean) * rstd);
+  return sizes;
+}
+
+/// The error in float of rstd (g - mean(g) - n mean(g n)), by element: rstd and n are off once, the last mean
+/// twice and by its sum.
+Values input_gradient_error(const Values& g, const Values& sizes, double rstd) {
+  const auto count = static_cast<double>(g.size());
+  double mean_g = 0;
+  double mean_gn = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    mean_g += std::abs(g[i]) / count;
+    mean_gn += std::abs(g[i]) * sizes[i] / count;
+  }
+  Values errors;
+  for (std::size_t i = 0; i < g.size(); ++i)
+    errors.push_back(4 * normalizing_error(g.size()) * rstd * (std::abs(g[i]) + mean_g + sizes[i] * mean_gn));
+  return errors;
 }
 
 /// A layer with its tensors, forward done.
@@ -70,11 +105,15 @@ class LayerNorm : public testing::TestWithParam<std::tuple<DType, DType>> {
 TEST_P(LayerNorm, ForwardIsTheRoundedDoubleReference) {
   const auto x = layer_.x.values();
   const auto y = layer_.y.values();
+  const Values gamma = widened(layer_.gamma.values());
   for (std::size_t row = 0; row < rows; ++row) {
-    const Values expected = reference(widened(x, row * columns, columns), widened(layer_.gamma.values()),
-                                      widened(layer_.beta.values()));
+    const Values inputs = widened(x, row * columns, columns);
+    const Values expected = reference(inputs, gamma, widened(layer_.beta.values()));
+    const Values sizes = normalized_sizes(inputs, layer_.rstd.values()[row]);
     for (std::size_t i = 0; i < columns; ++i) {
-      ASSERT_NEAR(y[row * columns + i], expected[i], test::rounding_error(type(), expected[i]) + 2e-6);
+      const double arithmetic =
+          normalizing_error(columns) * std::abs(gamma[i]) * sizes[i] + test::u * std::abs(expected[i]);
+      ASSERT_NEAR(y[row * columns + i], expected[i], test::rounding_error(type(), expected[i]) + arithmetic);
     }
   }
 }
@@ -93,6 +132,11 @@ TEST_P(LayerNorm, InputGradientIsTheCentralDifference) {
       for (std::size_t i = 0; i < columns; ++i) loss += y[i] * dy[row * columns + i];
       return loss;
     };
+    Values g;
+    for (std::size_t i = 0; i < columns; ++i) g.push_back(gamma[i] * dy[row * columns + i]);
+    const double rstd = layer_.rstd.values()[row];
+    const Values sizes = normalized_sizes(widened(x, row * columns, columns), rstd);
+    const Values errors = input_gradient_error(g, sizes, rstd);
     for (std::size_t i = 0; i < columns; i += 11) {
       constexpr double h = 1e-5;
       Values above = widened(x, row * columns, columns);
@@ -100,10 +144,8 @@ TEST_P(LayerNorm, InputGradientIsTheCentralDifference) {
       above[i] += h;
       below[i] -= h;
       const double expected = (loss_at(above) - loss_at(below)) / (2 * h);
-      // Float: 1e-3 relatively. 16 bit: float arithmetic on operands that the type holds, so one rounding.
-      const double bound = type() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
-                                                 : test::rounding_error(type(), expected) + 1e-5;
-      ASSERT_NEAR(dx[row * columns + i], expected, bound);
+      ASSERT_NEAR(dx[row * columns + i], expected,
+                  test::rounding_error(type(), expected) + errors[i] + difference_error);
     }
   }
 }
@@ -114,20 +156,25 @@ TEST_P(LayerNorm, WeightGradientsAreTheColumnSums) {
   const auto dy = layer_.dy.values();
   const Values ones(columns, 1.0);
   const Values zeros(columns, 0.0);
-  Values dgamma(columns);
-  Values dbeta(columns);
+  Values dgamma(columns), dgamma_size(columns);
+  Values dbeta(columns), dbeta_size(columns);
   for (std::size_t row = 0; row < rows; ++row) {
-    const Values n = reference(widened(x, row * columns, columns), ones, zeros);
+    const Values inputs = widened(x, row * columns, columns);
+    const Values n = reference(inputs, ones, zeros);
+    const Values sizes = normalized_sizes(inputs, layer_.rstd.values()[row]);
     for (std::size_t i = 0; i < columns; ++i) {
       dgamma[i] += dy[row * columns + i] * n[i];
+      dgamma_size[i] += std::abs(dy[row * columns + i]) * sizes[i];
       dbeta[i] += dy[row * columns + i];
+      dbeta_size[i] += std::abs(dy[row * columns + i]);
     }
   }
   const auto dgamma_found = layer_.dgamma.values();
   const auto dbeta_found = layer_.dbeta.values();
   for (std::size_t i = 0; i < columns; ++i) {
-    ASSERT_NEAR(dgamma_found[i], dgamma[i], 1e-3 * std::abs(dgamma[i]) + 2e-5);
-    ASSERT_NEAR(dbeta_found[i], dbeta[i], 1e-3 * std::abs(dbeta[i]) + 2e-5);
+    ASSERT_NEAR(dgamma_found[i], dgamma[i],
+                test::summing_error(rows, dgamma_size[i]) + normalizing_error(columns) * dgamma_size[i]);
+    ASSERT_NEAR(dbeta_found[i], dbeta[i], test::summing_error(rows, dbeta_size[i]));
   }
 }
 
@@ -156,10 +203,12 @@ TEST(LayerNormBackward, HasTheSameBitsForAnyNumberOfThreads) {
   const auto dx = layer.dx.bytes();
   const auto dgamma = layer.dgamma.bytes();
   const auto dbeta = layer.dbeta.bytes();
-  layer.backward(test::narrower_execution(), layer.dy, layer.dx);
-  EXPECT_EQ(layer.dx.bytes(), dx);
-  EXPECT_EQ(layer.dgamma.bytes(), dgamma);
-  EXPECT_EQ(layer.dbeta.bytes(), dbeta);
+  for (const Execution& exec : test::narrower_executions()) {
+    layer.backward(exec, layer.dy, layer.dx);
+    EXPECT_EQ(layer.dx.bytes(), dx) << exec.concurrency();
+    EXPECT_EQ(layer.dgamma.bytes(), dgamma) << exec.concurrency();
+    EXPECT_EQ(layer.dbeta.bytes(), dbeta) << exec.concurrency();
+  }
 }
 
 TEST(LayerNormBackward, AccumulatesOntoWhatIsThere) {
@@ -239,18 +288,20 @@ TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
       for (std::size_t row = 0; row < few; ++row) {
         const Values ones(n, 1.0);
         const Values normalized = reference(widened(x, row * n, n), ones, Values(n, 0.0));
+        const double inverse = rstd.values()[row];
+        Values g;
         double mean_g = 0;
         double mean_gn = 0;
         for (std::size_t i = 0; i < n; ++i) {
-          const double g = static_cast<double>(dy[row * n + i]) * gamma[i];
-          mean_g += g / static_cast<double>(width);
-          mean_gn += g * normalized[i] / static_cast<double>(width);
+          g.push_back(static_cast<double>(dy[row * n + i]) * gamma[i]);
+          mean_g += g[i] / static_cast<double>(width);
+          mean_gn += g[i] * normalized[i] / static_cast<double>(width);
         }
+        const Values errors =
+            input_gradient_error(g, normalized_sizes(widened(x, row * n, n), inverse), inverse);
         for (std::size_t i = 0; i < n; ++i) {
-          const double g = static_cast<double>(dy[row * n + i]) * gamma[i];
-          const double inverse = rstd.values()[row];
-          const double expected = inverse * (g - mean_g - normalized[i] * mean_gn);
-          ASSERT_NEAR(dx[row * n + i], expected, test::rounding_error(type, expected) + 4e-6 * inverse)
+          const double expected = inverse * (g[i] - mean_g - normalized[i] * mean_gn);
+          ASSERT_NEAR(dx[row * n + i], expected, test::rounding_error(type, expected) + errors[i])
               << name_of(type) << ", " << width << " columns, row " << row << ", column " << i;
         }
       }

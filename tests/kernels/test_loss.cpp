@@ -21,6 +21,19 @@ double cross_entropy_of(const Values& logits, std::size_t label) {
   return std::log(sum) + largest - logits[label];
 }
 
+/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and of the losses'
+/// own rounding, 20 2^-53 / h, times the scale 1024 / 50.
+constexpr double difference_error = 2e-8;
+
+/// The error in float of log(sum of exp(z_j - max)) + max - z_label, and, relatively, of a probability: the
+/// sum has `classes` terms, an exponential is off by 4 u (test_math.cpp) and by its argument's rounding, and
+/// so are the logarithm and the three last terms; none is larger than `spread`, of the logits, and
+/// log(classes).
+double cross_entropy_error(std::size_t classes, double spread) {
+  const auto terms = static_cast<double>(classes);
+  return test::summing_error(terms, 1, 4 + spread) + 4 * test::u * (spread + std::log(terms) + 1);
+}
+
 /// Runs the loss on its own copy of the logits and keeps what it gave.
 struct CrossEntropy {
   CrossEntropy(DType type, std::int64_t classes, const std::vector<float>& values,
@@ -97,7 +110,8 @@ TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
       const Values logits(x.begin() + static_cast<std::ptrdiff_t>(row * classes),
                           x.begin() + static_cast<std::ptrdiff_t>((row + 1) * classes));
       const double loss = cross_entropy_of(logits, label);
-      ASSERT_NEAR(found.loss[row], loss, 1e-5 * loss + 1e-6);
+      const double error = cross_entropy_error(classes, 10);
+      ASSERT_NEAR(found.loss[row], loss, error);
       ASSERT_EQ(found.correct[row], std::max_element(logits.begin(), logits.end()) - logits.begin() ==
                                         static_cast<std::ptrdiff_t>(label));
       for (std::size_t c = 0; c<classes; c += classes> 10 ? 37 : 1) {
@@ -108,9 +122,11 @@ TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
         below[c] -= h;
         const double slope = (cross_entropy_of(above, label) - cross_entropy_of(below, label)) / (2 * h);
         const double expected = 1024.0 / rows * slope;
-        const double bound = GetParam() == DType::fp32 ? 1e-3 * std::abs(expected) + 1e-6
-                                                       : test::rounding_error(GetParam(), expected) + 1e-5;
-        ASSERT_NEAR(found.gradient[row * classes + c], expected, bound);
+        // A probability, from which the label's 1 is taken away, times the scale.
+        const double probability = slope + (c == label ? 1 : 0);
+        const double arithmetic = 1024.0 / rows * error * probability + 3 * test::u * std::abs(expected);
+        ASSERT_NEAR(found.gradient[row * classes + c], expected,
+                    test::rounding_error(GetParam(), expected) + arithmetic + difference_error);
       }
     }
   }
@@ -128,8 +144,8 @@ TEST_P(CrossEntropyOfType, InPlaceGivesTheSameNumbers) {
 TEST(CrossEntropy, HugeLogitsAreStable) {
   const CrossEntropy found(DType::fp32, 3, {1e30f, 0, -1e30f, -1e4f, -1e4f, -1e4f}, {0, 1}, false, 2.0f);
   EXPECT_EQ(found.loss[0], 0.0f);
-  EXPECT_NEAR(found.loss[1], std::log(3.0), 1e-6);
-  EXPECT_NEAR(found.gradient[4], 1.0 / 3 - 1, 1e-6);
+  EXPECT_NEAR(found.loss[1], std::log(3.0), cross_entropy_error(3, 0));
+  EXPECT_NEAR(found.gradient[4], 1.0 / 3 - 1, cross_entropy_error(3, 0));
 }
 
 TEST(CrossEntropy, AScaleThatHalfDoesNotHoldIsAppliedInFloat) {
@@ -167,7 +183,7 @@ TEST(CrossEntropy, EvaluationNeedsNeitherGradientNorScale) {
   const test::DeviceValue<std::int32_t> label(0);
   const test::DeviceValue<float> loss;
   softmax_cross_entropy(Execution{}, logits, label.data(), {}, nullptr, 0, loss.data(), nullptr);
-  EXPECT_NEAR(loss.get(), std::log(2.0), 1e-6);
+  EXPECT_NEAR(loss.get(), std::log(2.0), cross_entropy_error(2, 0));
 }
 
 TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
@@ -194,13 +210,14 @@ TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
         }
         return sum / columns;
       };
-      ASSERT_NEAR(losses[row], loss_of_row(0, 0), 1e-5);
+      // A term is a difference, squared: three roundings. The mean is one more.
+      ASSERT_NEAR(losses[row], loss_of_row(0, 0), test::summing_error(columns, loss_of_row(0, 0), 4));
       for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
         const double expected = 256.0 / rows * (loss_of_row(i, 1e-4) - loss_of_row(i, -1e-4)) / 2e-4;
-        const double bound = type == DType::fp32
-                                 ? 1e-3 * std::abs(expected) + 1e-6
-                                 : test::rounding_error(type, expected) + 1e-6 * std::abs(expected) + 1e-8;
-        ASSERT_NEAR(d[i], expected, bound);
+        // A difference and its factors are five roundings; the loss is a square: differences are exact but
+        // for theirs, 2^-53 (loss / 1e-4) 8.
+        ASSERT_NEAR(d[i], expected,
+                    test::rounding_error(type, expected) + 5 * test::u * std::abs(expected) + 1e-10);
       }
     }
     const auto separate = gradient.values();

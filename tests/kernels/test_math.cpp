@@ -106,8 +106,8 @@ TEST(Math, TurnIsExactToARoundingAtAnyAngle) {
     for (int i = -5000; i <= 5000; ++i) {
       const double angle = largest * i / 5000;
       const math::Turn turn = math::turn(angle);
-      ASSERT_NEAR(turn.cosine, std::cos(angle), 1e-7);
-      ASSERT_NEAR(turn.sine, std::sin(angle), 1e-7);
+      ASSERT_NEAR(turn.cosine, std::cos(angle), 2 * test::u);
+      ASSERT_NEAR(turn.sine, std::sin(angle), 2 * test::u);
     }
   }
 }

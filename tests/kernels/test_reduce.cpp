@@ -67,7 +67,8 @@ TEST(SumOfSquares, ShowsOneBadElementAtAnyPosition) {
 TEST(SumOfSquares, HasTheSameBitsForAnyNumberOfThreads) {
   const auto values = test::random_values(DType::fp32, 1'000'001, -1, 1, 1);
   const test::Matrix tensor(DType::fp32, 1, 1'000'001, values);
-  EXPECT_EQ(squares(Execution{}, tensor), squares(test::narrower_execution(), tensor));
+  for (const Execution& exec : test::narrower_executions())
+    EXPECT_EQ(squares(exec, tensor), squares(Execution{}, tensor)) << exec.concurrency();
 }
 
 TEST(FirstNonfinite, IsMinusOneWhereAllIsFinite) {
