@@ -1,9 +1,10 @@
 // The whole training step of a GPT over 65 characters with AdamW, on the commands of step_program.hpp.
 //
-//   gpt_bench SHAPE [COMMAND]    SHAPE: medium, small, deep (gpt_subject.hpp)
+//   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, small, deep (gpt_subject.hpp)
 #include <fmt/core.h>
 #include <mpi.h>
 
+#include "commands.hpp"
 #include "gpt_subject.hpp"
 
 int main(int argument_count, char** arguments) {
@@ -11,8 +12,9 @@ int main(int argument_count, char** arguments) {
   int exit_code = 0;
   {
     const Kokkos::ScopeGuard kokkos(argument_count, arguments);
-    const std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    std::vector<std::string> words(arguments + 1, arguments + argument_count);
     try {
+      mylos::hold_to_instructions(words);
       if (words.empty()) mylos::fail_input("say first which GPT: medium, small, deep");
       const mylos::GptSubject gpt(words.front());
       exit_code = mylos::answer_commands(gpt, {words.begin() + 1, words.end()});

@@ -54,8 +54,8 @@ Options GptSubject::options(const std::string& name) const {
   return options;
 }
 
-std::unique_ptr<BatchSource> GptSubject::batch(const Options& options) const {
-  return std::make_unique<OneBatchOfTokens>(options.data.batch, options.model);
+std::unique_ptr<BatchSource> GptSubject::batch(const Options& options, std::int64_t samples) const {
+  return std::make_unique<OneBatchOfTokens>(samples, options.model);
 }
 
 StepWork GptSubject::work(DType type) const {

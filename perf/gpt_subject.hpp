@@ -15,7 +15,8 @@ class GptSubject final : public StepSubject {
   explicit GptSubject(const std::string& shape);
 
   [[nodiscard]] Options options(const std::string& name) const override;
-  [[nodiscard]] std::unique_ptr<BatchSource> batch(const Options& options) const override;
+  [[nodiscard]] std::unique_ptr<BatchSource> batch(const Options& options,
+                                                   std::int64_t samples) const override;
   [[nodiscard]] StepWork work(DType type) const override;
 
  private:

@@ -3,11 +3,13 @@
 
   perf/gpt_vs_pytorch.py        a training step of 6 layers, 6 heads, 384 wide, context 256, batch 4, beside PyTorch in
                                 every type, eager and compiled, fused and plain attention, and beside its own floor
+  perf/gpt_vs_pytorch.py --shape small
+                                the same for 4 layers, 4 heads, 128 wide, context 64, batch 12
   perf/gpt_vs_pytorch.py --run  whole runs of inputs/gpt_shakespeare_cpu.toml, from the start of the process to its
                                 end, beside the same training by PyTorch's fastest type and in nanoGPT's manner
 
-Ratios are formed within a round, as step_vs_pytorch.py says. Needs a build with benchmarks (--run: with the command),
-and scripts/peers for PyTorch.
+Ratios are formed within a round, and --instructions and --older are, as step_vs_pytorch.py says. Needs a build with
+benchmarks (--run: with the command), and scripts/peers for PyTorch.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import time
 import turns
 
 TYPES = ("fp32", "bf16", "fp16")
+SHAPES = {"medium": "6/6/384, context 256, batch 4", "small": "4/4/128, context 64, batch 12"}
 SCRIPT = turns.ROOT / "perf/pytorch_gpt.py"
 TEXT = turns.ROOT / "inputs/data/tinyshakespeare.txt"
 DECK = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
@@ -30,13 +33,24 @@ def peer_steps(shape, arguments):
     return [SCRIPT, "--threads", str(arguments.threads), "steps", shape]
 
 
+def peer_bars(arguments):
+    """Of the medium GPT by instructions; the small one must only not be slower."""
+    if arguments.shape == "small":
+        return {(name, ""): 1.00 for name in TYPES}
+    if not turns.has_16_bit_products(arguments):
+        return {("fp32", ""): 1 / 1.1}
+    return {("bf16", ""): 1 / 1.4, ("fp32", "fp32"): 1.00}
+
+
 def compare_steps(arguments):
-    turns.print_machine("GPT 6/6/384, context 256, batch 4, AdamW", arguments.threads)
+    if arguments.shape == "small":
+        arguments.floors = False
+    turns.print_machine(f"GPT {SHAPES[arguments.shape]}, AdamW", arguments)
     quiet = turns.Quiet(arguments.patience)
-    mylos, results = turns.compare_steps([arguments.bench, "medium"], TYPES, peer_steps("medium", arguments), arguments,
+    mylos, results = turns.compare_steps([arguments.shape], TYPES, [peer_steps(arguments.shape, arguments)], arguments,
                                          quiet)
-    turns.print_against_floors(results, {"fp32": 1.15, "bf16": 1.15})
-    turns.print_against_peer(results, {("bf16", ""): 1 / 1.2, ("fp32", "fp32"): 1.00})
+    turns.print_against_ours(results, TYPES, {"fp32": 1.15, "bf16": 1.15}, arguments)
+    turns.print_against_peer(results, peer_bars(arguments))
     quiet.report()
     mylos.close()
 
@@ -45,14 +59,15 @@ class WholeRuns:
     """A training, by a command that depends on its seed. Called, it runs with the next seed, from 1 on, and returns the
     seconds of its process."""
 
-    def __init__(self, command_of, threads):
-        self.command_of, self.threads = command_of, threads
+    def __init__(self, command_of, arguments):
+        self.command_of = command_of
+        self.environment = turns.environment(arguments.threads, arguments.instructions)
         self.losses = []  # over the validation windows, by seed
 
     def __call__(self):
         command = [str(word) for word in self.command_of(len(self.losses) + 1)]
         start = time.monotonic()
-        done = subprocess.run(command, env=turns.environment(self.threads), stdout=subprocess.PIPE,
+        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
         seconds = time.monotonic() - start
         if done.returncode != 0:
@@ -76,7 +91,7 @@ def fastest_names(arguments, quiet):
 
 
 def compare_runs(arguments):
-    turns.print_machine(f"{DECK.name}, {arguments.run_steps} steps", arguments.threads)
+    turns.print_machine(f"{DECK.name}, {arguments.run_steps} steps", arguments)
     quiet = turns.Quiet(arguments.patience)
     names = fastest_names(arguments, quiet)
     with tempfile.TemporaryDirectory() as folder:
@@ -85,15 +100,16 @@ def compare_runs(arguments):
                        stdout=subprocess.DEVNULL, env=turns.environment(arguments.threads))
 
         def ours(name):
+            held = [f"kernels.instructions={arguments.instructions}"] if arguments.instructions else []
             return WholeRuns(lambda seed: [
                 arguments.mylos, "train", DECK, f"data.train={data}", f"run.folder={folder}/{name}-{seed}",
-                f"run.steps={arguments.run_steps}", f"run.seed={seed}", f"precision.compute={name}"],
-                arguments.threads)
+                f"run.steps={arguments.run_steps}", f"run.seed={seed}", f"precision.compute={name}", *held],
+                arguments)
 
         def peer(name):
             return WholeRuns(lambda seed: [
                 arguments.python, SCRIPT, "--threads", arguments.threads, "run", name, TEXT,
-                "--steps", arguments.run_steps, "--seed", seed], arguments.threads)
+                "--steps", arguments.run_steps, "--seed", seed], arguments)
 
         runs = {name: ours(name) for name in TYPES}
         runs |= {f"PyTorch {name}": peer(name) for name in names + (["nanogpt"] if names else [])}
@@ -115,6 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     turns.add_options(parser, "gpt_bench")
     turns.add_peer_options(parser)
+    parser.add_argument("--shape", choices=SHAPES, default="medium", help="of the GPT whose steps are compared")
     parser.add_argument("--run", action="store_true", help="compare whole runs; a round takes about four minutes")
     parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
     parser.add_argument("--run-steps", type=int, default=2000)

@@ -36,7 +36,7 @@ class Point:
 def measure(name, arguments, quiet):
     """In a process of its own, which holds the weights for two runs only."""
     all_kept, planned = arguments.type, f"{arguments.type}-{name}"
-    program = turns.Program([arguments.bench, arguments.shape], arguments.threads)
+    program = turns.Program([arguments.bench, *turns.held(arguments), arguments.shape], arguments)
     size_of_all = program.number(f"memory {all_kept}")
     size, predicted = (float(word) for word in program.ask(f"memory {planned}")[0].split()[:2])
     times = turns.in_turns(arguments.pairs, {
@@ -110,7 +110,7 @@ def main():
     arguments = turns.read_options(parser)
 
     what = f"GPT ({arguments.shape}), {arguments.type}, AdamW"
-    turns.print_machine(what, arguments.threads)
+    turns.print_machine(what, arguments)
     quiet = turns.Quiet(arguments.patience)
     names = arguments.plans or [f"save-{share}" for share in SAVED] + [f"every-{k}" for k in EVERY]
     points = []

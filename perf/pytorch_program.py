@@ -2,7 +2,10 @@
 
 import statistics
 import sys
+import tempfile
 import time
+
+from torch import distributed, multiprocessing
 
 
 def milliseconds(step):
@@ -11,9 +14,10 @@ def milliseconds(step):
     return (time.perf_counter() - start) * 1e3
 
 
-def serve(names, build):
+def serve(names, build, lines=sys.stdin, speaks=True):
     """Prints the names of the steps that this machine can do, and answers "step NAME COUNT" on standard input by the
-    median time of a step in ms and an empty line. build(name) makes a step: a function without arguments."""
+    median time of a step in ms and an empty line. build(name) makes a step: a function without arguments. Of several
+    processes that get the same `lines`, one speaks."""
     steps = {}
     for name in names:
         try:
@@ -22,9 +26,45 @@ def serve(names, build):
             steps[name] = step
         except Exception as error:  # torch.compile needs a compiler and Python's headers
             print(f"PyTorch cannot do {name}: {str(error).splitlines()[0]}", file=sys.stderr)
-    print(*steps, flush=True)
-    for line in sys.stdin:
+    if speaks:
+        print(*steps, flush=True)
+    for line in lines:
         _, name, count = line.split()
         for _ in range(2):
             steps[name]()
-        print(f"{statistics.median(milliseconds(steps[name]) for _ in range(int(count))):.3f}\n", flush=True)
+        median = statistics.median(milliseconds(steps[name]) for _ in range(int(count)))
+        if speaks:
+            print(f"{median:.3f}\n", flush=True)
+
+
+def lines_of_first_process(rank, ranks):
+    """The lines of its standard input, in all processes."""
+    if ranks == 1:
+        yield from sys.stdin
+        return
+    while True:
+        line = [sys.stdin.readline() if rank == 0 else None]
+        distributed.broadcast_object_list(line)
+        if not line[0]:
+            return
+        yield line[0]
+
+
+def joined(rank, ranks, meeting, work, arguments):
+    distributed.init_process_group("gloo", init_method=f"file://{meeting}/file", rank=rank, world_size=ranks)
+    work(rank, arguments)
+    distributed.destroy_process_group()
+
+
+def processes(ranks, work, arguments):
+    """work(rank, arguments) in this process, which is the first, and in the others, which are started."""
+    if ranks == 1:
+        return work(0, arguments)
+    with tempfile.TemporaryDirectory() as meeting:
+        others = [multiprocessing.get_context("spawn").Process(
+            target=joined, args=(rank, ranks, meeting, work, arguments)) for rank in range(1, ranks)]
+        for other in others:
+            other.start()
+        joined(0, ranks, meeting, work, arguments)
+        for other in others:
+            other.join()

@@ -1,39 +1,61 @@
-"""PyTorch's training step of an MLP 784-2048-2048-10 at batch 512 with fused AdamW, on commands.
+"""PyTorch's training step of an MLP with fused AdamW, on commands.
 
 Speaks what step_bench speaks: "step NAME COUNT" on standard input is answered by the median time of a step in ms and
-an empty line. First it prints the names it can do on this machine. NAME is type[-compiled]:
+an empty line. First it prints the names it can do on this machine. NAME is type[-ddp][-compiled]:
   fp32           floats
   bf16-autocast  float weights, torch.autocast
   bf16-pure      weights, gradients and moments in bfloat16: less accurate than Mylos, which keeps float masters
+  ddp            --ranks processes, which part threads and samples: DistributedDataParallel over gloo
 """
 
-import sys
+import argparse
+import dataclasses
 
 import torch
+from torch import nn
 
-from pytorch_program import serve
-
-BATCH, WIDTHS = 512, (784, 2048, 2048, 10)
+from pytorch_program import lines_of_first_process, processes, serve
 
 
-def build(name):
-    """One training step as a function without arguments."""
-    torch.manual_seed(1)
+@dataclasses.dataclass
+class Network:
+    widths: tuple
+    batch: int
+    dropout: float = 0.0
+    clip_norm: float = 0.0
+
+
+NETWORKS = {"wide": Network((784, 2048, 2048, 10), 512),
+            "fashion": Network((784, 1024, 1024, 10), 256, 0.2, 1.0)}  # inputs/fashion_mlp.toml
+
+
+def model_of(network):
     layers = []
-    for inputs, outputs in zip(WIDTHS, WIDTHS[1:]):
-        layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
-    model = torch.nn.Sequential(*layers[:-1])
-    inputs = torch.rand(BATCH, WIDTHS[0]) * 2 - 1
-    labels = torch.arange(BATCH) % WIDTHS[-1]
+    for inputs, outputs in zip(network.widths, network.widths[1:]):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()] + ([nn.Dropout(network.dropout)] if network.dropout else [])
+    while not isinstance(layers[-1], nn.Linear):
+        layers.pop()
+    return nn.Sequential(*layers)
+
+
+def build(name, network, ranks):
+    """One training step as a function without arguments, of this process' share of the samples."""
+    torch.manual_seed(1)
+    model = model_of(network)
+    rows = network.batch // ranks
+    inputs = torch.rand(rows, network.widths[0]) * 2 - 1
+    labels = torch.arange(rows) % network.widths[-1]
     if name.startswith("bf16-pure"):
         model, inputs = model.bfloat16(), inputs.bfloat16()
+    if ranks > 1:
+        model = nn.parallel.DistributedDataParallel(model)
     # As slow as Mylos' here: thousands of steps on one batch must not fit it.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7, weight_decay=0.01, fused=True)
     autocast = name.startswith("bf16-autocast")
 
     def loss_of(x, y):
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            return torch.nn.functional.cross_entropy(model(x), y)
+            return nn.functional.cross_entropy(model(x), y)
 
     if name.endswith("-compiled"):
         loss_of = torch.compile(loss_of)
@@ -41,17 +63,33 @@ def build(name):
     def step():
         optimizer.zero_grad(set_to_none=True)
         loss_of(inputs, labels).backward()
+        if network.clip_norm:
+            nn.utils.clip_grad_norm_(model.parameters(), network.clip_norm)
         optimizer.step()
 
     return step
 
 
-def main():
-    torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
+def answer(rank, arguments):
+    """What each of the processes does."""
+    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
     names = ["fp32", "bf16-autocast", "bf16-pure"]
-    if "--no-compile" not in sys.argv:
+    if arguments.ranks > 1:
+        names = [name + "-ddp" for name in names]
+    if not arguments.no_compile:
         names += [name + "-compiled" for name in names]
-    serve(names, build)
+    serve(names, lambda name: build(name, NETWORKS[arguments.network], arguments.ranks),
+          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2, help="of all processes together")
+    parser.add_argument("--network", choices=NETWORKS, default="wide")
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--no-compile", action="store_true")
+    arguments = parser.parse_args()
+    processes(arguments.ranks, answer, arguments)
 
 
 if __name__ == "__main__":

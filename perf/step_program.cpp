@@ -3,11 +3,12 @@
 #include <fmt/core.h>
 #include <mpi.h>
 
+#include <cstdio>
 #include <cstdlib>
-#include <iostream>
 #include <map>
 #include <sstream>
 
+#include "commands.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/calibration.hpp"
 #include "mylos/train/memory_plan.hpp"
@@ -51,11 +52,12 @@ class StepRun {
  public:
   StepRun(const std::string& name, const StepSubject& subject)
       : options_(subject.options(name)),
-        communicator_(make_communicator(MPI_COMM_SELF, options_.communication)),
-        batch_(subject.batch(options_)),
+        communicator_(make_communicator(MPI_COMM_WORLD, options_.communication)),
+        plan_(make_step_plan(options_.data.batch, 0, communicator_->rank(), communicator_->size())),
+        batch_(subject.batch(options_, plan_.own_samples)),
         memory_plan_(plan_of(name, options_, gemm_)),
-        trainer_(options_, chain_of(options_), gemm_, *communicator_,
-                 make_step_plan(options_.data.batch, 0, 0, 1), 1 << 20, memory_plan_.plan.schedule) {}
+        trainer_(options_, chain_of(options_), gemm_, *communicator_, plan_, 1 << 20,
+                 memory_plan_.plan.schedule) {}
 
   void step() {
     trainer_.step(*batch_, false);
@@ -74,6 +76,7 @@ class StepRun {
   Options options_;
   TimedGemm gemm_;
   std::unique_ptr<Communicator> communicator_;
+  StepPlan plan_;
   std::unique_ptr<BatchSource> batch_;
   MemoryPlan memory_plan_;
   Trainer trainer_;
@@ -165,14 +168,15 @@ DType type_of(const std::string& name) {
 }
 
 int answer_commands(const StepSubject& subject, const std::vector<std::string>& commands) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0 && std::freopen("/dev/null", "w", stdout) == nullptr) return 1;  // the first rank answers
   try {
     Program program(subject);
-    std::string line;
-    for (const auto& word : commands) line += word + " ";
-    if (!line.empty()) {
-      program.answer(line);
+    if (!commands.empty()) {
+      program.answer(fmt::format("{}", fmt::join(commands, " ")));
     } else {
-      while (std::getline(std::cin, line)) program.answer(line);
+      while (const auto line = next_line()) program.answer(*line);
     }
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());

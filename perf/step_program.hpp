@@ -11,7 +11,8 @@
 // NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows, then what is
 // recomputed: "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than
 // keeping all takes. Plans go by measured times, where the name ends in "-model" by modelled ones. A command
-// comes as arguments, or one after the other on standard input; every answer ends with an empty line.
+// comes as arguments, or one after the other on standard input; every answer ends with an empty line. Under
+// mpirun the ranks part a step's samples, and the first rank reads and answers.
 #pragma once
 
 #include <memory>
@@ -30,8 +31,9 @@ class StepSubject {
   virtual ~StepSubject() = default;
   /// Complete: all shapes are set. Throws Error (bad_input) for a name that it does not know.
   [[nodiscard]] virtual Options options(const std::string& name) const = 0;
-  /// The one batch of all steps.
-  [[nodiscard]] virtual std::unique_ptr<BatchSource> batch(const Options& options) const = 0;
+  /// A rank's part of the one batch of all steps.
+  [[nodiscard]] virtual std::unique_ptr<BatchSource> batch(const Options& options,
+                                                           std::int64_t samples) const = 0;
   /// The products of a step.
   [[nodiscard]] virtual StepWork work(DType type) const = 0;
 };

@@ -7,6 +7,11 @@ within a round. Needs a build with benchmarks, and scripts/peers for PyTorch; wi
 still measured.
 
   perf/step_vs_pytorch.py [--bench build/host/bin/step_bench] [--rounds 5] [--steps 10] [--threads 2]
+  perf/step_vs_pytorch.py --instructions avx2     both sides as on a processor that has no more than AVX2
+  perf/step_vs_pytorch.py --older BENCH           beside the step_bench of an older build
+  perf/step_vs_pytorch.py --network fashion [--ranks 2]
+                                                  the network of inputs/fashion_mlp.toml, which is small; with ranks
+                                                  beside PyTorch's DistributedDataParallel and beside its one process
 """
 
 import argparse
@@ -14,25 +19,46 @@ import argparse
 import turns
 
 TYPES = ("fp32", "bf16", "fp16")
+NETWORKS = {"wide": "MLP 784-2048-2048-10, batch 512, AdamW",
+            "fashion": "MLP 784-1024-1024-10, batch 256, dropout, clipping, AdamW"}
+PEER = turns.ROOT / "perf/pytorch_step.py"
+
+
+def peers(arguments):
+    """PyTorch's programs: one process, and as many as there are ranks."""
+    words = [PEER, "--threads", str(arguments.threads), "--network", arguments.network]
+    return [words] if arguments.ranks == 1 else [words, [*words, "--ranks", str(arguments.ranks)]]
+
+
+def peer_bars(arguments):
+    if arguments.network == "fashion" or not turns.has_16_bit_products(arguments):
+        return {(name, ""): 1.00 for name in (TYPES if arguments.network == "fashion" else ("fp32",))}
+    return {("fp32", "fp32"): 1.00, ("bf16", "bf16"): 1.00, ("bf16", ""): 1.00}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     turns.add_options(parser, "step_bench")
     turns.add_peer_options(parser)
+    parser.add_argument("--network", choices=NETWORKS, default="wide")
+    parser.add_argument("--ranks", type=int, default=1, help="of step_bench and of one of PyTorch's programs")
     parser.add_argument("--pairs", type=int, default=10, help="of steps with and without the loss scaler")
     arguments = turns.read_options(parser)
+    if arguments.network != "wide" or arguments.ranks > 1:
+        arguments.floors = False  # they are those of a large network on one rank
 
-    turns.print_machine("MLP 784-2048-2048-10, batch 512, AdamW", arguments.threads)
+    turns.print_machine(f"{NETWORKS[arguments.network]}, {arguments.ranks} rank(s)", arguments)
     quiet = turns.Quiet(arguments.patience)
-    mylos, results = turns.compare_steps([arguments.bench], TYPES, [
-        turns.ROOT / "perf/pytorch_step.py", str(arguments.threads)], arguments, quiet)
-    turns.print_against_floors(results, {"fp32": 1.10, "bf16": 1.12})
-    turns.print_against_peer(results, {("fp32", "fp32"): 1.00, ("bf16", "bf16"): 1.00, ("bf16", ""): 1.00})
+    words = ["--network", arguments.network] if arguments.network != "wide" else []
+    mylos, results = turns.compare_steps(words, TYPES, peers(arguments), arguments, quiet)
+    turns.print_against_ours(results, TYPES, {"fp32": 1.10, "bf16": 1.12}, arguments)
+    turns.print_against_peer(results, peer_bars(arguments))
 
-    pairs = turns.in_turns(arguments.pairs, {
-        name: lambda name=name: mylos.number(f"step {name} {arguments.steps}") for name in ("fp16", "fp16-off")}, quiet)
-    turns.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
+    if arguments.pairs:
+        pairs = turns.in_turns(arguments.pairs, {
+            name: lambda name=name: mylos.number(f"step {name} {arguments.steps}") for name in ("fp16", "fp16-off")},
+            quiet)
+        turns.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
     quiet.report()
     mylos.close()
 

@@ -9,24 +9,52 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The threads of a process that has finished its turn wait actively for some milliseconds before they sleep.
 REST_S = 0.05
-# PyTorch's variants that are this much slower than its best of the same type at first are not tried again.
-HOPELESS = 1.5
+# PyTorch's variants that are this much slower at first than its best of the same type, or of all, are not tried again.
+HOPELESS, HOPELESS_OF_ALL = 1.5, 4
 
 
-def environment(threads):
+def limits(pytorch, compiled, onednn, mkl):
+    """What holds libraries to instructions: PyTorch's own kernels, the code that torch.compile has made, oneDNN (ours and
+    PyTorch's) and MKL."""
+    return {"ATEN_CPU_CAPABILITY": pytorch, "TORCHINDUCTOR_CPP_MARCH": compiled, "ONEDNN_MAX_CPU_ISA": onednn,
+            "MKL_ENABLE_INSTRUCTIONS": mkl}
+
+
+# By the names that kernels.instructions has. avx512-bf16 leaves out the matrix unit (AMX) of processors that have one.
+INSTRUCTIONS = {
+    "baseline": limits("default", "x86-64", "SSE41", "SSE4_2"),
+    "avx2": limits("avx2", "x86-64-v3", "AVX2", "AVX2"),
+    "avx512": limits("avx512", "x86-64-v4", "AVX512_CORE", "AVX512"),
+    "avx512-bf16": limits("avx512", "x86-64-v4", "AVX512_CORE_BF16", "AVX512"),
+}
+
+
+def environment(threads, instructions=None):
     """For programs that take turns, and for whole runs."""
     result = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="false",
                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     result.pop("OMP_WAIT_POLICY", None)  # "active" threads would compute against the other program
-    return result
+    return result | INSTRUCTIONS.get(instructions, {})
+
+
+def command_of(bench, arguments, words=()):
+    """Of a step program of ours."""
+    ranks = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(arguments.ranks)] if arguments.ranks > 1 else []
+    return [*ranks, bench, *words]
+
+
+def held(arguments):
+    """What tells our step programs to which instructions they are held."""
+    return ["--instructions", arguments.instructions] if arguments.instructions else []
 
 
 class Program:
     """A program that answers commands on its standard input."""
 
-    def __init__(self, command, threads):
+    def __init__(self, command, arguments, ranks=1):
+        threads = max(1, arguments.threads // ranks)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment(threads))
+                                        env=environment(threads, arguments.instructions))
 
     def line(self):
         line = self.process.stdout.readline()
@@ -119,7 +147,7 @@ class Peer:
             print(f"No {arguments.python}: run scripts/peers to compare with PyTorch.")
             return
         command = [arguments.python, *command] + (["--no-compile"] if arguments.no_compile else [])
-        self.program = Program(command, arguments.threads)
+        self.program = Program(command, arguments)
         self.names = self.program.line().split()
 
     def jobs(self, steps):
@@ -131,10 +159,12 @@ class Peer:
             self.program.close()
 
 
-def step_jobs(program, types, steps):
-    """Our steps and their floors."""
-    jobs = {name: lambda name=name: program.number(f"step {name} {steps}") for name in types}
-    return jobs | {f"floor {name}": lambda name=name: program.number(f"floor {name}") for name in types}
+def step_jobs(program, types, steps, whose=""):
+    return {whose + name: lambda name=name: program.number(f"step {name} {steps}") for name in types}
+
+
+def floor_jobs(program, types):
+    return {f"floor {name}": lambda name=name: program.number(f"floor {name}") for name in types}
 
 
 def kind_of(job):
@@ -146,8 +176,9 @@ def without_hopeless(jobs):
     """After one turn each, in which programs allocate, compile and choose."""
     first = in_turns(1, jobs, Quiet(0))
     peers = [name for name in jobs if name.startswith("PyTorch ")]
-    hopeless = {name for name in peers if first[name][0] > HOPELESS * min(
-        first[peer][0] for peer in peers if kind_of(peer) == kind_of(name))}
+    hopeless = {name for name in peers if first[name][0] > min(
+        HOPELESS * min(first[peer][0] for peer in peers if kind_of(peer) == kind_of(name)),
+        HOPELESS_OF_ALL * min(first[peer][0] for peer in peers))}
     return {name: job for name, job in jobs.items() if name not in hopeless}
 
 
@@ -173,33 +204,54 @@ def print_against_peer(results, bars):
             print_ratio(f"{ours} / {best}{of_all}", results[ours], results[best], bar)
 
 
-def compare_steps(ours, types, peer, arguments, quiet):
-    """Measures our steps, their floors and PyTorch's steps in turns and prints the times. Returns our program and the
-    results. `ours` and `peer` are commands; `peer` without its python."""
-    pytorch = Peer(peer, arguments)
-    mylos = Program(ours, arguments.threads)
-    jobs = without_hopeless(step_jobs(mylos, types, arguments.steps) | pytorch.jobs(arguments.steps))
-    results = in_turns(arguments.rounds, jobs, quiet)
-    pytorch.close()
+def compare_steps(words, types, peers, arguments, quiet):
+    """Measures our steps, those of an older build of ours, their floors and PyTorch's steps in turns and prints the
+    times. Returns our program and the results. `words`: what our program is told; `peers`: commands without python."""
+    pytorch = [Peer(peer, arguments) for peer in peers]
+    mylos = Program(command_of(arguments.bench, arguments, [*held(arguments), *words]), arguments, arguments.ranks)
+    older = arguments.older and Program(command_of(arguments.older, arguments, words), arguments, arguments.ranks)
+    jobs = step_jobs(mylos, types, arguments.steps)
+    if older:
+        jobs |= step_jobs(older, types, arguments.steps, "older ")
+    if arguments.floors:
+        jobs |= floor_jobs(mylos, types)
+    for peer in pytorch:
+        jobs |= peer.jobs(arguments.steps)
+    results = in_turns(arguments.rounds, without_hopeless(jobs), quiet)
+    for program in [*pytorch, *([older] if older else [])]:
+        program.close()
     print_times(results, arguments.rounds)
-    print_floors(mylos, types)
+    if arguments.floors:
+        print_floors(mylos, types)
     print("\nRatios, each within a round: median [smallest .. largest]")
     return mylos, results
 
 
-def print_against_floors(results, bars):
-    """`bars`: {our type: bar}."""
-    for name, bar in bars.items():
-        print_ratio(f"{name} / its floor", results[name], results[f"floor {name}"], bar)
-    print_ratio("fp16 / fp32", results["fp16"], results["fp32"], 1.10)
+def has_16_bit_products(arguments):
+    """False where the instructions have none; true for those of this machine, of which nothing is known here."""
+    return arguments.instructions in (None, "avx512-bf16")
+
+
+def print_against_ours(results, types, floor_bars, arguments):
+    """Beside the floors, the older build and the float step. `floor_bars`: {our type: bar}."""
+    if arguments.floors:
+        for name, bar in floor_bars.items():
+            print_ratio(f"{name} / its floor", results[name], results[f"floor {name}"], bar)
+    for name in types if arguments.older else ():
+        print_ratio(f"{name} / {name} of the older build", results[name], results[f"older {name}"], 1.03)
+    for name in types[1:]:
+        if name == "fp16" or not has_16_bit_products(arguments):
+            print_ratio(f"{name} / fp32", results[name], results["fp32"], 1.10)
 
 
 def add_options(parser, bench, steps=10):
     """What all comparisons are told on the command line; `bench` names our program."""
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
     parser.add_argument("--steps", type=int, default=steps, help="steps of one turn; their median counts")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="of a program, all its ranks together")
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
+    parser.add_argument("--instructions", choices=INSTRUCTIONS, help="hold both sides to them; default: the machine's")
+    parser.set_defaults(ranks=1)
 
 
 def add_peer_options(parser):
@@ -208,16 +260,19 @@ def add_peer_options(parser):
     parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--no-floors", dest="floors", action="store_false", help="leave the floors out")
+    parser.add_argument("--older", type=pathlib.Path, help="the same program of an older build, which takes turns too; "
+                        "of --instructions it gets what libraries are told")
 
 
 def read_options(parser):
     arguments = parser.parse_args()
-    if not arguments.bench.exists():
-        parser.error(f"{arguments.bench} does not exist: build the target {arguments.bench.name}, "
-                     "or name it with --bench")
+    for bench in filter(None, (arguments.bench, getattr(arguments, "older", None))):
+        if not bench.exists():
+            parser.error(f"{bench} does not exist: build the target {bench.name}, or name another one")
     return arguments
 
 
-def print_machine(what, threads):
-    print(f"{what}, {threads} threads; load at the start {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors",
-          flush=True)
+def print_machine(what, arguments):
+    print(f"{what}, {arguments.threads} threads, instructions: {arguments.instructions or 'all'}; "
+          f"load at the start {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
