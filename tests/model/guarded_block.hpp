@@ -11,6 +11,7 @@
 #include "model/scribbling_gemm.hpp"
 #include "mylos/model/block.hpp"
 #include "support/device_values.hpp"
+#include "support/rounding.hpp"
 
 namespace mylos::test {
 

@@ -9,6 +9,7 @@
 #include "mylos/base/random.hpp"
 #include "mylos/train/trainer.hpp"
 #include "support/device_values.hpp"
+#include "support/rounding.hpp"
 
 namespace mylos::testing_support {
 

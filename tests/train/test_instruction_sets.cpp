@@ -66,8 +66,7 @@ TEST_P(InstructionSets, GiveTheirOwnBitsWheneverTheyAreInUse) {
 /// (70 + 2) u_float for each of the 5 products (Higham, "Accuracy and stability of numerical
 /// algorithms", 3.1). Two trainings are off by that much each.
 double rounding_bound(DType compute) {
-  const double u = dispatch(compute, []<class T>(TypeTag<T>) { return unit_roundoff<T>; });
-  return 2 * (14 * u + 5 * 72 * unit_roundoff<float>);
+  return 2 * (14 * test::unit_roundoff_of(compute) + 5 * (70 + 2) * test::u);
 }
 
 TEST_P(InstructionSets, AgreeOnAStepWithinItsRoundings) {
