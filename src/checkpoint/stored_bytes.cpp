@@ -6,37 +6,13 @@
 #include <functional>
 #include <vector>
 
-#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/io/digest.hpp"
+#include "mylos/io/hdf5_dispatch.hpp"
 
 namespace mylos {
 namespace {
-
-template <class Function>
-decltype(auto) with_type(hdf5::ElementType type, Function&& function) {
-  switch (type) {
-    case hdf5::ElementType::uint8:
-      return function(TypeTag<std::uint8_t>{});
-    case hdf5::ElementType::int32:
-      return function(TypeTag<std::int32_t>{});
-    case hdf5::ElementType::int64:
-      return function(TypeTag<std::int64_t>{});
-    case hdf5::ElementType::uint64:
-      return function(TypeTag<std::uint64_t>{});
-    case hdf5::ElementType::float32:
-      return function(TypeTag<float>{});
-    case hdf5::ElementType::float64:
-      return function(TypeTag<double>{});
-    case hdf5::ElementType::uint16:
-    case hdf5::ElementType::uint32:
-    case hdf5::ElementType::text:
-    case hdf5::ElementType::other:
-      break;
-  }
-  fail_run("a checkpoint holds no arrays of {}", hdf5::name_of(type));
-}
 
 static_assert(std::endian::native == std::endian::little,
               "the file's numbers are, and bytes go there as they are");
@@ -77,8 +53,8 @@ void through_host(const StateArray& array, std::int64_t first, std::int64_t coun
 }  // namespace
 
 std::int64_t element_bytes(hdf5::ElementType type) {
-  return with_type(type,
-                   [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
+  return hdf5::dispatch(
+      type, [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
 }
 
 std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
@@ -86,7 +62,7 @@ std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, st
   std::uint32_t crc = 0;
   through_host(array, first, count, Direction::out_of_state,
                [&](std::int64_t from, std::int64_t length, std::byte* host) {
-                 with_type(array.type, [&](auto tag) {
+                 hdf5::dispatch(array.type, [&](auto tag) {
                    dataset.write(from, length, reinterpret_cast<const typename decltype(tag)::type*>(host));
                  });
                  crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
@@ -114,7 +90,7 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
   std::uint32_t crc = 0;
   through_host(array, 0, array.size(), Direction::into_state,
                [&](std::int64_t from, std::int64_t length, std::byte* host) {
-                 with_type(array.type, [&](auto tag) {
+                 hdf5::dispatch(array.type, [&](auto tag) {
                    dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
                  });
                  crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
@@ -125,7 +101,7 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
   if (dataset.type() == hdf5::ElementType::text) return crc_of_text(dataset.read_text());
   std::uint32_t crc = 0;
-  with_type(dataset.type(), [&](auto tag) {
+  hdf5::dispatch(dataset.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const std::int64_t piece = elements_per_piece(dataset.type());
     std::vector<T> buffer(static_cast<std::size_t>(std::min(piece, dataset.size())));

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/io/digest.hpp"
+#include "mylos/io/hdf5_dispatch.hpp"
 
 namespace mylos {
 namespace {
@@ -23,36 +23,12 @@ constexpr std::int64_t most_digests_of_piece = 4096;
 /// A block that is read for the sake of one row must not be larger, whatever a file says.
 constexpr std::int64_t largest_block_bytes = std::int64_t{1} << 20;
 
-template <class Function>
-decltype(auto) with_type(ElementType type, Function&& function) {
-  switch (type) {
-    case ElementType::uint8:
-      return function(TypeTag<std::uint8_t>{});
-    case ElementType::uint16:
-      return function(TypeTag<std::uint16_t>{});
-    case ElementType::uint32:
-      return function(TypeTag<std::uint32_t>{});
-    case ElementType::int32:
-      return function(TypeTag<std::int32_t>{});
-    case ElementType::float32:
-      return function(TypeTag<float>{});
-    case ElementType::float64:
-      return function(TypeTag<double>{});
-    case ElementType::int64:
-    case ElementType::uint64:
-    case ElementType::text:
-    case ElementType::other:
-      break;
-  }
-  fail_run("data files have no arrays of {}", hdf5::name_of(type));
-}
-
 }  // namespace
 
 struct CheckedArray::State {
   State(const hdf5::File& file, const hdf5::Dataset& dataset, ElementType type)
       : file_path(file.path()), array(dataset), as(type) {
-    const auto element_bytes = with_type(
+    const auto element_bytes = hdf5::dispatch(
         as, [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
     row_bytes = array.row_size() * element_bytes;
   }
@@ -90,7 +66,7 @@ struct CheckedArray::State {
 
   void read_rows(std::int64_t first, std::int64_t count, void* destination) const {
     const std::int64_t row = array.row_size();
-    with_type(as, [&](auto tag) {
+    hdf5::dispatch(as, [&](auto tag) {
       array.read(first * row, count * row, static_cast<typename decltype(tag)::type*>(destination));
     });
   }
