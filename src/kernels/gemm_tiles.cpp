@@ -1,10 +1,10 @@
 // Products on hosts by tiles that stay in the cores' own caches, in any of the three element types.
 //
-// C is cut into tasks of some rows and some columns. A task packs its columns of B, transposing and
-// converting on the way, and keeps them in the second-level cache; it walks along its rows of A in strips,
-// which stay in the first. A kernel multiplies a few rows with a panel of columns and keeps that block of C
-// in registers (tile_product-inl.hpp). The order of the loops is Goto's and van de Geijn's ("Anatomy of
-// high-performance matrix multiplication", ACM TOMS 34(3), 2008) with the operands' parts exchanged.
+// C is cut into tasks of some rows and some columns. A task packs its columns of B in panels, transposing and
+// converting on the way, and keeps them in the second-level cache; it walks along its rows of A in strips. A
+// kernel multiplies a few rows with a panel and keeps that block of C in registers (tile_product-inl.hpp).
+// The order of the loops is Goto's and van de Geijn's ("Anatomy of high-performance matrix multiplication",
+// ACM TOMS 34(3), 2008) with the operands' parts exchanged.
 //
 // A is read as it lies in memory where it is by rows of words; else it is packed before the tasks begin, and
 // the sums of its rows, where they are asked for, come from the strips that have just been packed.
@@ -31,8 +31,11 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-template <class Input>
-constexpr std::int64_t strip_rows = line_bytes / sizeof(Input);
+// Where vectors have 64 bytes, a strip of A stays in the first-level cache and panels come from the second;
+// where they are shorter, it is a panel that stays, of 24 KiB or less.
+constexpr bool strips_stay = HWY_MAX_BYTES == 64;
+constexpr std::int64_t strip_rows = strips_stay ? 32 : 64;
+constexpr std::int64_t chunk_words = strips_stay ? 512 : 256;
 
 /// Some rows of a product, and how they are cut.
 template <class Input, class Output>
@@ -53,14 +56,14 @@ class Product {
 
   /// Packs a strip of A, and sums its rows.
   void pack_strip(std::int64_t strip) const {
-    const std::int64_t row = strip * strip_rows<Input>;
-    const std::int64_t rows = std::min(strip_rows<Input>, rows_ - row);
-    float totals[strip_rows<Input>] = {};
+    const std::int64_t row = strip * strip_rows;
+    const std::int64_t rows = std::min(strip_rows, rows_ - row);
+    float totals[strip_rows] = {};
     for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
       Word* const target = strip_at(chunk, strip);
       if (!problem_.transpose_a) {
-        copy_rows<Words>(a_from(row, chunk), problem_.k, rows, strip_rows<Input>, depth_of(chunk), target,
-                         tiling_.row_stride);
+        copy_rows<Words>(a_from(row, chunk), problem_.k, rows, round_up(rows, product_rows), depth_of(chunk),
+                         target, tiling_.row_stride);
         continue;
       }
       copy_rows_transposed<Words>(a_from(row, chunk), problem_.m, rows, depth_of(chunk), target,
@@ -77,7 +80,7 @@ class Product {
     part.panels = reinterpret_cast<Word*>(memory);
     part.edge = reinterpret_cast<Word*>(memory + bytes_of_words(tiling_.panel_words()));
     part.sums = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.edge) +
-                                         bytes_of_words(tiling_.strip_words()));
+                                         bytes_of_words(tiling_.edge_words()));
     part.first_panel = tiling_.first_panel(task % tiling_.column_tasks);
     part.end_panel = tiling_.first_panel(task % tiling_.column_tasks + 1);
     part.first_strip = tiling_.first_strip(task / tiling_.column_tasks);
@@ -140,8 +143,8 @@ class Product {
 
   /// A strip's rows times the task's panels, which are packed as the first strip comes to them.
   void multiply_strip(const Task& part, std::int64_t strip) const {
-    const std::int64_t row = strip * strip_rows<Input>;
-    const std::int64_t rows = std::min(strip_rows<Input>, rows_ - row);
+    const std::int64_t row = strip * strip_rows;
+    const std::int64_t rows = std::min(strip_rows, rows_ - row);
     const std::int64_t whole_rows = packs_ ? rows : rows / product_rows * product_rows;
     if (whole_rows < rows) {  // no kernel for fewer rows, and the memory behind the last one is not A's
       if constexpr (std::is_same_v<Input, typename Words::Element>) {
@@ -164,7 +167,7 @@ class Product {
   void multiply_rows(const Task& part, std::int64_t panel, std::int64_t row, std::int64_t rows,
                      const ByRows<Word>& a) const {
     const std::int64_t column = panel * tiling_.panel_columns;
-    const std::int64_t sums_row = row - part.first_strip * strip_rows<Input>;
+    const std::int64_t sums_row = row - part.first_strip * strip_rows;
     const std::int64_t sums_stride = (part.end_panel - part.first_panel) * tiling_.panel_columns;
     HWY_ALIGN float bias[product_vectors * hn::MaxLanes(FloatTag())];
     Finish<Output> finish{
@@ -201,11 +204,11 @@ class Product {
                              const Finish<Output>& finish) {
     const std::int64_t stride = product_vectors * lanes();
     if (finish.columns > 2 * lanes()) {
-      multiply_block<Words, 3>(steps, a, panel, stride, finish, {});
+      multiply_block<Words, 3>(steps, a, panel, stride, finish);
     } else if (finish.columns > lanes()) {
-      multiply_block<Words, 2>(steps, a, panel, stride, finish, {});
+      multiply_block<Words, 2>(steps, a, panel, stride, finish);
     } else {
-      multiply_block<Words, 1>(steps, a, panel, stride, finish, {});
+      multiply_block<Words, 1>(steps, a, panel, stride, finish);
     }
   }
 
@@ -221,8 +224,15 @@ class Product {
 TileKernel kernel_for(DType type) {
   return dispatch(type, []<class Input>(TypeTag<Input>) HWY_ATTR {
     using Words = WordsOf<Input>;
-    return TileKernel{product_vectors * lanes(), product_vectors, strip_rows<Input>, Words::per_word,
-                      std::is_same_v<Input, typename Words::Element>};
+    return TileKernel{
+        .rows = product_rows,
+        .columns = product_vectors * lanes(),
+        .vectors = product_vectors,
+        .strip_rows = strip_rows,
+        .chunk_words = chunk_words,
+        .per_word = Words::per_word,
+        .takes_rows_from_memory = std::is_same_v<Input, typename Words::Element>,
+    };
   });
 }
 

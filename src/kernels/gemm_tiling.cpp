@@ -10,10 +10,9 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t words_in_line = 16;
-constexpr std::int64_t most_chunk_words = 512;
-// A task's panels, of 48 columns where vectors have 64 bytes, take less than half of a second-level cache of
-// 1 MiB, of 24 where they have 32 bytes, of 512 KiB; strips of A and blocks of C pass by.
-constexpr std::int64_t full_panels = 4;
+// A task's panels take less than half of a second-level cache: of 1 MiB where vectors have 64 bytes, of 512
+// KiB where they have 32. Strips of A and blocks of C pass by.
+constexpr std::int64_t most_panel_words_of_a_column = 2048;
 // Or the gradients of a large vocabulary's logits would be there twice.
 constexpr std::int64_t most_packed_words = 4 << 20;
 // Bounds the sums of a task that walks along several chunks.
@@ -26,20 +25,21 @@ constexpr std::int64_t odd_lines(std::int64_t words) {
 std::int64_t words_of(const GemmProblem& problem, const TileKernel& kernel) {
   return divide_up(problem.k, kernel.per_word);
 }
-std::int64_t chunks_of(std::int64_t words) {
-  return divide_up(words, most_chunk_words);
+std::int64_t chunks_of(std::int64_t words, const TileKernel& kernel) {
+  return divide_up(words, kernel.chunk_words);
 }
 /// Chunks are as long as each other, but for the last.
-std::int64_t chunk_of(std::int64_t words) {
-  return round_up(divide_up(words, chunks_of(words)), words_in_line);
+std::int64_t chunk_of(std::int64_t words, const TileKernel& kernel) {
+  return round_up(divide_up(words, chunks_of(words, kernel)), words_in_line);
 }
 std::int64_t most_panel_words(const TileKernel& kernel) {
-  return full_panels * odd_lines(most_chunk_words * kernel.columns);
+  const std::int64_t whole = odd_lines(kernel.chunk_words * kernel.columns);
+  return divide_up(most_panel_words_of_a_column, kernel.chunk_words) * whole;
 }
 /// What a strip of A takes in all its chunks; never less for a longer k.
 std::int64_t packed_strip_words(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = words_of(problem, kernel);
-  return kernel.strip_rows * (words + 3 * words_in_line * chunks_of(words));
+  return kernel.strip_rows * (words + 3 * words_in_line * chunks_of(words, kernel));
 }
 
 /// Time of the longest thread, in cycles for each word of k: two vectors multiplied in a cycle, and what
@@ -67,8 +67,9 @@ std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel) 
 Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& kernel, std::int64_t threads) {
   Tiling tiling{};
   const std::int64_t words = words_of(problem, kernel);
-  tiling.chunk_words = chunk_of(words);
+  tiling.chunk_words = chunk_of(words, kernel);
   tiling.chunks = divide_up(words, tiling.chunk_words);
+  tiling.block_rows = kernel.rows;
   tiling.strip_rows = kernel.strip_rows;
   tiling.strips = divide_up(rows, tiling.strip_rows);
   tiling.panel_columns = kernel.columns;
@@ -97,16 +98,15 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
 
 std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = words_of(problem, kernel);
-  const std::int64_t widest = round_up(std::min(words, most_chunk_words), words_in_line);
+  const std::int64_t widest = round_up(std::min(words, kernel.chunk_words), words_in_line);
   const std::int64_t panels = divide_up(problem.n, kernel.columns);
   const std::int64_t panel_words =
       std::min(panels * odd_lines(widest * kernel.columns), most_panel_words(kernel));
-  const std::size_t packed =
-      bytes_of_words(panel_words) + bytes_of_words(kernel.strip_rows * odd_lines(widest));
-  if (words <= most_chunk_words) return packed;
+  const std::size_t packed = bytes_of_words(panel_words) + bytes_of_words(kernel.rows * odd_lines(widest));
+  if (words <= kernel.chunk_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
   const std::int64_t most_panels =
-      most_panel_words(kernel) / odd_lines(chunk_of(most_chunk_words + 1) * kernel.columns);
+      most_panel_words(kernel) / odd_lines(chunk_of(kernel.chunk_words + 1, kernel) * kernel.columns);
   const std::int64_t rows =
       std::min(round_up(problem.m, kernel.strip_rows), most_summed_rows + kernel.strip_rows);
   return packed + bytes_of_words(rows * std::min(panels, most_panels) * kernel.columns);
@@ -132,8 +132,7 @@ bool tiles_are_faster(const GemmProblem& problem) {
   constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
   if (!by_words || problem.m < rows_worth_a_copy || problem.k < sums_worth_a_copy) return false;
   return problem.a == DType::bf16 ||
-         (problem.a == DType::fp32 &&
-          problem.n >= (problem.transpose_a ? columns_worth_a_turn : 48));
+         (problem.a == DType::fp32 && problem.n >= (problem.transpose_a ? columns_worth_a_turn : 48));
 }
 
 }  // namespace mylos

@@ -19,10 +19,11 @@ constexpr std::size_t bytes_of_words(std::int64_t words) {
 
 /// How a target multiplies operands of one type.
 struct TileKernel {
-  std::int64_t columns;  // of the block of C that stays in registers, and of a panel of B
-  std::int64_t vectors;  // of which so many columns are
-  std::int64_t
-      strip_rows;  // rows of A that are taken together: some blocks, and a cache line where A is turned
+  std::int64_t rows;            // of the block of C that stays in registers,
+  std::int64_t columns;         // likewise, and of a panel of B
+  std::int64_t vectors;         // that so many columns are
+  std::int64_t strip_rows;      // of A, that are multiplied with a panel at a time: some blocks of C
+  std::int64_t chunk_words;     // of k, at most, that are summed at a time
   std::int64_t per_word;        // elements that are multiplied at once
   bool takes_rows_from_memory;  // as they lie there: elements are words or parts of words
 };
@@ -32,8 +33,9 @@ struct TileKernel {
 struct Tiling {
   std::int64_t chunk_words;  // of k; orders the sums, and follows from k and the kernel alone
   std::int64_t chunks;
-  std::int64_t strip_rows;  // a cache line of A turned; a multiple of the kernel's rows
-  std::int64_t strips;      // of the rows that the tasks share
+  std::int64_t block_rows;
+  std::int64_t strip_rows;
+  std::int64_t strips;  // of the rows that the tasks share
   std::int64_t panel_columns;
   std::int64_t panels;  // of C
   std::int64_t row_tasks;
@@ -58,11 +60,12 @@ struct Tiling {
   // The parts of a thread's memory, in words: panels of B, rows of A at the edge of the matrix, and the sums
   // of a task that has several chunks.
   [[nodiscard]] std::int64_t panel_words() const { return task_panels() * panel_stride; }
+  [[nodiscard]] std::int64_t edge_words() const { return block_rows * row_stride; }
   [[nodiscard]] std::int64_t sums_words() const {
     return chunks == 1 ? 0 : task_rows() * task_panels() * panel_columns;
   }
   [[nodiscard]] std::size_t thread_bytes() const {
-    return bytes_of_words(panel_words()) + bytes_of_words(strip_words()) + bytes_of_words(sums_words());
+    return bytes_of_words(panel_words()) + bytes_of_words(edge_words()) + bytes_of_words(sums_words());
   }
   /// Of a strip of A in one chunk.
   [[nodiscard]] std::int64_t strip_words() const { return strip_rows * row_stride; }

@@ -27,16 +27,6 @@ struct Finish {
   Sums sums;  // of the chunks of k before this one
   bool last;  // chunk
 
-  /// Asks for a row of the block in C.
-  HWY_INLINE void fetch_target(std::int64_t row) const {
-    if (!last || row >= rows) return;
-    constexpr auto in_a_line = static_cast<std::int64_t>(line_bytes / sizeof(Output));
-    const std::int64_t end = std::min(columns, product_vectors * lanes());
-    for (std::int64_t column = 0; column < end; column += in_a_line)
-      fetch_to_write(c + row * c_stride + column);
-    fetch_to_write(c + row * c_stride + end - 1);
-  }
-
   template <int vectors, std::size_t... i, class... Sum>
   HWY_INLINE void take(std::index_sequence<i...> block, Sum... sum) const {
     if (!last) return sums.take<vectors>(block, sum...);

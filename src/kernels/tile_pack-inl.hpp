@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "mylos/kernels/tile_values.hpp"
-#include "next_lines.hpp"
 
 #if defined(MYLOS_KERNELS_TILE_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_TILE_PACK_INL_HPP

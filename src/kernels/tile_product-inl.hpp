@@ -4,9 +4,8 @@
 // vectors of B's words (tile_words-inl.hpp). C's rows are multiples of product_rows, its columns of lanes().
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
-
-#include "next_lines.hpp"
 
 #if defined(MYLOS_KERNELS_TILE_PRODUCT_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_TILE_PRODUCT_INL_HPP
@@ -26,12 +25,16 @@ namespace mylos::HWY_NAMESPACE {
 inline constexpr std::int64_t product_rows = HWY_ARCH_ARM_A64 || HWY_MAX_BYTES == 64 ? 8 : 4;
 inline constexpr std::int64_t product_vectors = 3;  // or fewer, at the end of a row
 
-/// A by rows: the word of (row, step) at row * stride + step.
+/// A by rows: the word of (row, step) at row * stride + step. The memory may be one of elements.
 template <class Word>
 struct ByRows {
   const Word* words;
   std::int64_t stride;
-  HWY_INLINE Word at(std::int64_t row, std::int64_t step) const { return words[row * stride + step]; }
+  HWY_INLINE Word at(std::int64_t row, std::int64_t step) const {
+    Word word;
+    std::memcpy(&word, words + row * stride + step, sizeof word);
+    return word;
+  }
   ByRows from_row(std::int64_t row) const { return {words + row * stride, stride}; }
 };
 
@@ -61,7 +64,6 @@ struct Sums {
   std::int64_t stride;
   bool add;  // to what is there
 
-  void fetch_target(std::int64_t) const {}  // sums of small products are in the cache already
   template <int vectors, std::size_t... i, class... Sum>
   HWY_INLINE void take(std::index_sequence<i...>, Sum... sum) const {
     const FloatTag d;
@@ -86,31 +88,26 @@ HWY_INLINE void multiply_step(std::index_sequence<i...>, const A& a, std::int64_
 /// Hands the block A B[steps, vectors * lanes()] to c.take().
 template <class Words, int vectors, class A, class Result, class... Sum>
 HWY_INLINE void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b,
-                               std::int64_t b_stride, const Result& c, NextLines next, Sum... sum) {
+                               std::int64_t b_stride, const Result& c, Sum... sum) {
   if constexpr (sizeof...(Sum) < product_rows * vectors) {
-    multiply_block<Words, vectors>(steps, a, b, b_stride, c, next, sum..., hn::Zero(FloatTag()));
+    multiply_block<Words, vectors>(steps, a, b, b_stride, c, sum..., hn::Zero(FloatTag()));
   } else {
     constexpr auto block = std::index_sequence_for<Sum...>();
-    for (std::int64_t step = 0; step < steps; ++step) {
-      // A row with every other step: all at once, they would keep what the sums need from coming.
-      if (step % 2 == 0 && step < 2 * product_rows) c.fetch_target(step / 2);
-      if (step < next.count) next.fetch_one();
+    for (std::int64_t step = 0; step < steps; ++step)
       multiply_step<Words, vectors>(block, a, step, b + step * b_stride, sum...);
-    }
     c.template take<vectors>(block, sum...);
   }
 }
 
-/// C[rows, columns] (+)= A[rows, steps] B[steps, columns]. Takes from `ahead` what it can ask for meanwhile.
+/// C[rows, columns] (+)= A[rows, steps] B[steps, columns].
 template <class Words, class A>
 void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const A& a,
-              const typename Words::Word* b, std::int64_t b_stride, const Sums& c, RowsToCome ahead = {}) {
+              const typename Words::Word* b, std::int64_t b_stride, const Sums& c) {
   std::int64_t column = 0;
   const auto columns_of = [&]<int vectors>(std::integral_constant<int, vectors>) HWY_ATTR {
     for (std::int64_t row = 0; row < rows; row += product_rows) {
       multiply_block<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
-                                     Sums{c.values + row * c.stride + column, c.stride, c.add},
-                                     ahead.take(steps / ahead.lines_in_row));
+                                     Sums{c.values + row * c.stride + column, c.stride, c.add});
     }
     column += vectors * lanes();
   };

@@ -41,7 +41,7 @@ TEST(GemmThreads, ChangeNoBit) {
                              test::random_values(type, problem.k * problem.n, -1, 1, 2));
         const auto alone = product(*tiles, test::narrower_execution(), problem, a, b);
         ASSERT_TRUE(std::none_of(alone.begin(), alone.end(), [](float value) { return std::isnan(value); }));
-        for (int repeat = 0; repeat < test::cases(60); ++repeat) {
+        for (int repeat = 0; repeat < test::cases(20); ++repeat) {
           ASSERT_EQ(product(*tiles, Execution{}, problem, a, b), alone)
               << name_of(type) << ", " << problem.m << " x " << problem.n << " x " << problem.k << ", repeat "
               << repeat;
