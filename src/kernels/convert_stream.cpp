@@ -31,7 +31,7 @@ HWY_INLINE hn::Vec<BitsFor<To, D>> rounded_bits([[maybe_unused]] D d, hn::Vec<D>
   if constexpr (std::is_same_v<To, float>) {
     return hn::BitCast(bits, value);
   } else if constexpr (std::is_same_v<To, half>) {
-    return hn::BitCast(bits, hn::DemoteTo(TagFor<To, D>(), value));
+    return hn::BitCast(bits, rounded_to<To>(d, value));
   } else {
     // As float16::bfloat16_bits does it: AVX512-BF16 takes subnormal numbers for zero.
     const hn::RebindToUnsigned<D> wide;

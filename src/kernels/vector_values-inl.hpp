@@ -3,6 +3,7 @@
 // Conversions are the processor's own where it has them. They round to nearest even and keep infinity and
 // NaN; AVX512-BF16's take subnormal numbers for zero.
 #include <cstdint>
+#include <type_traits>
 
 #include "mylos/base/float16.hpp"
 
@@ -56,18 +57,44 @@ struct SomeLanes {
   std::size_t count;
 };
 
-/// Highway's own code for half, where the processor has no conversion, takes infinity and NaN for the numbers
-/// from 65536 on that their bits would be if half had them.
+// Highway's own code for half, where the processor has no conversions, takes infinity and NaN for numbers
+// from 65536 on, and gives NaN other bits than float16.hpp.
+constexpr bool converts_half = HWY_TARGET != HWY_SSE2;
+
 template <class D>
-HWY_INLINE hn::Vec<D> promoted(D d, hn::Vec<TagFor<half, D>> from) {
+HWY_INLINE hn::Vec<D> to_floats(D d, hn::Vec<TagFor<half, D>> from) {
   const auto value = hn::PromoteTo(d, from);
-  if constexpr (HWY_TARGET != HWY_SSE2) return value;
-  const auto infinite = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<D>(), 0x7f800000u));
-  return hn::IfThenElse(hn::Ge(hn::Abs(value), hn::Set(d, 65536.0f)), hn::Or(value, infinite), value);
+  if constexpr (converts_half) return value;
+  const hn::RebindToUnsigned<D> wide;
+  const auto size = hn::Abs(value);
+  const auto limit = hn::Set(d, 65536.0f);
+  const auto infinite = hn::BitCast(d, hn::Set(wide, 0x7f800000u));
+  const auto quiet_nan = hn::BitCast(d, hn::Set(wide, 0x7fc00000u));
+  const auto finite_or_infinite = hn::IfThenElse(hn::Eq(size, limit), hn::Or(value, infinite), value);
+  return hn::IfThenElse(hn::Gt(size, limit), hn::Or(value, quiet_nan), finite_or_infinite);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> promoted(D d, hn::Vec<TagFor<bfloat16, D>> from) {
+HWY_INLINE hn::Vec<D> to_floats(D d, hn::Vec<TagFor<bfloat16, D>> from) {
   return hn::PromoteTo(d, from);
+}
+
+template <class T, class D>
+HWY_INLINE hn::Vec<TagFor<T, D>> rounded_to([[maybe_unused]] D d, hn::Vec<D> value) {
+  const TagFor<T, D> d_to;
+  const auto rounded = hn::DemoteTo(d_to, value);
+  if constexpr (converts_half || !std::is_same_v<T, half>) {
+    return rounded;
+  } else {
+    const hn::RebindToUnsigned<D> wide;
+    const hn::Rebind<std::uint16_t, D> narrow;
+    const auto bits = hn::BitCast(wide, value);
+    const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(wide, 0x8000u));
+    const auto payload = hn::And(hn::ShiftRight<13>(bits), hn::Set(wide, 0x03ffu));
+    const auto nan = hn::Or(hn::Or(sign, payload), hn::Set(wide, 0x7e00u));
+    const auto number = hn::PromoteTo(wide, hn::BitCast(narrow, rounded));
+    const auto is_nan = hn::RebindMask(wide, hn::IsNaN(value));
+    return hn::BitCast(d_to, hn::TruncateTo(narrow, hn::IfThenElse(is_nan, nan, number)));
+  }
 }
 
 template <class D>
@@ -76,7 +103,7 @@ HWY_INLINE hn::Vec<D> load(D d, const float* from, AllLanes = {}) {
 }
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* from, AllLanes = {}) {
-  return promoted(d, hn::LoadU(TagFor<T, D>(), elements(from)));
+  return to_floats(d, hn::LoadU(TagFor<T, D>(), elements(from)));
 }
 /// The other lanes are zero, and their memory is not touched.
 template <class D>
@@ -85,7 +112,7 @@ HWY_INLINE hn::Vec<D> load(D d, const float* from, SomeLanes some) {
 }
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* from, SomeLanes some) {
-  return promoted(d, hn::LoadN(TagFor<T, D>(), elements(from), some.count));
+  return to_floats(d, hn::LoadN(TagFor<T, D>(), elements(from), some.count));
 }
 
 template <class D>
@@ -93,18 +120,18 @@ HWY_INLINE void store(D d, hn::Vec<D> value, float* to, AllLanes = {}) {
   hn::StoreU(value, d, to);
 }
 template <class D, class T>
-HWY_INLINE void store(D, hn::Vec<D> value, T* to, AllLanes = {}) {
+HWY_INLINE void store(D d, hn::Vec<D> value, T* to, AllLanes = {}) {
   const TagFor<T, D> d_to;
-  hn::StoreU(hn::DemoteTo(d_to, value), d_to, elements(to));
+  hn::StoreU(rounded_to<T>(d, value), d_to, elements(to));
 }
 template <class D>
 HWY_INLINE void store(D d, hn::Vec<D> value, float* to, SomeLanes some) {
   hn::StoreN(value, d, to, some.count);
 }
 template <class D, class T>
-HWY_INLINE void store(D, hn::Vec<D> value, T* to, SomeLanes some) {
+HWY_INLINE void store(D d, hn::Vec<D> value, T* to, SomeLanes some) {
   const TagFor<T, D> d_to;
-  hn::StoreN(hn::DemoteTo(d_to, value), d_to, elements(to), some.count);
+  hn::StoreN(rounded_to<T>(d, value), d_to, elements(to), some.count);
 }
 
 /// body(d, i, lanes) for vectors at i = 0, N, 2 N ... of `count` values; `lanes` is AllLanes, at the end it
