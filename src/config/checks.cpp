@@ -1,5 +1,6 @@
 #include "checks.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "mylos/base/error.hpp"
@@ -43,6 +44,20 @@ class Checks {
       fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
     }
     if (options_.data.validation > 0) fail({"data.validation"}, "'data.validation' needs 'data.train'");
+  }
+
+  /// A checkpoint may come from a processor that has more.
+  void kernels() const {
+    if (!options_.kernels.instructions) return;
+    const std::vector<Instructions> here = available_instructions();
+    if (std::find(here.begin(), here.end(), *options_.kernels.instructions) != here.end()) return;
+    std::string names = "\"auto\"";
+    for (const Instructions each : here)
+      names += fmt::format("{}\"{}\"", each == here.back() ? " and " : ", ", name_of(each));
+    fail({"kernels.instructions"},
+         fmt::format("'kernels.instructions' is \"{}\", which this processor or this build has not; there "
+                     "are {}",
+                     name_of(*options_.kernels.instructions), names));
   }
 
   void model() const {
@@ -145,7 +160,10 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
                    DeckOrigin origin) {
   const Checks checks(options, given, file_name);
   checks.model();
-  if (origin == DeckOrigin::user) checks.kind_of_data();
+  if (origin == DeckOrigin::user) {
+    checks.kind_of_data();
+    checks.kernels();
+  }
   checks.length();
   checks.data();
   checks.scaler();

@@ -58,15 +58,27 @@ void add_machine_keys(Schema& schema) {
   add_communication_keys(schema);
   add_checkpoint_keys(schema);
   Keys keys(
-      schema, "kernels", "Which engine computes the products.",
+      schema, "kernels", "Which engine computes the products, and by which instructions.",
       [](auto& options) -> auto& { return options.kernels; });
   keys.choice("gemm", &KernelOptions::gemm,
               Words<GemmChoice>{{"auto", GemmChoice::automatic},
+                                {"measure", GemmChoice::measure},
                                 {"onednn", GemmChoice::onednn},
                                 {"tiles", GemmChoice::tiles},
                                 {"cublaslt", GemmChoice::cublaslt},
                                 {"kokkos", GemmChoice::kokkos}},
-              "auto: the fastest that is built for this device.");
+              "auto: the fastest that is built for this device, on hosts from a table of what was measured, "
+              "the same at every start. measure: the start times the engines on each product of the run (a "
+              "second or two); plan and checkpoint keep the choice, and a restart takes it from there.");
+  using Choice = std::optional<Instructions>;
+  Words<Choice> instructions{{"auto", std::nullopt}};
+  for (const Instructions each : {Instructions::baseline, Instructions::avx2, Instructions::avx512,
+                                  Instructions::avx512_bf16, Instructions::neon, Instructions::sve})
+    instructions.emplace_back(name_of(each), each);
+  keys.choice("instructions", &KernelOptions::instructions, instructions,
+              "What vector code and oneDNN compute by on hosts. auto: the best that the processors of all "
+              "ranks have. avx512-bf16 leaves the matrix unit (AMX) out, which auto uses. Results of two of "
+              "them differ by rounding.");
 }
 
 }  // namespace mylos

@@ -3,10 +3,12 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "gemm_engines.hpp"
 #include "mylos/base/error.hpp"
+#include "onednn_instructions.hpp"
 
 namespace mylos {
 namespace {
@@ -26,6 +28,8 @@ constexpr Engine engines[] = {
 
 constexpr std::string_view name_of(GemmChoice choice) {
   switch (choice) {
+    case GemmChoice::measure:
+      return "measure";
     case GemmChoice::cublaslt:
       return "cublaslt";
     case GemmChoice::onednn:
@@ -40,7 +44,39 @@ constexpr std::string_view name_of(GemmChoice choice) {
   return "auto";
 }
 
+/// "auto" and "measure", where there are several engines.
+MakeGemm chosen_engine(GemmChoice choice) {
+  if (choice == GemmChoice::automatic) return table_gemm();
+  return choice == GemmChoice::measure ? measured_gemm() : nullptr;
+}
+
+bool names_one(GemmChoice choice) {
+  return choice != GemmChoice::automatic && choice != GemmChoice::measure;
+}
+
 }  // namespace
+
+GemmForm form_of(const GemmProblem& problem) {
+  if (problem.transpose_a) return GemmForm::weight_gradient;
+  return problem.transpose_b ? GemmForm::output : GemmForm::input_gradient;
+}
+
+std::string_view name_of(GemmForm form) {
+  switch (form) {
+    case GemmForm::output:
+      return "y";
+    case GemmForm::input_gradient:
+      return "dx";
+    case GemmForm::weight_gradient:
+      break;
+  }
+  return "dW";
+}
+
+bool same_product(const GemmProblem& one, const GemmProblem& other) {
+  return one.m == other.m && one.n == other.n && one.k == other.k && one.transpose_a == other.transpose_a &&
+         one.transpose_b == other.transpose_b && one.a == other.a && one.b == other.b && one.c == other.c;
+}
 
 GemmProblem linear_output(std::int64_t samples, std::int64_t inputs, std::int64_t outputs, DType type) {
   GemmProblem problem;
@@ -107,15 +143,38 @@ std::vector<std::string> gemm_engine_names() {
 }
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
-  if (options.gemm == GemmChoice::automatic) {
-    if (const MakeGemm make = faster_host_gemm()) return make();
+  if (options.instructions) {
+    use_instructions(*options.instructions);
+    if (options.gemm != GemmChoice::tiles) onednn::hold_to(*options.instructions);
   }
+  if (const MakeGemm make = chosen_engine(options.gemm)) return make();
   for (const auto& [choice, find] : engines) {
-    if (options.gemm != GemmChoice::automatic && options.gemm != choice) continue;
+    if (names_one(options.gemm) && options.gemm != choice) continue;
     if (const MakeGemm make = find()) return make();
   }
-  fail_input("kernels.gemm = \"{}\" is not in this build, which has: auto, {}", name_of(options.gemm),
-             fmt::join(gemm_engine_names(), ", "));
+  fail_input("kernels.gemm = \"{}\" is not in this build, which has: auto, measure, {}",
+             name_of(options.gemm), fmt::join(gemm_engine_names(), ", "));
+}
+
+KernelOptions usable_here(const KernelOptions& options) {
+  KernelOptions usable = options;
+  const std::vector<Instructions> here = available_instructions();
+  if (usable.instructions && std::find(here.begin(), here.end(), *usable.instructions) == here.end())
+    usable.instructions.reset();
+  for (const auto& [choice, find] : engines) {
+    if (usable.gemm == choice && find() == nullptr) usable.gemm = GemmChoice::automatic;
+  }
+  return usable;
+}
+
+bool could_use_matrix_unit() {
+  return onednn::could_use_matrix_unit();
+}
+
+std::string describe_instructions() {
+  const std::string of_onednn = onednn::limit();
+  const std::string own(name_of(instructions_in_use()));
+  return of_onednn.empty() ? own : fmt::format("{}, oneDNN's {}", own, of_onednn);
 }
 
 }  // namespace mylos

@@ -14,12 +14,10 @@ MakeGemm onednn_gemm();    // hosts with oneDNN
 MakeGemm tiled_gemm();     // hosts
 MakeGemm kokkos_gemm();    // everywhere, with Kokkos Kernels
 
-/// Each problem by the faster of oneDNN and the tiles; null where one of them is not in this build.
-MakeGemm faster_host_gemm();
-
-/// Whether the tiles beat oneDNN: a rule of shapes, type and the processor that this was compiled for, so
-/// that a restart makes the same choice.
-bool tiles_are_faster(const GemmProblem& problem);
+/// Each problem by oneDNN or by the tiles, as gemm_table.hpp says; null where one of them is not in this
+/// build. The other one goes by what choose() says first.
+MakeGemm table_gemm();
+MakeGemm measured_gemm();
 
 /// Throws Error when the sizes or types of the problem do not go together.
 void check_gemm_problem(const GemmProblem& problem);

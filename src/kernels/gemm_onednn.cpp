@@ -15,6 +15,7 @@
 #include "gemm_engines.hpp"
 #include "gemm_finish.hpp"
 #include "mylos/base/error.hpp"
+#include "onednn_instructions.hpp"
 
 namespace mylos {
 namespace {
@@ -23,11 +24,6 @@ using Format = dnnl::memory::format_tag;
 
 dnnl::memory::data_type data_type(DType type) {
   return type == DType::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
-}
-
-bool processor_multiplies_bfloat16() {
-  constexpr auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
 /// A primitive with its arguments, made once for each problem.
@@ -76,6 +72,10 @@ class OneDnnGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "onednn"; }
 
+  [[nodiscard]] std::string_view engine_of(const GemmProblem& problem) const override {
+    return by_tiles(problem) ? tiles_->name() : name();
+  }
+
   [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
     return by_tiles(problem) && tiles_->sums_rows(problem);
   }
@@ -122,7 +122,7 @@ class OneDnnGemm final : public GemmEngine {
     }
   }
 
-  bool native_bfloat16_ = processor_multiplies_bfloat16();
+  bool native_bfloat16_ = onednn::multiplies_bfloat16();
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bfloat16_words.hpp"
-#include "gemm_engines.hpp"
-
 namespace mylos {
 namespace {
 
@@ -118,21 +115,6 @@ std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kern
   const std::int64_t strip = packed_strip_words(problem, kernel);
   const std::int64_t strips = divide_up(problem.m, kernel.strip_rows);
   return bytes_of_words(std::min(strips * strip, std::max(most_packed_words, strip)));
-}
-
-bool tiles_are_faster(const GemmProblem& problem) {
-  // Measured beside oneDNN 2.6 on a processor with AVX512-BF16. In bfloat16, operands that are not in the
-  // cache cost oneDNN a twentieth of a product more, and a sixth where it has to turn A. In float the tiles
-  // win a twentieth with long sums, and where A is turned with many columns; with few they lose as much.
-  // Short sums and few rows are not worth the copy of B. A matrix unit (AMX) leaves both behind. Fewer rows,
-  // columns or words of k never turn this from false to true: workspace for a product serves smaller ones.
-  constexpr std::int64_t rows_worth_a_copy = 128;
-  constexpr std::int64_t sums_worth_a_copy = 128;
-  constexpr std::int64_t columns_worth_a_turn = 1024;
-  constexpr bool by_words = WordsOf<bfloat16>::per_word == 2 && !processor_has_matrix_unit;
-  if (!by_words || problem.m < rows_worth_a_copy || problem.k < sums_worth_a_copy) return false;
-  return problem.a == DType::bf16 ||
-         (problem.a == DType::fp32 && problem.n >= (problem.transpose_a ? columns_worth_a_turn : 48));
 }
 
 }  // namespace mylos

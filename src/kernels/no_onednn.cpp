@@ -1,5 +1,6 @@
 // This build has no oneDNN.
 #include "gemm_engines.hpp"
+#include "onednn_instructions.hpp"
 
 namespace mylos {
 
@@ -7,4 +8,24 @@ MakeGemm onednn_gemm() {
   return nullptr;
 }
 
+namespace onednn {
+
+void hold_to(Instructions) {}
+std::string limit() {
+  return "";
+}
+bool multiplies_bfloat16() {
+  return false;
+}
+bool uses_matrix_unit() {
+  return false;
+}
+bool is_held_below(Instructions) {
+  return false;
+}
+bool could_use_matrix_unit() {
+  return false;
+}
+
+}  // namespace onednn
 }  // namespace mylos

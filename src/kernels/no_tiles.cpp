@@ -7,8 +7,4 @@ MakeGemm tiled_gemm() {
   return nullptr;
 }
 
-bool tiles_are_faster(const GemmProblem&) {
-  return false;
-}
-
 }  // namespace mylos

@@ -47,10 +47,30 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"foobar = 1", "deck.toml:1: unknown key 'foobar'; the sections are " + sections},
       {"\"run.name\" = 'x'", "deck.toml:1: unknown key '\"run.name\"'; did you mean 'run.name'?"},
       {"[kernels]\ngemm.engine = 1",
-       "deck.toml:2: 'kernels.gemm' must be \"auto\", \"onednn\", \"tiles\", \"cublaslt\" or "
+       "deck.toml:2: 'kernels.gemm' must be \"auto\", \"measure\", \"onednn\", \"tiles\", \"cublaslt\" or "
        "\"kokkos\", not a table"}};
   for (const auto& [deck, message] : mistakes) {
     EXPECT_EQ(message_of(deck), message);
+  }
+}
+
+TEST(Instructions, ThatAreNotHereAreRefusedNamingThoseThatAre) {
+  const std::vector<Instructions> here = available_instructions();
+  for (const Instructions each : {Instructions::avx2, Instructions::avx512_bf16, Instructions::sve}) {
+    const std::string deck = fmt::format("[kernels]\ngemm = \"auto\"\ninstructions = \"{}\"", name_of(each));
+    const std::string message = message_of("run.steps = 1\nmodel.inputs = 1\nmodel.outputs = 1\n" + deck);
+    if (std::find(here.begin(), here.end(), each) != here.end()) {
+      EXPECT_EQ(message, "") << name_of(each);
+      continue;
+    }
+    const std::string start = fmt::format(
+        "deck.toml:6: 'kernels.instructions' is \"{}\", which this processor or this build has not; there "
+        "are "
+        "\"auto\"",
+        name_of(each));
+    EXPECT_EQ(message.substr(0, start.size()), start);
+    for (const Instructions other : here)
+      EXPECT_NE(message.find(fmt::format("\"{}\"", name_of(other))), std::string::npos) << message;
   }
 }
 

@@ -68,7 +68,10 @@ class Draw {
                        one_of<ReduceType>(3), positive(1e-9, 1e6)};
     o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
                     integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
-    o.kernels.gemm = one_of<GemmChoice>(4);
+    o.kernels.gemm = one_of<GemmChoice>(6);
+    const std::vector<Instructions> here = available_instructions();
+    const auto instructions = static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(here.size())));
+    if (instructions < here.size()) o.kernels.instructions = here[instructions];
     return o;
   }
 

@@ -40,6 +40,17 @@ struct GemmProblem {
   friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
 
+/// Which of a linear layer's products a problem is, by what is stored transposed.
+enum class GemmForm { output, input_gradient, weight_gradient };
+
+[[nodiscard]] GemmForm form_of(const GemmProblem& problem);
+
+/// "y", "dx", "dW".
+[[nodiscard]] std::string_view name_of(GemmForm form);
+
+/// True where two problems have the same form, sizes and types, whatever is added or applied besides.
+[[nodiscard]] bool same_product(const GemmProblem& one, const GemmProblem& other);
+
 /// Where a product's matrices lie; they do not overlap.
 struct GemmOperands {
   const void* a;
@@ -77,6 +88,16 @@ class GemmEngine {
   /// The name users type in decks.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
+  /// The name of the engine that computes this problem, which may be another one that it is handed to.
+  [[nodiscard]] virtual std::string_view engine_of(const GemmProblem& /*problem*/) const { return name(); }
+
+  /// The engines that a choice by measurement has; none where nothing is left to choose.
+  [[nodiscard]] virtual std::vector<GemmEngine*> alternatives() { return {}; }
+
+  /// From now on the alternative of this name computes the problem, and those that have fewer samples and are
+  /// else the same product. False where there is no such alternative.
+  virtual bool choose(const GemmProblem& /*problem*/, std::string_view /*engine*/) { return false; }
+
   /// Whether `run` can leave the sums of op(A)'s rows besides (added to what is there where C is added to):
   /// a bias's gradient with its layer's dW, without reading dy once more. They are float sums in an order
   /// that k, the form and the type give. Only such problems may ask for it.
@@ -96,9 +117,23 @@ class GemmEngine {
 /// The problem, with row sums where the engine has them.
 [[nodiscard]] GemmProblem with_row_sums(const GemmEngine& engine, const GemmProblem& problem);
 
-/// The engine that the deck asks for; `automatic` is the fastest of this machine for each problem.
-/// Throws Error (bad input) when that engine is not in this build, naming those that are.
+/// The engine that the deck asks for, by the instructions that it asks for: this process's vector code and
+/// oneDNN go by them from then on. `automatic` and `measure` compute each problem by the fastest of this
+/// machine; until choose() is called, `measure` goes by the same table.
+/// Throws Error (bad input) when the engine or the instructions are not here, naming those that are; and
+/// where oneDNN was used before by other instructions, which it keeps.
 [[nodiscard]] std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options);
+
+/// The options as far as this machine and build can go by them: `automatic`, and no instructions, in place of
+/// what is not here. For what another machine wrote.
+[[nodiscard]] KernelOptions usable_here(const KernelOptions& options);
+
+/// The instructions that products and vector code of this process run by, for messages and records:
+/// "avx512-bf16, oneDNN's AVX512_CORE_AMX". After an engine was made.
+[[nodiscard]] std::string describe_instructions();
+
+/// Whether oneDNN would multiply bfloat16 by a matrix unit (AMX) of the processor, unless it is held to less.
+[[nodiscard]] bool could_use_matrix_unit();
 
 /// The engines of this build, by the names that decks use.
 [[nodiscard]] std::vector<std::string> gemm_engine_names();

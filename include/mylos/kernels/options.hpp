@@ -1,14 +1,22 @@
-// [kernels]: which engine computes the products; and the activation functions that kernels know.
+// [kernels]: which engine computes the products, and by which instructions; and the activation functions that
+// kernels know.
 #pragma once
+
+#include <optional>
+
+#include "mylos/base/instructions.hpp"
 
 namespace mylos {
 
-enum class GemmChoice { automatic, onednn, cublaslt, kokkos, tiles };
+/// `automatic`: by a table of what was measured before (src/kernels/gemm_table.cpp). `measure`: by what is
+/// measured when the run starts.
+enum class GemmChoice { automatic, measure, onednn, cublaslt, kokkos, tiles };
 
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;
+  std::optional<Instructions> instructions = {};  // nothing: those in use, at first the processor's best
 
   bool operator==(const KernelOptions&) const = default;
 };

@@ -1,0 +1,193 @@
+#include "mylos/kernels/gemm_measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// All products together compute at most so much at once; a single one need not be smaller than the other.
+constexpr double most_flops = 40e9;
+constexpr double least_flops_of_product = 1e9;
+// Rounds end after so many seconds per operation, within these bounds: GPT 6/6/384 takes half a second.
+constexpr double seconds_per_flop = 0.05e-9;
+constexpr double least_seconds = 0.2;
+constexpr double most_seconds = 2.0;
+constexpr int most_rounds = 30;
+// An engine that takes so many times the other's time in the best of so many rounds is out: one alone may
+// have been disturbed.
+constexpr double clear_ratio = 1.3;
+constexpr int rounds_to_decide = 3;
+// Short products take these rounds whatever the limit says: they cost little, and a thread that is sent away
+// for a moment costs them much.
+constexpr double short_product_s = 1e-3;
+constexpr int rounds_of_short_products = 8;
+
+/// A part of it that shows which engine is faster: its largest extent is halved until it is small enough.
+GemmProblem part_of(GemmProblem problem, double flops) {
+  while (flops_of(problem) > flops) {
+    std::int64_t& largest = problem.m >= problem.n && problem.m >= problem.k ? problem.m
+                            : problem.n >= problem.k                         ? problem.n
+                                                                             : problem.k;
+    largest = (largest + 1) / 2;
+  }
+  return problem;
+}
+
+std::size_t bytes_of(std::int64_t count, DType type) {
+  return aligned_bytes(static_cast<std::size_t>(count) * size_of(type));
+}
+
+/// A product that the rivals compute in turns.
+struct Contest {
+  GemmProblem whole;
+  GemmProblem part;
+  std::vector<double> seconds = {};  // the best of each engine
+  int rounds = 0;
+  bool decided = false;
+
+  [[nodiscard]] int least_rounds() const {
+    return seconds[winner()] < short_product_s ? rounds_of_short_products : 1;
+  }
+  [[nodiscard]] std::size_t winner() const {
+    return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  }
+};
+
+/// Within ±0.5, so that no product meets subnormals.
+void draw_noise(const Execution& execution, float* values, std::int64_t count) {
+  for_each_element(
+      execution, "draw_operands", count, KOKKOS_LAMBDA(const std::int64_t i) {
+        values[i] = static_cast<float>(static_cast<std::uint32_t>(i) * 2654435761u) * 0x1p-32f - 0.5f;
+      });
+}
+
+/// Where all contests take their operands.
+class Operands {
+ public:
+  Operands(const Execution& execution, const std::vector<Contest>& contests,
+           const std::vector<GemmEngine*>& rivals) {
+    std::size_t result = 0;
+    std::size_t workspace = 0;
+    for (const Contest& contest : contests) {
+      const GemmProblem& part = contest.part;
+      noise_ = std::max({noise_, part.m * part.k, part.k * part.n, part.n});
+      result = std::max(result, bytes_of(part.m * part.n, part.c));
+      for (GemmEngine* engine : rivals) workspace = std::max(workspace, engine->workspace_bytes(part));
+    }
+    for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) of_type_ += bytes_of(noise_, type);
+    workspace_ = 2 * of_type_ + aligned_bytes(result);
+    arena_ = Arena("products to measure", workspace_ + aligned_bytes(workspace));
+    for (const std::size_t copy : {std::size_t{0}, of_type_}) fill(execution, copy);
+    execution.fence("operands to measure");
+  }
+
+  [[nodiscard]] GemmOperands of(const GemmProblem& part) const {
+    const void* bias = part.bias ? at(of_type_ + offset_of(part.bias_type)) : nullptr;
+    return {at(offset_of(part.a)), at(of_type_ + offset_of(part.b)), at(2 * of_type_), bias};
+  }
+  [[nodiscard]] void* workspace() const { return at(workspace_); }
+
+ private:
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return arena_.data() + offset; }
+  [[nodiscard]] std::size_t offset_of(DType type) const {
+    if (type == DType::fp32) return 0;
+    return bytes_of(noise_, DType::fp32) + (type == DType::bf16 ? 0 : bytes_of(noise_, DType::bf16));
+  }
+  void fill(const Execution& execution, std::size_t copy) const {
+    const Tensor floats = arena_.tensor(copy, DType::fp32, 1, noise_);
+    draw_noise(execution, floats.as<float>(), noise_);
+    for (const DType type : {DType::bf16, DType::fp16})
+      convert(execution, floats, arena_.tensor(copy + offset_of(type), type, 1, noise_));
+  }
+
+  std::int64_t noise_ = 1;     // numbers of an operand
+  std::size_t of_type_ = 0;    // bytes of an operand in all types
+  std::size_t workspace_ = 0;  // where it begins
+  Arena arena_;
+};
+
+double seconds_of(const Execution& execution, GemmEngine& engine, const GemmProblem& part,
+                  const Operands& operands) {
+  const auto start = Clock::now();
+  engine.run(execution, part, operands.of(part), operands.workspace());
+  execution.fence("measured product");
+  return seconds_since(start);
+}
+
+/// Those that differ and are not computed by one engine whatever is chosen; the largest first.
+std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
+                                 const std::vector<GemmEngine*>& rivals) {
+  std::vector<Contest> contests;
+  for (const GemmProblem& product : products) {
+    const auto is_same = [&](const Contest& other) { return same_product(other.whole, product); };
+    const auto by_first = [&](const GemmEngine* engine) {
+      return engine->engine_of(product) == rivals.front()->engine_of(product);
+    };
+    if (std::any_of(contests.begin(), contests.end(), is_same)) continue;
+    if (std::all_of(rivals.begin(), rivals.end(), by_first)) continue;
+    contests.push_back({product, product});
+    contests.back().seconds.assign(rivals.size(), std::numeric_limits<double>::infinity());
+  }
+  const double share = most_flops / static_cast<double>(std::max<std::size_t>(1, contests.size()));
+  for (Contest& contest : contests) {
+    contest.part = part_of(contest.whole, std::max(share, least_flops_of_product));
+    contest.part.row_sums = false;
+  }
+  std::stable_sort(contests.begin(), contests.end(), [](const Contest& one, const Contest& other) {
+    return flops_of(one.part) > flops_of(other.part);
+  });
+  return contests;
+}
+
+void run_round(const Execution& execution, Contest& contest, const std::vector<GemmEngine*>& rivals,
+               const Operands& operands) {
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    const double seconds = seconds_of(execution, *rivals[i], contest.part, operands);
+    contest.seconds[i] = std::min(contest.seconds[i], seconds);
+  }
+  const double best = contest.seconds[contest.winner()];
+  if (++contest.rounds < std::max(rounds_to_decide, contest.least_rounds())) return;
+  contest.decided = std::count_if(contest.seconds.begin(), contest.seconds.end(),
+                                  [&](double seconds) { return seconds < clear_ratio * best; }) == 1;
+}
+
+}  // namespace
+
+GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
+                                 const std::vector<GemmProblem>& products) {
+  const auto start = Clock::now();
+  const std::vector<GemmEngine*> rivals = gemm.alternatives();
+  if (rivals.size() < 2) return {};
+  std::vector<Contest> contests = contests_of(products, rivals);
+  if (contests.empty()) return {};
+  const Operands operands(execution, contests, rivals);
+  const double flops =
+      std::accumulate(contests.begin(), contests.end(), 0.0,
+                      [](double sum, const Contest& contest) { return sum + flops_of(contest.part); });
+  const double limit = std::clamp(seconds_per_flop * flops, least_seconds, most_seconds);
+  for (const Contest& contest : contests) {  // the engines make what they keep
+    for (GemmEngine* engine : rivals) seconds_of(execution, *engine, contest.part, operands);
+  }
+  for (int round = 0; round < most_rounds; ++round) {
+    for (Contest& contest : contests) {
+      const bool has_time = seconds_since(start) < limit || round < contest.least_rounds();
+      if (has_time && !contest.decided) run_round(execution, contest, rivals, operands);
+    }
+  }
+  for (const Contest& contest : contests)
+    gemm.choose(contest.whole, rivals[contest.winner()]->engine_of(contest.whole));
+  return {contests.size(), seconds_since(start)};
+}
+
+}  // namespace mylos

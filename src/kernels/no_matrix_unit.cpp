@@ -1,0 +1,10 @@
+// Processors of this architecture have none that oneDNN uses for bfloat16.
+#include "matrix_unit.hpp"
+
+namespace mylos {
+
+bool processor_has_matrix_unit() {
+  return false;
+}
+
+}  // namespace mylos

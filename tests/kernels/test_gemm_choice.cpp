@@ -1,0 +1,206 @@
+// Which engine computes a product: the table's, the one that was measured, the one of the checkpoint.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "kernels/matrix.hpp"
+#include "mylos/kernels/gemm_measure.hpp"
+
+namespace mylos::gemm_choice_test {
+
+constexpr DType types[] = {DType::fp32, DType::bf16, DType::fp16};
+
+/// Hosts with oneDNN have a choice.
+class Choice : public testing::Test {
+ protected:
+  void SetUp() override {
+    measuring_ = make_gemm_engine({.gemm = GemmChoice::measure});
+    if (measuring_->alternatives().empty()) GTEST_SKIP() << "one engine in this build";
+  }
+  std::unique_ptr<GemmEngine> measuring_;
+};
+
+TEST_F(Choice, OfTheTableIsAlwaysTheSame) {
+  const auto one = make_gemm_engine({});
+  const auto other = make_gemm_engine({});
+  for (const DType type : types) {
+    for (const std::int64_t rows : {1, 100, 128, 1000}) {
+      for (const GemmProblem& problem :
+           {linear_output(rows, 300, 40, type), linear_input_gradient(rows, 300, 40, type),
+            linear_weight_gradient(rows, 300, 40, type, type)}) {
+        EXPECT_EQ(one->engine_of(problem), other->engine_of(problem));
+        EXPECT_EQ(measuring_->engine_of(problem), one->engine_of(problem)) << "until it is told";
+      }
+    }
+  }
+}
+
+TEST_F(Choice, OfHalfIsNeverALibraryThatHasNoneOfIt) {
+  for (const GemmChoice choice : {GemmChoice::automatic, GemmChoice::measure, GemmChoice::onednn})
+    EXPECT_EQ(make_gemm_engine({.gemm = choice})->engine_of(linear_output(512, 784, 2048, DType::fp16)),
+              "tiles");
+}
+
+TEST_F(Choice, GoesForFewerSamplesOfTheSameLayerAlone) {
+  for (const char* engine : {"tiles", "onednn"}) {
+    const GemmProblem whole = linear_weight_gradient(64, 300, 200, DType::fp32, DType::fp32);
+    const std::string before(measuring_->engine_of(linear_output(64, 300, 200, DType::fp32)));
+    ASSERT_TRUE(measuring_->choose(whole, engine));
+    EXPECT_EQ(measuring_->engine_of(whole), engine);
+    EXPECT_EQ(measuring_->engine_of(linear_weight_gradient(17, 300, 200, DType::fp32, DType::fp32)), engine);
+    GemmProblem added = whole;
+    added.accumulate = true;
+    EXPECT_EQ(measuring_->engine_of(added), engine);
+    EXPECT_EQ(measuring_->sums_rows(whole), std::string_view(engine) == "tiles");
+    EXPECT_EQ(measuring_->engine_of(linear_output(64, 300, 200, DType::fp32)), before) << "another form";
+    const auto table = make_gemm_engine({});
+    for (const GemmProblem& other : {linear_weight_gradient(65, 300, 200, DType::fp32, DType::fp32),
+                                     linear_weight_gradient(64, 300, 199, DType::fp32, DType::fp32)})
+      EXPECT_EQ(measuring_->engine_of(other), table->engine_of(other));
+  }
+}
+
+TEST_F(Choice, TakesNoEngineThatIsNoAlternative) {
+  EXPECT_FALSE(measuring_->choose(linear_output(8, 8, 8, DType::fp32), "kokkos"));
+  EXPECT_FALSE(measuring_->choose(linear_output(8, 8, 8, DType::fp16), "onednn")) << "has none of half";
+  EXPECT_FALSE(make_gemm_engine({})->choose(linear_output(8, 8, 8, DType::fp32), "tiles"));
+}
+
+TEST_F(Choice, GivesTheBitsOfTheEngineThatWasChosen) {
+  const Execution exec;
+  const GemmProblem problem = linear_output(70, 333, 90, DType::fp32);
+  const test::Matrix a(DType::fp32, 70, 333, test::random_values(DType::fp32, 70 * 333, -1, 1, 1));
+  const test::Matrix b(DType::fp32, 90, 333, test::random_values(DType::fp32, 90 * 333, -1, 1, 2));
+  const auto product = [&](GemmEngine& engine) {
+    const test::Matrix c(DType::fp32, 70, 90);
+    const Arena workspace("workspace", engine.workspace_bytes(problem));
+    engine.run(exec, problem, {a.tensor().data(), b.tensor().data(), c.tensor().data()}, workspace.data());
+    exec.fence();
+    return c.values();
+  };
+  for (const auto& [choice, name] :
+       {std::pair{GemmChoice::tiles, "tiles"}, std::pair{GemmChoice::onednn, "onednn"}}) {
+    ASSERT_TRUE(measuring_->choose(problem, name));
+    EXPECT_EQ(product(*measuring_), product(*make_gemm_engine({.gemm = choice}))) << name;
+  }
+}
+
+TEST_F(Choice, IsMadeForEveryProductThatHasOne) {
+  std::vector<GemmProblem> products;
+  for (const DType type : types) {
+    products.push_back(linear_output(96, 64, 48, type));
+    products.push_back(linear_weight_gradient(96, 64, 48, type, DType::fp32));
+    products.push_back(products.back());
+    products.back().accumulate = true;  // is the same product
+  }
+  std::size_t choices = 0;
+  const auto alternatives = measuring_->alternatives();
+  for (const GemmProblem& product : products) {
+    const bool differ = alternatives.front()->engine_of(product) != alternatives.back()->engine_of(product);
+    choices += differ && !product.accumulate ? 1 : 0;
+  }
+  EXPECT_GE(choices, 2u) << "of float at least";
+  EXPECT_EQ(measure_products(Execution{}, *measuring_, products).products, choices);
+  EXPECT_EQ(measure_products(Execution{}, *make_gemm_engine({}), products).products, 0u)
+      << "nothing to choose";
+}
+
+/// Does nothing, in a time of its own.
+class Idle final : public GemmEngine {
+ public:
+  Idle(std::string name, int milliseconds) : name_(std::move(name)), milliseconds_(milliseconds) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
+  void run(const Execution&, const GemmProblem&, const GemmOperands&, void*) override {
+    ++runs;
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
+  }
+  int runs = 0;
+
+ private:
+  std::string name_;
+  int milliseconds_;
+};
+
+class TwoIdle final : public GemmEngine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "two"; }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
+  [[nodiscard]] std::vector<GemmEngine*> alternatives() override { return {&slow, &fast}; }
+  bool choose(const GemmProblem&, std::string_view engine) override {
+    chosen.emplace_back(engine);
+    return true;
+  }
+  void run(const Execution&, const GemmProblem&, const GemmOperands&, void*) override {}
+
+  Idle slow{"slow", 20};
+  Idle fast{"fast", 1};
+  std::vector<std::string> chosen;
+};
+
+TEST(MeasuredChoice, IsTheFasterAfterFewRunsWhereThatIsClear) {
+  TwoIdle two;
+  const GemmMeasurement measured = measure_products(
+      Execution{}, two, {linear_output(64, 64, 64, DType::fp32), linear_output(32, 64, 64, DType::bf16)});
+  EXPECT_EQ(measured.products, 2u);
+  EXPECT_GT(measured.seconds, 0);
+  EXPECT_THAT(two.chosen, testing::ElementsAre("fast", "fast"));
+  EXPECT_LE(two.slow.runs, 2 * 11) << "one warms up, and a few tell";
+}
+
+TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
+  class Largest final : public GemmEngine {
+   public:
+    [[nodiscard]] std::string_view name() const override { return "largest"; }
+    [[nodiscard]] std::string_view engine_of(const GemmProblem&) const override { return name_; }
+    [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
+    void run(const Execution&, const GemmProblem& problem, const GemmOperands&, void*) override {
+      flops = std::max(flops, flops_of(problem));
+    }
+    explicit Largest(std::string_view name) : name_(name) {}
+    double flops = 0;
+
+   private:
+    std::string_view name_;
+  };
+  class Two final : public GemmEngine {
+   public:
+    [[nodiscard]] std::string_view name() const override { return "two"; }
+    [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
+    [[nodiscard]] std::vector<GemmEngine*> alternatives() override { return {&one, &other}; }
+    bool choose(const GemmProblem& problem, std::string_view) override {
+      chosen.push_back(problem);
+      return true;
+    }
+    void run(const Execution&, const GemmProblem&, const GemmOperands&, void*) override {}
+    Largest one{"one"}, other{"other"};
+    std::vector<GemmProblem> chosen;
+  };
+  Two two;
+  std::vector<GemmProblem> products;
+  for (std::int64_t rows = 40; rows < 60; ++rows)
+    products.push_back(linear_output(rows * 1000, 768, 50304, DType::fp32));
+  measure_products(Execution{}, two, products);
+  EXPECT_EQ(two.chosen.size(), products.size());
+  for (const GemmProblem& problem : two.chosen) EXPECT_EQ(problem.n, 50304) << "the choice is of the whole";
+  EXPECT_LE(two.one.flops, 2e9);
+  EXPECT_GT(two.one.flops, 0.2e9);
+}
+
+TEST(UsableOptions, LeaveOutWhatIsNotHere) {
+  const std::vector<Instructions> here = available_instructions();
+  for (const Instructions each : {Instructions::avx2, Instructions::sve}) {
+    const bool has = std::find(here.begin(), here.end(), each) != here.end();
+    const KernelOptions usable = usable_here({.instructions = each});
+    EXPECT_EQ(usable.instructions.has_value(), has) << name_of(each);
+  }
+  const auto names = gemm_engine_names();
+  const bool has_cublaslt = std::find(names.begin(), names.end(), "cublaslt") != names.end();
+  EXPECT_EQ(usable_here({.gemm = GemmChoice::cublaslt}).gemm,
+            has_cublaslt ? GemmChoice::cublaslt : GemmChoice::automatic);
+  EXPECT_EQ(usable_here({.gemm = GemmChoice::measure}).gemm, GemmChoice::measure);
+}
+
+}  // namespace mylos::gemm_choice_test
