@@ -104,7 +104,7 @@ def plan_of(command, deck, ranks, budget=None):
 
 
 def losses_of(folder):
-    return [line.split(",")[3] for line in (folder / "history.csv").read_text().splitlines()[1:]]
+    return [line.split(",")[2] for line in (folder / "history.csv").read_text().splitlines()[1:]]
 
 
 def check_run(command, deck, ranks, plan, folder):

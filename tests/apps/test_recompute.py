@@ -65,7 +65,7 @@ CASES = {
 def state_of(folder):
     """Bytes of every dataset that training changes, and the losses."""
     checkpoint = sorted((folder / "checkpoints").glob("*.h5"))[-1]
-    state = {"losses": [line.split(",")[3] for line in (folder / "history.csv").read_text().splitlines()[1:]]}
+    state = {"losses": [line.split(",")[2] for line in (folder / "history.csv").read_text().splitlines()[1:]]}
     with h5py.File(checkpoint) as file:
         for group in ("model", "optimizer"):
             file[group].visititems(lambda name, item, group=group: state.update(
