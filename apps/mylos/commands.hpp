@@ -28,6 +28,7 @@ struct PlanArguments {
   int ranks = 1;
   int ranks_per_node = 0;  // 0 = all ranks on one node
   bool json = false;
+  bool products = false;  // name the engine of each
 };
 ExitCode plan_command(const PlanArguments& arguments);
 

@@ -25,10 +25,14 @@ std::string version_text() {
   int length = 0;
   MPI_Get_library_version(library, &length);
   const std::string mpi(library, static_cast<std::size_t>(length));
-  return fmt::format("mylos {}\n  Kokkos {}.{}.{}, {}\n  {}\n  {}\n  product engines: {}", code_version(),
-                     KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
-                     Execution::name(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),
-                     fmt::join(gemm_engine_names(), ", "));
+  std::vector<std::string_view> instructions;
+  for (const Instructions here : available_instructions()) instructions.push_back(name_of(here));
+  return fmt::format(
+      "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  product engines: {}\n  "
+      "instructions: {}; here are {}",
+      code_version(), KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
+      Execution::name(), compiled_for(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),
+      fmt::join(gemm_engine_names(), ", "), describe_instructions(), fmt::join(instructions, ", "));
 }
 
 }  // namespace mylos::app

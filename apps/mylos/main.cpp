@@ -91,7 +91,11 @@ void add_plan(CLI::App& app, CommandLine& line) {
   plan->add_option("--ranks-per-node", line.plan.ranks_per_node,
                    "Ranks that share a node's memory (default: all)")
       ->check(integer_from(1, most_counted));
-  plan->add_flag("--json", line.plan.json, "Print JSON, as in a run's plan.json");
+  CLI::Option* json = plan->add_flag("--json", line.plan.json,
+                                     "Print JSON, as in a run's plan.json, which names engines too");
+  plan->add_flag("--products", line.plan.products,
+                 "Only list the matrix products of a step, and the engine that computes each here")
+      ->excludes(json);
   plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }
 

@@ -1,5 +1,5 @@
-// mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--json]: what a run will take, without
-// taking it.
+// mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--json | --products]: what a run will
+// take, without taking it.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -12,6 +12,7 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/plan_table.hpp"
+#include "mylos/train/product_choice.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
 
@@ -57,15 +58,20 @@ ExitCode plan_command(const PlanArguments& arguments) {
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
   problem.budget = memory_budget(options.memory, problem.place, 1);
+  std::string note = choose_engines(problem, {});
+  const Output output = standard_output(0);
+  if (arguments.products) {
+    output.line(products_table(stages, problem));
+    if (!note.empty()) output.line(note);
+    return ExitCode::done;
+  }
   MemoryPlan plan = plan_memory(problem);
-  std::string note;
   if (options.memory.times == TimesSource::measure) {
     MeasuredPlan measured = plan_by_measured_times(problem, std::move(plan));
     plan = std::move(measured.plan);
-    note = std::move(measured.note);
+    note += (note.empty() ? "" : "\n") + measured.note;
   }
 
-  const Output output = standard_output(0);
   if (arguments.json) {
     fmt::print("{}", plan_document(options.run.name, plan));
     return ExitCode::done;

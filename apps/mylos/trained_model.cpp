@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/reader.hpp"
@@ -12,6 +13,8 @@
 #include "mylos/io/system_memory.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
+#include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_state.hpp"
 #include "standard_output.hpp"
 
@@ -100,6 +103,17 @@ void require_memory(const std::string& path, const ParameterLayout& layout) {
   }
 }
 
+/// Its batches are other ones than the run's, and so may be the engines of their products; but the same
+/// network by other instructions is worth a word.
+void note_other_instructions(const CheckpointReader& reader, const RankGroup& ranks) {
+  if (ranks.rank() != 0) return;
+  const std::string before = engines_of(reader).instructions;
+  if (before.empty() || before == describe_instructions()) return;
+  print_error(
+      fmt::format("mylos: {}: was trained by {}, and runs by {} here: sums may be rounded differently",
+                  reader.path(), printable(before), describe_instructions()));
+}
+
 }  // namespace
 
 std::string run_folder(const std::string& path) {
@@ -178,7 +192,9 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
-  trained->gemm = make_gemm_engine(options.kernels);
+  const KernelOptions kernels = agreed_kernels(usable_here(options.kernels), ranks);
+  run_on_all(ranks, [&] { trained->gemm = make_gemm_engine(kernels); });
+  note_other_instructions(reader, ranks);
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_memory(trained->path, make_parameter_layout(chain, options.communication.bucket_bytes, 1));
   const std::int64_t samples = samples_of_batch(chain, trained->data.get());

@@ -173,6 +173,14 @@ BlockCost AttentionBlock::cost(const GemmEngine& gemm, std::int64_t rows) const 
   return cost;
 }
 
+std::vector<BlockProduct> AttentionBlock::products(std::int64_t rows) const {
+  std::vector<BlockProduct> products;
+  const BranchProducts branch(options_.branch);
+  branch.add_products(products, "qkv", qkv_linear(options_), rows);
+  branch.add_products(products, "output", output_linear(options_), rows);
+  return products;
+}
+
 void AttentionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("attention forward");
   const BranchOptions& branch = options_.branch;

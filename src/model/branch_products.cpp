@@ -41,6 +41,14 @@ GemmProblem BranchProducts::input_product(const BranchLinear& linear, std::int64
   return problem;
 }
 
+void BranchProducts::add_products(std::vector<BlockProduct>& products, const std::string& name,
+                                  const BranchLinear& linear, std::int64_t rows) const {
+  std::vector<BlockProduct> own =
+      products_of_linear(name, rows, linear.inputs, linear.outputs, options_.type, options_.gradient_type);
+  own.front().problem = output_product(linear, rows);
+  products.insert(products.end(), own.begin(), own.end());
+}
+
 std::size_t BranchProducts::forward_workspace(const GemmEngine& gemm, const BranchLinear& linear,
                                               std::int64_t rows) const {
   return aligned_bytes(gemm.workspace_bytes(output_product(linear, rows)));

@@ -18,6 +18,10 @@ class BranchProducts {
   explicit BranchProducts(const BranchOptions& options) : options_(options) {}
 
   /// Bytes of workspace that forward and backward products of `linear` need.
+  /// Appends those of Block::products().
+  void add_products(std::vector<BlockProduct>& products, const std::string& name, const BranchLinear& linear,
+                    std::int64_t rows) const;
+
   [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, const BranchLinear& linear,
                                               std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, const BranchLinear& linear,

@@ -82,6 +82,21 @@ LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
   return {workspace_of(options_, rows, most).gemm + product, 3 * flops_of(logits_product(options_, rows))};
 }
 
+std::vector<BlockProduct> Classifier::products(std::int64_t rows) const {
+  const std::int64_t chunk = chunk_rows(rows);
+  std::vector<BlockProduct> products;
+  const auto add = [&](std::int64_t count, std::int64_t times) {
+    for (BlockProduct& product :
+         products_of_linear("", count, options_.width, options_.classes, options_.type, DType::fp32)) {
+      product.times = times;
+      products.push_back(std::move(product));
+    }
+  };
+  add(chunk, rows / chunk);
+  if (rows % chunk != 0) add(rows % chunk, 1);
+  return products;
+}
+
 void Classifier::evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
                           LossSums* sums) const {
   evaluate_and_seed(context, memory, truth, {}, sums);

@@ -108,6 +108,13 @@ BlockCost Dense::cost(const GemmEngine& gemm, std::int64_t rows) const {
   return cost;
 }
 
+std::vector<BlockProduct> Dense::products(std::int64_t rows) const {
+  std::vector<BlockProduct> products = products_of_linear(
+      "", rows, options_.inputs, options_.outputs, options_.type, options_.gradient_type, !options_.first);
+  products.front().problem = forward_product(options_, rows, options_.activation == Activation::relu);
+  return products;
+}
+
 void Dense::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("dense forward");
   const std::int64_t rows = memory.input.rows();

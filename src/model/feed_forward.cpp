@@ -168,6 +168,15 @@ BlockCost FeedForward::cost(const GemmEngine& gemm, std::int64_t rows) const {
   return cost;
 }
 
+std::vector<BlockProduct> FeedForward::products(std::int64_t rows) const {
+  std::vector<BlockProduct> products;
+  const BranchProducts branch(options_.branch);
+  if (is_gated(options_)) branch.add_products(products, "gate", gate_linear(options_), rows);
+  branch.add_products(products, "up", up_linear(options_), rows);
+  branch.add_products(products, "down", down_linear(options_), rows);
+  return products;
+}
+
 void FeedForward::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("mlp forward");
   const BranchOptions& branch = options_.branch;

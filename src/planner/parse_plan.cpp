@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,9 @@ using nlohmann::json;
 constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_blocks = 100'000;
 constexpr std::size_t most_operations = 1'000'000;
+constexpr std::size_t most_products = 100'000;
+constexpr std::size_t most_extent = (std::size_t{1} << 31) - 1;  // libraries of products count in 32 bits
+constexpr std::size_t most_name_bytes = 200;
 constexpr std::size_t most_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
 
 /// A JSON value and the way to it, "cost.blocks[3].output_bytes", for messages.
@@ -31,6 +35,17 @@ class Node {
     if (found == value_.end())
       fail_input("{}: {} is missing", source_, path_.empty() ? key : path_ + "." + key);
     return {*found, source_, path_.empty() ? key : path_ + "." + key};
+  }
+
+  [[nodiscard]] bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
+
+  /// Of these words the one that it is.
+  template <class Range>
+  [[nodiscard]] auto one_of(const Range& words, const char* what) const {
+    const auto found = std::find_if(std::begin(words), std::end(words),
+                                    [&](const auto& word) { return word.first == text(); });
+    if (found == std::end(words)) refuse(fmt::format("is no {}", what));
+    return found->second;
   }
 
   [[nodiscard]] Node at(std::size_t index) const {
@@ -130,6 +145,50 @@ Operation operation_of(const Node& node, const ChainCost& cost) {
   return {OperationKind::forward, block, Keep::variant, variant(block)};
 }
 
+GemmProblem problem_of(const Node& node) {
+  using Form = std::pair<std::string_view, GemmForm>;
+  constexpr Form forms[] = {
+      {"y", GemmForm::output}, {"dx", GemmForm::input_gradient}, {"dW", GemmForm::weight_gradient}};
+  using Type = std::pair<std::string_view, DType>;
+  constexpr Type types[] = {{"fp32", DType::fp32}, {"bf16", DType::bf16}, {"fp16", DType::fp16}};
+  const auto extent = [&](const char* key) {
+    const std::size_t count = node.at(key).whole(most_extent);
+    if (count == 0) node.at(key).refuse("is 0");
+    return static_cast<std::int64_t>(count);
+  };
+  GemmProblem problem;
+  problem.m = extent("m");
+  problem.n = extent("n");
+  problem.k = extent("k");
+  const GemmForm form = node.at("form").one_of(forms, "form of a product: y, dx, dW");
+  problem.transpose_a = form == GemmForm::weight_gradient;
+  problem.transpose_b = form == GemmForm::output;
+  problem.a = problem.b = node.at("type").one_of(types, "type of operands: fp32, bf16, fp16");
+  problem.c = node.at("stored").one_of(types, "type of results: fp32, bf16, fp16");
+  if (problem.c != problem.a && problem.c != DType::fp32)
+    node.at("stored").refuse("is neither the operands' type nor fp32");
+  return problem;
+}
+
+ProductEngine product_of(const Node& node) {
+  using Engine = std::pair<std::string_view, std::string_view>;
+  constexpr Engine engines[] = {
+      {"onednn", "onednn"}, {"tiles", "tiles"}, {"cublaslt", "cublaslt"}, {"kokkos", "kokkos"}};
+  return {problem_of(node),
+          std::string(node.at("engine").one_of(engines, "engine: onednn, tiles, cublaslt, kokkos"))};
+}
+
+ProductEngines engines_of(const Node& root) {
+  ProductEngines engines;
+  if (!root.has("products")) return engines;
+  engines.instructions = root.at("instructions").text();
+  if (engines.instructions.size() > most_name_bytes) root.at("instructions").refuse("is too long");
+  const Node products = root.at("products");
+  const std::size_t count = products.length(most_products);
+  for (std::size_t i = 0; i < count; ++i) engines.products.push_back(product_of(products.at(i)));
+  return engines;
+}
+
 }  // namespace
 
 StoredPlan parse_plan(std::string_view text, const std::string& source) {
@@ -150,6 +209,7 @@ StoredPlan parse_plan(std::string_view text, const std::string& source) {
   const Node operations = root.at("operations");
   const std::size_t count = operations.length(most_operations);
   for (std::size_t i = 0; i < count; ++i) plan.schedule.push_back(operation_of(operations.at(i), plan.cost));
+  plan.engines = engines_of(root);
   return plan;
 }
 

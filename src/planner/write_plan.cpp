@@ -60,9 +60,27 @@ void write_operation(JsonWriter& json, const Operation& operation) {
   json.end_object();
 }
 
+void write_engines(JsonWriter& json, const ProductEngines& engines) {
+  if (engines.products.empty()) return;
+  json.member("instructions", engines.instructions);
+  json.begin_array("products");
+  for (const auto& [problem, engine] : engines.products) {
+    json.begin_inline_object();
+    json.member("form", name_of(form_of(problem)));
+    json.member("m", problem.m);
+    json.member("n", problem.n);
+    json.member("k", problem.k);
+    json.member("type", name_of(problem.a));
+    json.member("stored", name_of(problem.c));
+    json.member("engine", engine);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
-void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan) {
+void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan, const ProductEngines& engines) {
   json.member("format", "mylos-plan");
   json.member("version", 1);
   json.member("arena_bytes", plan.placement.bytes);
@@ -73,12 +91,13 @@ void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan) {
   json.begin_array("operations");
   for (const Operation& operation : plan.schedule) write_operation(json, operation);
   json.end_array();
+  write_engines(json, engines);
 }
 
-std::string plan_json(const ChainCost& cost, const Plan& plan) {
+std::string plan_json(const ChainCost& cost, const Plan& plan, const ProductEngines& engines) {
   JsonWriter json;
   json.begin_object();
-  write_plan(json, cost, plan);
+  write_plan(json, cost, plan, engines);
   json.end_object();
   return json.text();
 }

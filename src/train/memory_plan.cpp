@@ -7,6 +7,7 @@
 #include "mylos/io/system_memory.hpp"
 #include "mylos/planner/least_memory.hpp"
 #include "mylos/train/calibration.hpp"
+#include "mylos/train/product_choice.hpp"
 
 namespace mylos {
 namespace {
@@ -43,6 +44,7 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
     if (room == 0) continue;
     if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
       result.plan = *std::move(plan);
+      result.engines = engines_in_use(problem);
       add_checkpoint_copy(problem, result);
       return result;
     }
@@ -114,6 +116,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
                     .budget = problem.budget};
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
+  result.engines = engines_in_use(problem);
   if (result.rank_bytes() > problem.budget) {
     result.statement.lend_to_process(result.rank_bytes() - problem.budget);
   }

@@ -18,11 +18,14 @@ struct OnlineTrainer::Parts {
   Parts(const Options& given, MPI_Comm ranks, const std::function<void(const std::string&)>& message);
 
   StepReport step();
+  /// As a checkpoint says that products were computed, as far as that is possible here.
+  void go_on_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
   /// The last rows up to `step` of the whole training, oldest first.
   [[nodiscard]] std::deque<HistoryRow> history(std::uint64_t step) const;
 
-  Options options;  // what a checkpoint's deck says
+  std::function<void(const std::string&)> line;  // tells the program, on rank 0
+  Options options;                               // what a checkpoint's deck says
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<GemmEngine> gemm;
   std::int64_t most_samples = 0;

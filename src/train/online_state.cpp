@@ -8,6 +8,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/config/difference.hpp"
 #include "mylos/planner/plan_json.hpp"
+#include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_state.hpp"
 #include "online_parts.hpp"
 
@@ -36,6 +37,15 @@ std::deque<HistoryRow> OnlineTrainer::Parts::history(std::uint64_t step) const {
   return rows;
 }
 
+void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, const std::string& path) {
+  if (before.instructions == memory->engines.instructions) {
+    for (const auto& [problem, engine] : before.products) gemm->choose(problem, engine);  // those it can
+    for (ProductEngine& product : memory->engines.products) product.engine = gemm->engine_of(product.problem);
+  }
+  if (const std::string note = rounding_note(before, memory->engines); !note.empty())
+    line(path + ": " + note);
+}
+
 void OnlineTrainer::save(const std::string& path) {
   Parts& parts = *parts_;
   Trainer& trainer = *parts.trainer;
@@ -48,7 +58,7 @@ void OnlineTrainer::save(const std::string& path) {
   run.micro_batch = parts.most_samples;
   run.arena_bytes = static_cast<std::int64_t>(trainer.model().activation_bytes());
   run.rank_bytes = static_cast<std::int64_t>(parts.memory->rank_bytes());
-  run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan);
+  run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan, parts.memory->engines);
   run.history = columns_of(parts.history(run.step.step));
   CheckpointHeader header;
   header.step = static_cast<std::int64_t>(run.step.step);
@@ -75,6 +85,7 @@ void OnlineTrainer::load(const std::string& path) {
   run.history.resize(static_cast<std::size_t>(reader.length("/history/step")));
   CheckpointState state = full_state(trainer, run);
   reader.read(state);
+  run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
   trainer.model().parameters().refresh_compute_weights(trainer.execution());
   parts.consumed = run.position;

@@ -6,6 +6,7 @@
 #include "mylos/config/difference.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/fault_replay.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "online_parts.hpp"
@@ -80,21 +81,22 @@ Options full_steps(const Options& options, std::int64_t most_samples, int ranks)
 OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
                             const std::function<void(const std::string&)>& message)
     : communicator(make_communicator(require_started(mpi), given.communication)) {
+  line = [message, rank = communicator->rank()](const std::string& text) {
+    if (message && rank == 0) message(text);
+  };
   RankGroup& ranks = communicator->ranks();
   run_on_all(ranks, [&] { options = checked(given); });
   require_same(ranks, options);
   most_samples = samples_of_rank(options.data, ranks.size());
   const Options full = full_steps(options, most_samples, ranks.size());
+  const KernelOptions kernels = agreed_kernels(options.kernels, ranks);
   run_on_all(ranks, [&] {
-    gemm = make_gemm_engine(options.kernels);
+    gemm = make_gemm_engine(kernels);
     require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
                         options.precision);
   });
-  const auto line = [&](const std::string& text) {
-    if (message && ranks.rank() == 0) message(text);
-  };
   const MemoryProblem problem = shared_problem(full, *gemm, ranks, nullptr);
-  memory = share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, line); });
+  memory = share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
   run_on_all(ranks, [&] {
     const StepPlan plan = make_step_plan(full.data.batch, full.data.micro_batch, ranks.rank(), ranks.size());
     Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);

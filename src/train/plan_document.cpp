@@ -29,7 +29,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
     json.end_object();
   }
   json.end_array();
-  write_plan(json, statement.cost, plan.plan);
+  write_plan(json, statement.cost, plan.plan, plan.engines);
   json.end_object();
   return json.text();
 }

@@ -7,6 +7,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "mylos/train/step_plan.hpp"
@@ -31,7 +32,9 @@ std::string data_line(const Options& options, const RunData& data) {
 
 /// By modelled times: what a run measures changes the order of its operations, not whether they fit.
 std::string machine_line(const Options& options, const RunData& data, RankGroup& ranks) {
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  const KernelOptions kernels = agreed_kernels(options.kernels, ranks);
+  std::unique_ptr<GemmEngine> gemm;
+  run_on_all(ranks, [&] { gemm = make_gemm_engine(kernels); });
   const MemoryProblem problem = shared_problem(options, *gemm, ranks, &data);
   std::optional<MemoryPlan> plan;
   run_on_all(ranks, [&] { plan = plan_memory(problem); });

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "mylos/train/product_choice.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/shared_plan.hpp"
 
@@ -36,29 +37,34 @@ std::string difference_to(const CheckpointReader& saved, const Options& options,
 
 }  // namespace
 
-std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const {
-  if (!request_.plan_file.empty()) return text_of_file(request_.plan_file);
+std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReader* saved,
+                             ProductEngines& before) const {
+  const std::function<void(const std::string&)>& line = request_.output.line;
+  if (saved != nullptr) before = engines_of(*saved);
+  if (const std::string& file = request_.plan_file; !file.empty())
+    return earlier_plan(problem, parse_plan(text_of_file(file), file), file, line);
   if (saved != nullptr) {
     std::string reason = difference_to(*saved, options_, problem.place);
     if (reason.empty()) {
       try {
-        std::string text = saved->text("/plan/list");
-        static_cast<void>(plan_again(problem, parse_plan(text, "it"), "it"));
-        return text;
+        return earlier_plan(problem, parse_plan(saved->text("/plan/list"), "it"), "it", line);
       } catch (const Error& error) {
         reason = error.what();
       }
     }
-    request_.output.line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
+    line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  return new_plan(problem, request_.output.line);
+  return new_plan(problem, before, line);
 }
 
 void Run::plan_memory(const CheckpointReader* saved) {
   RankGroup& ranks = communicator_->ranks();
   const MemoryProblem problem = shared_problem(options_, *gemm_, ranks, data_.get());
   const std::string source = request_.plan_file.empty() ? "the plan of rank 0" : request_.plan_file;
-  memory_ = share_plan(problem, ranks, source, [&] { return chosen_list(problem, saved); });
+  ProductEngines before;
+  memory_ = share_plan(problem, ranks, source, [&] { return chosen_list(problem, saved, before); });
+  if (const std::string note = rounding_note(before, memory_->engines); !note.empty())
+    request_.output.line(note);
 }
 
 void Run::note_plan() {
@@ -66,7 +72,7 @@ void Run::note_plan() {
   state_.micro_batch = plan_.micro_batch;
   state_.arena_bytes = static_cast<std::int64_t>(trainer_->model().activation_bytes());
   state_.rank_bytes = static_cast<std::int64_t>(memory_->rank_bytes());
-  state_.operations = plan_json(memory_->statement.cost, memory_->plan);
+  state_.operations = plan_json(memory_->statement.cost, memory_->plan, memory_->engines);
 }
 
 }  // namespace mylos

@@ -10,6 +10,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_check.hpp"
@@ -36,7 +37,12 @@ Run::Run(RunRequest request, MPI_Comm ranks)
     : request_(std::move(request)),
       options_(request_.deck.options),
       communicator_(make_communicator(ranks, options_.communication)) {
-  gemm_ = make_gemm_engine(options_.kernels);
+  const KernelOptions kernels = agreed_kernels(options_.kernels, communicator_->ranks());
+  run_on_all(communicator_->ranks(), [&] { gemm_ = make_gemm_engine(kernels); });
+  if (kernels != options_.kernels) {
+    request_.output.line(
+        fmt::format("the ranks' processors differ: all compute by {}", describe_instructions()));
+  }
   run_on_all(communicator_->ranks(), [this] { open_data(); });
   require_same_data();
   run_on_all(communicator_->ranks(), [this] {
@@ -163,10 +169,11 @@ void Run::open_folder() {
         fmt::format("moved to {}/checkpoints/superseded: {}", options_.run.folder, fmt::join(aside, ", ")));
   }
   for (const std::string& note : notes) request_.output.line(note);
-  request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; {} products",
+  request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
                                    options_.run.name, trainer_->model().chain().parameter_count(),
                                    communicator_->size(), communicator_->size() == 1 ? "" : "s",
-                                   options_.data.batch, total_steps_, gemm_->name()));
+                                   options_.data.batch, total_steps_, gemm_->name(),
+                                   describe_instructions()));
   request_.output.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}",
                                    format_bytes(static_cast<std::int64_t>(memory_->rank_bytes())),
                                    format_bytes(static_cast<std::int64_t>(memory_->budget)),

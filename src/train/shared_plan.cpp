@@ -7,6 +7,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/shared_devices.hpp"
 #include "mylos/io/system_memory.hpp"
+#include "mylos/train/product_choice.hpp"
 
 namespace mylos {
 
@@ -30,14 +31,23 @@ MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup
   return problem;
 }
 
-std::string new_plan(const MemoryProblem& problem, const std::function<void(const std::string&)>& line) {
+std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
+                     const std::function<void(const std::string&)>& line) {
+  if (const std::string note = choose_engines(problem, known); !note.empty()) line(note);
   MemoryPlan chosen = plan_memory(problem);
   if (wants_measured_times(problem.options.memory, chosen)) {
     MeasuredPlan measured = plan_by_measured_times(problem, std::move(chosen));
     line(measured.note);
     chosen = std::move(measured.plan);
   }
-  return plan_json(chosen.statement.cost, chosen.plan);
+  return plan_json(chosen.statement.cost, chosen.plan, chosen.engines);
+}
+
+std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source,
+                         const std::function<void(const std::string&)>& line) {
+  if (const std::string note = choose_engines(problem, stored.engines); !note.empty()) line(note);
+  const MemoryPlan plan = plan_again(problem, stored, source);
+  return plan_json(stored.cost, plan.plan, plan.engines);
 }
 
 MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
@@ -50,7 +60,9 @@ MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std:
   std::optional<MemoryPlan> plan;
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
   run_on_all(ranks, [&] {
-    plan = plan_again(problem, parse_plan(text, source), source);
+    const StoredPlan stored = parse_plan(text, source);
+    take_engines(problem.gemm, stored.engines);
+    plan = plan_again(problem, stored, source);
     require_free_memory(*plan, free_device_memory(), on_device);
   });
   return *std::move(plan);

@@ -95,6 +95,46 @@ TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
   expect_refused(with("\"operations\": [", "\"operations\": {}, \"other\": ["), "operations is not an array");
 }
 
+TEST_F(PlanText, KeepsWhatComputesEachProduct) {
+  ProductEngines engines{.instructions = "avx2, oneDNN's AVX2", .products = {}};
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    engines.products.push_back({linear_output(7, 5, 3, type), "tiles"});
+    engines.products.push_back({linear_input_gradient(7, 5, 3, type), "onednn"});
+    engines.products.push_back({linear_weight_gradient(7, 5, 3, type, DType::fp32), "kokkos"});
+  }
+  const ProductEngines read =
+      parse_plan(plan_json(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
+  EXPECT_EQ(read.instructions, engines.instructions);
+  ASSERT_EQ(read.products.size(), engines.products.size());
+  for (std::size_t i = 0; i < read.products.size(); ++i) {
+    EXPECT_TRUE(same_product(read.products[i].problem, engines.products[i].problem)) << i;
+    EXPECT_EQ(read.products[i].engine, engines.products[i].engine) << i;
+  }
+  EXPECT_TRUE(parse_plan(text_, "p").engines.products.empty()) << "plans of earlier versions do not say";
+}
+
+TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
+  const ProductEngines engines{.instructions = "avx2",
+                               .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}};
+  text_ = plan_json(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
+  expect_refused(with("\"form\": \"y\"", "\"form\": \"z\""),
+                 "products[0].form is no form of a product: y, dx, dW");
+  expect_refused(with("\"m\": 7", "\"m\": 0"), "products[0].m is 0");
+  expect_refused(with("\"m\": 7", "\"m\": -7"), "products[0].m is not a whole number");
+  expect_refused(with("\"n\": 3", "\"n\": 2147483648"),
+                 "products[0].n is not a whole number from 0 to 2147483647");
+  expect_refused(with("\"k\": 5", "\"k\": 1e300"), "products[0].k is not a whole number");
+  expect_refused(with("\"k\": 5", "\"l\": 5"), "products[0].k is missing");
+  expect_refused(with("\"type\": \"bf16\"", "\"type\": \"int32\""),
+                 "products[0].type is no type of operands");
+  expect_refused(with("\"stored\": \"bf16\"", "\"stored\": \"fp16\""),
+                 "products[0].stored is neither the operands' type nor fp32");
+  expect_refused(with("\"tiles\"", "\"fastest\""), "products[0].engine is no engine: onednn, tiles");
+  expect_refused(with("\"tiles\"", "[]"), "products[0].engine is not a string");
+  expect_refused(with("avx2", std::string(300, 'a')), "instructions is too long");
+  expect_refused(with("\"products\": [", "\"products\": [], \"other\": ["), "products must have 1 to");
+}
+
 TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
   expect_refused(with("\"keep\": \"input\"", "\"keep\": \"variant\", \"variant\": 0"), "cannot be executed");
   expect_refused(with("{\"run\": \"loss\"},", ""), "cannot be executed");

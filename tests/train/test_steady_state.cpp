@@ -70,12 +70,12 @@ struct Case {
   GemmChoice gemm;
 };
 class SteadyState : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(TypesAndEngines, SteadyState,
-                         testing::Values(Case{DType::fp32, GemmChoice::tiles},
-                                         Case{DType::bf16, GemmChoice::tiles},
-                                         Case{DType::fp16, GemmChoice::tiles},
-                                         Case{DType::fp32, GemmChoice::automatic},
-                                         Case{DType::bf16, GemmChoice::automatic}));
+INSTANTIATE_TEST_SUITE_P(
+    TypesAndEngines, SteadyState,
+    testing::Values(Case{DType::fp32, GemmChoice::tiles}, Case{DType::bf16, GemmChoice::tiles},
+                    Case{DType::fp16, GemmChoice::tiles}, Case{DType::fp32, GemmChoice::automatic},
+                    Case{DType::bf16, GemmChoice::automatic}, Case{DType::fp32, GemmChoice::measure},
+                    Case{DType::bf16, GemmChoice::measure}));
 
 /// A batch that is there beforehand: no test's own source is what is measured.
 struct OneBatch final : BatchSource {

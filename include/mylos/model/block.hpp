@@ -53,6 +53,19 @@ struct BlockCost {
   bool operator==(const BlockCost&) const = default;
 };
 
+/// A matrix product that a block computes for each micro-batch.
+struct BlockProduct {
+  std::string linear;  // which of the block's linear maps: "qkv"; empty where it has one
+  GemmProblem problem;
+  std::int64_t times = 1;  // of a micro-batch
+};
+
+/// The three products of a linear map (two where nobody needs dx).
+[[nodiscard]] std::vector<BlockProduct> products_of_linear(const std::string& linear, std::int64_t rows,
+                                                           std::int64_t inputs, std::int64_t outputs,
+                                                           DType type, DType gradient_type,
+                                                           bool input_gradient = true);
+
 class KeyValueCache;
 
 /// What every operation of a step needs to know.
@@ -98,6 +111,8 @@ class Block {
 
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+  /// Of forward and backward, without what is computed again.
+  [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
   /// Reads input, output and saved of the same forward pass, and leaves them as they are.

@@ -38,6 +38,7 @@ class Classifier final : public LossHead {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::optional<BorrowedParameter> borrows() const override { return options_.tied; }
   [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
                 LossSums* sums) const override;

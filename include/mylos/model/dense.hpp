@@ -38,6 +38,7 @@ class Dense final : public Block {
   [[nodiscard]] DType output_type() const override { return options_.type; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -32,6 +32,7 @@ class FeedForward final : public Block {
   [[nodiscard]] DType output_type() const override { return options_.branch.type; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

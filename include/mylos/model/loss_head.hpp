@@ -67,6 +67,8 @@ class LossHead {
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
   [[nodiscard]] virtual LossCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+  /// Of evaluate_and_seed.
+  [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 
   /// Adds the losses of all rows to `sums`.
   virtual void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,

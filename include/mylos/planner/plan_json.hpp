@@ -3,7 +3,8 @@
 // {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
 //  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
 //  [{"run": "forward", "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …,
-//  {"run": "backward", "block": 0, …}]}
+//  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "products": [{"form": "dW", "m": …,
+//  "n": …, "k": …, "type": "bf16", "stored": "fp32", "engine": "tiles"}, …]}
 //
 // Other members are left alone, so that tools may add theirs.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "mylos/planner/json_writer.hpp"
 #include "mylos/planner/plan.hpp"
+#include "mylos/planner/product_engines.hpp"
 
 namespace mylos {
 
@@ -22,12 +24,14 @@ struct StoredPlan {
   ChainCost cost;
   Schedule schedule;
   std::size_t arena_bytes = 0;
+  ProductEngines engines;  // empty in plans of versions that did not say
 };
 
 /// Writes the members above into the object that is open.
-void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan);
+void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan, const ProductEngines& engines);
 /// A text that holds nothing else.
-[[nodiscard]] std::string plan_json(const ChainCost& cost, const Plan& plan);
+[[nodiscard]] std::string plan_json(const ChainCost& cost, const Plan& plan,
+                                    const ProductEngines& engines = {});
 
 /// `source` names the text in messages: "plan.json". Throws bad input where the text is no JSON, no plan, of
 /// another version, or has a member of another type or beyond what any machine holds.

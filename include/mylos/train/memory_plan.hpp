@@ -25,6 +25,7 @@ struct MemoryPlan {
   MemoryStatement statement;  // its cost has the times that the plan was made from
   Plan plan;
   std::size_t budget = 0;
+  ProductEngines engines = {};
   std::size_t checkpoint_copy = 0;  // of the state, on rank 0; 0: steps wait while a checkpoint is written
 
   /// Of the activations: what the plan takes, and an evaluation.

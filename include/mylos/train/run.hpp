@@ -67,7 +67,8 @@ class Run {
   void require_no_other_run() const;
   void require_same_run(const CheckpointReader& saved) const;
   void plan_memory(const CheckpointReader* saved);
-  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved) const;
+  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved,
+                                        ProductEngines& before) const;
   void build_trainer();
   void open_evaluations();
   void open_folder();

@@ -14,10 +14,15 @@ namespace mylos {
 [[nodiscard]] MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
                                            const RunData* data);
 
-/// For one rank: the plan that the deck asks for, as JSON; with measured times where those are wanted, of
-/// which `line` is told. Throws as plan_memory().
-[[nodiscard]] std::string new_plan(const MemoryProblem& problem,
+/// For one rank: the plan that the deck asks for, as JSON; with measured engines and times where those are
+/// wanted, of which `line` is told. `known`: engines that were measured before. Throws as plan_memory().
+[[nodiscard]] std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
                                    const std::function<void(const std::string&)>& line);
+
+/// For one rank: a plan that was made before, with the engines that it leaves open. Throws as plan_again().
+[[nodiscard]] std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored,
+                                       const std::string& source,
+                                       const std::function<void(const std::string&)>& line);
 
 /// All ranks call it: the plan that rank 0 chooses. `source` names it in messages. Throws on all ranks where
 /// `choose` throws, and as plan_again().

@@ -1,0 +1,19 @@
+// The matrix products of a chain, by stage.
+#pragma once
+
+#include "mylos/model/chain.hpp"
+
+namespace mylos {
+
+struct ChainProduct {
+  std::size_t stage = 0;
+  BlockProduct product;
+};
+
+/// Of a micro-batch of `rows` rows, in the order of the stages.
+[[nodiscard]] std::vector<ChainProduct> products_of(const Chain& chain, std::int64_t rows);
+
+/// Those that differ (same_product()).
+[[nodiscard]] std::vector<GemmProblem> distinct_problems(const std::vector<ChainProduct>& products);
+
+}  // namespace mylos

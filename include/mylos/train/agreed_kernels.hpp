@@ -1,0 +1,14 @@
+// The instructions that all ranks have: replicas must compute the same bits.
+#pragma once
+
+#include "mylos/comm/rank_group.hpp"
+#include "mylos/kernels/options.hpp"
+
+namespace mylos {
+
+/// What the engines of all ranks are made with. Where the deck leaves the instructions open and the ranks'
+/// processors differ, it is the best that all of them have. All ranks call it. Throws Error (bad input) that
+/// names a rank without the instructions that are asked for.
+[[nodiscard]] KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks);
+
+}  // namespace mylos

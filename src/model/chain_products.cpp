@@ -1,0 +1,36 @@
+#include "mylos/model/chain_products.hpp"
+
+#include <algorithm>
+
+namespace mylos {
+
+std::vector<BlockProduct> products_of_linear(const std::string& linear, std::int64_t rows,
+                                             std::int64_t inputs, std::int64_t outputs, DType type,
+                                             DType gradient_type, bool input_gradient) {
+  std::vector<BlockProduct> products{
+      {linear, linear_output(rows, inputs, outputs, type)},
+      {linear, linear_weight_gradient(rows, inputs, outputs, type, gradient_type)}};
+  if (input_gradient) products.push_back({linear, linear_input_gradient(rows, inputs, outputs, type)});
+  return products;
+}
+
+std::vector<ChainProduct> products_of(const Chain& chain, std::int64_t rows) {
+  std::vector<ChainProduct> all;
+  const auto add = [&](std::size_t stage, std::vector<BlockProduct> products) {
+    for (BlockProduct& product : products) all.push_back({stage, std::move(product)});
+  };
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i) add(i, chain.blocks[i]->products(rows));
+  add(chain.blocks.size(), chain.head->products(rows));
+  return all;
+}
+
+std::vector<GemmProblem> distinct_problems(const std::vector<ChainProduct>& products) {
+  std::vector<GemmProblem> distinct;
+  for (const auto& [stage, product] : products) {
+    const auto is_same = [&](const GemmProblem& other) { return same_product(other, product.problem); };
+    if (std::none_of(distinct.begin(), distinct.end(), is_same)) distinct.push_back(product.problem);
+  }
+  return distinct;
+}
+
+}  // namespace mylos

@@ -1,0 +1,73 @@
+#include "mylos/train/agreed_kernels.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+namespace {
+
+/// What a rank may go by.
+struct Own {
+  std::uint32_t instructions = 0;  // a bit for each
+  std::int32_t matrix_unit = 0;
+
+  bool operator==(const Own&) const = default;
+};
+
+std::uint32_t bit_of(Instructions instructions) {
+  return 1u << static_cast<unsigned>(instructions);
+}
+
+/// A program that embeds Mylos may have chosen less than the processor has.
+std::vector<Instructions> up_to_those_in_use() {
+  std::vector<Instructions> list = available_instructions();
+  std::erase_if(list, [](Instructions instructions) { return instructions > instructions_in_use(); });
+  return list;
+}
+
+Own own() {
+  Own result;
+  for (const Instructions instructions : up_to_those_in_use()) result.instructions |= bit_of(instructions);
+  result.matrix_unit = could_use_matrix_unit() ? 1 : 0;
+  return result;
+}
+
+void require(Instructions wanted) {
+  const std::vector<Instructions> here = available_instructions();
+  if (std::find(here.begin(), here.end(), wanted) != here.end()) return;
+  std::vector<std::string_view> names;
+  for (const Instructions instructions : here) names.push_back(name_of(instructions));
+  fail_input("kernels.instructions = \"{}\" are not here; there are {}", name_of(wanted),
+             fmt::join(names, ", "));
+}
+
+}  // namespace
+
+KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
+  if (wanted.instructions) {
+    run_on_all(ranks, [&] { require(*wanted.instructions); });
+    return wanted;
+  }
+  const Own mine = own();
+  std::vector<Own> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&mine, all.data(), sizeof(Own));
+  if (std::all_of(all.begin(), all.end(), [&](const Own& other) { return other == all.front(); }))
+    return wanted;
+  KernelOptions agreed = wanted;
+  for (const Instructions instructions : up_to_those_in_use()) {
+    const auto has = [&](const Own& other) { return (other.instructions & bit_of(instructions)) != 0; };
+    if (std::all_of(all.begin(), all.end(), has)) agreed.instructions = instructions;
+  }
+  run_on_all(ranks, [&] {
+    if (!agreed.instructions) fail_input("the ranks' processors have no instructions in common");
+  });
+  return agreed;
+}
+
+}  // namespace mylos

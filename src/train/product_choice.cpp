@@ -1,0 +1,83 @@
+#include "mylos/train/product_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/kernels/gemm_measure.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/step_plan.hpp"
+
+namespace mylos {
+namespace {
+
+const ProductEngine* find(const ProductEngines& engines, const GemmProblem& problem) {
+  const auto found =
+      std::find_if(engines.products.begin(), engines.products.end(),
+                   [&](const ProductEngine& product) { return same_product(product.problem, problem); });
+  return found == engines.products.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
+  const Options& options = problem.options;
+  const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, problem.place.ranks);
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+  return products_of(chain, step.micro_batch * chain.rows_per_sample);
+}
+
+ProductEngines engines_in_use(const MemoryProblem& problem) {
+  ProductEngines engines{.instructions = describe_instructions(), .products = {}};
+  for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
+    engines.products.push_back({product, std::string(problem.gemm.engine_of(product))});
+  return engines;
+}
+
+std::string choose_engines(const MemoryProblem& problem, const ProductEngines& known) {
+  if (problem.gemm.alternatives().empty()) return "";
+  const bool same_instructions = known.instructions == describe_instructions();
+  std::vector<GemmProblem> missing;
+  for (const GemmProblem& product : distinct_problems(products_of_run(problem))) {
+    const ProductEngine* before = same_instructions ? find(known, product) : nullptr;
+    if (before == nullptr || !problem.gemm.choose(product, before->engine)) missing.push_back(product);
+  }
+  const GemmMeasurement measured = measure_products(Execution{}, problem.gemm, missing);
+  if (measured.products == 0) return "";
+  return fmt::format("engines of {} products measured in {:.1f} s", measured.products, measured.seconds);
+}
+
+void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
+  if (gemm.alternatives().empty()) return;
+  for (const auto& [problem, engine] : chosen.products) {
+    if (!gemm.choose(problem, engine))
+      fail_run("a product is to be computed by {}, which is not here", engine);
+  }
+}
+
+ProductEngines engines_of(const CheckpointReader& saved) {
+  try {
+    if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).engines;
+  } catch (const Error&) {  // a new plan is made, which says why
+  }
+  return {};
+}
+
+std::string rounding_note(const ProductEngines& before, const ProductEngines& now) {
+  if (before.products.empty()) return "";
+  if (before.instructions != now.instructions) {
+    return fmt::format("products ran by {} before, and run by {} here: sums may be rounded differently",
+                       before.instructions, now.instructions);
+  }
+  std::string text;
+  for (const auto& [problem, engine] : now.products) {
+    const ProductEngine* earlier = find(before, problem);
+    if (earlier == nullptr || earlier->engine == engine) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {} x {} x {} by {} before and by {} here", name_of(form_of(problem)), problem.m,
+                        problem.n, problem.k, earlier->engine, engine);
+  }
+  return text.empty() ? "" : fmt::format("products run {}: sums may be rounded differently", text);
+}
+
+}  // namespace mylos

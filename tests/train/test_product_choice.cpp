@@ -1,0 +1,123 @@
+// What a plan says of its products is what computes them, now and at a restart.
+#include "mylos/train/product_choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mylos/train/shared_plan.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::product_choice_test {
+
+using namespace testing_support;  // NOLINT
+
+struct Machine {
+  Options options;
+  std::unique_ptr<GemmEngine> gemm;
+
+  explicit Machine(const Options& given) : options(given), gemm(make_gemm_engine(given.kernels)) {}
+  [[nodiscard]] MemoryProblem problem() const {
+    return {.options = options, .gemm = *gemm, .place = {}, .data = nullptr, .budget = std::size_t{1} << 30};
+  }
+};
+
+Options measuring(DType type = DType::fp32) {
+  Options options = small_options(type);
+  options.kernels.gemm = GemmChoice::measure;
+  return options;
+}
+
+std::vector<std::string> names_in(const ProductEngines& engines) {
+  std::vector<std::string> names;
+  for (const ProductEngine& product : engines.products) names.push_back(product.engine);
+  return names;
+}
+
+/// The other of the two for every product.
+ProductEngines turned(ProductEngines engines) {
+  for (ProductEngine& product : engines.products)
+    product.engine = product.engine == "tiles" ? "onednn" : "tiles";
+  return engines;
+}
+
+TEST(ProductChoice, IsMeasuredOnceAndKept) {
+  const Machine first(measuring());
+  if (first.gemm->alternatives().empty()) GTEST_SKIP() << "one engine in this build";
+  EXPECT_THAT(choose_engines(first.problem(), {}), testing::HasSubstr("measured in"));
+  const ProductEngines chosen = turned(engines_in_use(first.problem()));  // whatever is faster now
+  EXPECT_GE(chosen.products.size(), 8u);  // three layers, the first without dx
+
+  const Machine second(measuring());
+  EXPECT_EQ(choose_engines(second.problem(), chosen), "") << "nothing is left to measure";
+  EXPECT_EQ(names_in(engines_in_use(second.problem())), names_in(chosen));
+
+  const Machine third(measuring());
+  take_engines(*third.gemm, chosen);
+  EXPECT_EQ(names_in(engines_in_use(third.problem())), names_in(chosen));
+}
+
+TEST(ProductChoice, MeasuresOnlyWhatIsMissing) {
+  const Machine machine(measuring());
+  if (machine.gemm->alternatives().empty()) GTEST_SKIP() << "one engine in this build";
+  const ProductEngines all = turned(engines_in_use(machine.problem()));
+  ProductEngines known = all;
+  known.products.resize(known.products.size() - 2);
+  EXPECT_THAT(choose_engines(machine.problem(), known), testing::StartsWith("engines of 2 products"));
+  const std::vector<std::string> now = names_in(engines_in_use(machine.problem()));
+  for (std::size_t i = 0; i < known.products.size(); ++i) EXPECT_EQ(now[i], known.products[i].engine) << i;
+}
+
+TEST(ProductChoice, OfOtherInstructionsIsMeasuredAnew) {
+  const Machine machine(measuring());
+  if (machine.gemm->alternatives().empty()) GTEST_SKIP() << "one engine in this build";
+  ProductEngines known = engines_in_use(machine.problem());
+  known.instructions = "those of a machine of tomorrow";
+  EXPECT_THAT(choose_engines(machine.problem(), known), testing::HasSubstr("measured in"));
+}
+
+TEST(ProductChoice, IsTheTablesUnlessTheDeckSaysMeasure) {
+  Options options = measuring();
+  options.kernels.gemm = GemmChoice::automatic;
+  const Machine machine(options);
+  const std::vector<std::string> before = names_in(engines_in_use(machine.problem()));
+  const ProductEngines other = turned(engines_in_use(machine.problem()));
+  EXPECT_EQ(choose_engines(machine.problem(), other), "");
+  take_engines(*machine.gemm, other);
+  EXPECT_EQ(names_in(engines_in_use(machine.problem())), before);
+}
+
+TEST(ProductChoice, TravelsInThePlanToEveryRank) {
+  RankGroup ranks(MPI_COMM_WORLD, 30);
+  const Machine machine(measuring());
+  if (machine.gemm->alternatives().empty()) GTEST_SKIP() << "one engine in this build";
+  MemoryProblem problem = machine.problem();
+  problem.place.ranks = ranks.size();
+  ProductEngines known = turned(engines_in_use(problem));
+  int measured = 0;
+  const auto line = [&](const std::string& text) { measured += text.find("measured") != std::string::npos; };
+  const MemoryPlan plan =
+      share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, known, line); });
+  EXPECT_EQ(measured, 0);
+  EXPECT_EQ(names_in(plan.engines), names_in(known));
+  EXPECT_EQ(names_in(engines_in_use(problem)), names_in(known)) << "and computes by them";
+}
+
+TEST(RoundingNote, NamesWhatDiffers) {
+  const GemmProblem y = linear_output(8, 4, 2, DType::bf16);
+  const GemmProblem dx = linear_input_gradient(8, 4, 2, DType::bf16);
+  const ProductEngines before{.instructions = "avx512-bf16", .products = {{y, "onednn"}, {dx, "tiles"}}};
+  EXPECT_EQ(rounding_note(before, before), "");
+  EXPECT_EQ(rounding_note({}, before), "") << "nothing is known of an earlier version's plan";
+
+  ProductEngines now = before;
+  now.instructions = "avx2";
+  EXPECT_EQ(rounding_note(before, now),
+            "products ran by avx512-bf16 before, and run by avx2 here: sums may be rounded differently");
+  now = before;
+  now.products[1].engine = "onednn";
+  now.products.push_back({linear_output(9, 4, 2, DType::bf16), "tiles"});  // of another micro-batch
+  EXPECT_EQ(rounding_note(before, now),
+            "products run dx 8 x 4 x 2 by tiles before and by onednn here: sums may be rounded differently");
+}
+
+}  // namespace mylos::product_choice_test
