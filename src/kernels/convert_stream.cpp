@@ -44,21 +44,16 @@ HWY_INLINE hn::Vec<BitsFor<To, D>> rounded_bits([[maybe_unused]] D d, hn::Vec<D>
   }
 }
 
+/// Element by element.
 template <class From, class To>
 void convert_some(const From* from, std::int64_t count, To* to) {
-  if constexpr (std::is_same_v<From, To>) {
-    std::copy_n(from, count, to);
-  } else {
-    for_each_vector(count, [=](auto d, std::int64_t i, auto lanes) HWY_ATTR {
-      const auto bits = rounded_bits<To>(d, load(d, from + i, lanes));
-      const TagFor<To, decltype(d)> d_to;
-      if constexpr (std::is_same_v<decltype(lanes), AllLanes>) {
-        hn::StoreU(hn::BitCast(d_to, bits), d_to, elements(to + i));
-      } else {
-        hn::StoreN(hn::BitCast(d_to, bits), d_to, elements(to + i), lanes.count);
-      }
-    });
-  }
+  simd_for(0, count, [=](std::int64_t i) {
+    if constexpr (std::is_same_v<From, To>) {
+      to[i] = from[i];
+    } else {
+      to[i] = from_float<To>(to_float(from[i]));
+    }
+  });
 }
 
 /// A whole vector of elements; those of the same type as they are, NaN's payload included.
