@@ -2,10 +2,12 @@
 // the leak checker could no longer name them (leaks.txt), and some are unloaded while MPI starts.
 #pragma once
 
+#include <functional>
+
 namespace mylos::test {
 
-/// MPI_Init_thread, whose own leaks are not counted.
-void start_mpi(int* argument_count, char*** arguments);
+/// Does the work; what it leaks is not counted.
+void without_leak_check(const std::function<void()>& work);
 
 /// Prints leaks and returns whether there are any. Always false in builds without sanitizers.
 bool found_leaks();

@@ -18,8 +18,4 @@ class RankFailures final : public testing::EmptyTestEventListener {
   std::string running_;  // "" between tests
 };
 
-/// The largest of all ranks' results; the first rank says which ranks have another one than 0. All ranks of
-/// MPI_COMM_WORLD call this.
-[[nodiscard]] int worst_of_ranks(int result);
-
 }  // namespace mylos::test

@@ -1,7 +1,6 @@
 // main() of every test program: starts MPI and Kokkos, runs the tests of some source files
 // (--file=test_x.cpp) or all. The first rank prints what GoogleTest prints; the others, their failures.
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <Kokkos_Core.hpp>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "support/instructions.hpp"
 #include "support/leak_check.hpp"
 #include "support/rank_failures.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
@@ -57,12 +57,11 @@ int main(int argument_count, char** arguments) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.code());
   }
-  mylos::test::start_mpi(&argument_count, &arguments);
+  mylos::test::start_ranks(&argument_count, &arguments);
   int result = 0;
   {
     const Kokkos::ScopeGuard guard(argument_count, arguments);
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int rank = mylos::test::own_rank();
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     if (rank != 0) {
       delete listeners.Release(listeners.default_result_printer());
@@ -72,6 +71,6 @@ int main(int argument_count, char** arguments) {
     if (mylos::test::found_leaks()) result = 1;
     result = mylos::test::worst_of_ranks(result);
   }
-  MPI_Finalize();
+  mylos::test::end_ranks();
   return result;
 }

@@ -1,0 +1,48 @@
+// The ranks of MPI_COMM_WORLD.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "support/leak_check.hpp"
+#include "support/ranks.hpp"
+
+namespace mylos::test {
+
+void start_ranks(int* argument_count, char*** arguments) {
+  without_leak_check([&] {
+    int provided = 0;
+    MPI_Init_thread(argument_count, arguments, MPI_THREAD_SERIALIZED, &provided);
+  });
+}
+
+int own_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int worst_of_ranks(int result) {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<int> results(static_cast<std::size_t>(size));
+  MPI_Allgather(&result, 1, MPI_INT, results.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  std::vector<int> failed;
+  for (int other = 0; other < size; ++other) {
+    if (results[static_cast<std::size_t>(other)] != 0) failed.push_back(other);
+  }
+  if (own_rank() == 0 && size > 1 && !failed.empty()) {
+    fmt::print("[  FAILED  ] on rank{} {} of {}, which print their own failures\n",
+               failed.size() == 1 ? "" : "s", fmt::join(failed, ", "), size);
+    std::fflush(stdout);
+  }
+  return *std::max_element(results.begin(), results.end());
+}
+
+void end_ranks() {
+  MPI_Finalize();
+}
+
+}  // namespace mylos::test
