@@ -57,7 +57,7 @@ if(NOT Kokkos_FOUND)
                       "Run scripts/setup (scripts/setup --cuda for the preset cuda; with --arch=${Mylos_HOST_ARCH} "
                       "where that is not NATIVE), or give its folder in CMAKE_PREFIX_PATH.")
 endif()
-if(NOT Mylos_HOST_ARCH STREQUAL "NATIVE" AND NOT "NONE${Kokkos_ARCH}" MATCHES "${Mylos_HOST_ARCH}")
+if(NOT Mylos_HOST_ARCH MATCHES "^(NATIVE|PORTABLE)$" AND NOT "NONE${Kokkos_ARCH}" MATCHES "${Mylos_HOST_ARCH}")
   message(FATAL_ERROR "Mylos_HOST_ARCH is ${Mylos_HOST_ARCH}, but the Kokkos in ${Kokkos_DIR} was built for \"${Kokkos_ARCH}\". "
                       "Run scripts/setup --arch=${Mylos_HOST_ARCH}, or point CMAKE_PREFIX_PATH at a Kokkos built for it.")
 endif()

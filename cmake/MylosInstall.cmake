@@ -4,7 +4,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 list(TRANSFORM mylos_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:mylos_\\1>" OUTPUT_VARIABLE mylos_objects)
-add_library(mylos_library STATIC ${mylos_objects})
+set(linkage STATIC)
+if(Mylos_PORTABLE)
+  set(linkage SHARED)
+endif()
+add_library(mylos_library ${linkage} ${mylos_objects})
 add_library(Mylos::mylos ALIAS mylos_library)
 set_target_properties(mylos_library PROPERTIES OUTPUT_NAME mylos EXPORT_NAME mylos LINKER_LANGUAGE CXX)
 target_compile_features(mylos_library PUBLIC cxx_std_20)
@@ -46,7 +50,11 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MylosConfig.cmake.in"
                               INSTALL_DESTINATION "${package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 
-install(TARGETS mylos_library EXPORT MylosTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS mylos_library EXPORT MylosTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+                                                  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(Mylos_PORTABLE)
+  mylos_copy_library()
+endif()
 install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
 install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package}")

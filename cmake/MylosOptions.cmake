@@ -1,7 +1,8 @@
 # What can be switched on. AUTO means: on where the dependency is found; ON means: an error where it is not.
 set(Mylos_ENABLE_CUDA AUTO CACHE STRING "Run on NVIDIA devices (ON, OFF, AUTO: as the Kokkos that is found)")
 set(Mylos_CUDA_ARCH HOPPER90 CACHE STRING "Kokkos' name of the NVIDIA architecture that scripts/setup built for")
-set(Mylos_HOST_ARCH NATIVE CACHE STRING "Kokkos' name of the processor that scripts/setup built for (its --arch)")
+set(Mylos_HOST_ARCH NATIVE CACHE STRING "What scripts/setup built for (its --arch): NATIVE, PORTABLE or Kokkos' name of a processor")
+string(COMPARE EQUAL "${Mylos_HOST_ARCH}" PORTABLE Mylos_PORTABLE)  # MylosPortable.cmake says what that is
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
 set(Mylos_ENABLE_LIBDEFLATE AUTO CACHE STRING "CRC-32 of checkpoints by libdeflate, else by zlib (ON, OFF, AUTO)")
 set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any backend (ON, OFF, AUTO)")

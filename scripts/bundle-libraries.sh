@@ -36,6 +36,16 @@ pack_open_mpi() {
   fi
 }
 
+# A portable build's libmylos.so, and its copies in the folders of which the node's loader takes the best.
+pack_copies() {
+  local copy
+  for copy in "$build"/lib/libmylos.so.*.*.* "$build"/lib/glibc-hwcaps/*/libmylos.so.*.*.*; do
+    copy=${copy#"$build/"}
+    mkdir -p "$target/$(dirname "$copy")"
+    strip --strip-unneeded "$build/$copy" -o "$target/${copy%.*}" || return 1  # the name that programs ask for
+  done
+}
+
 # path_of SONAME FILE: where the loader finds SONAME for FILE; nothing where it does not.
 path_of() { ldd "$2" | awk -v name="$1" '$1 == name && $3 ~ "^/" { print $3 }'; }
 

@@ -42,6 +42,13 @@ python3-matplotlib|Matplotlib|python:matplotlib|optional
 xz-utils|xz|command:xz|needed
 '
 
+# Clang has its OpenMP in a package of its own.
+case "$(basename "${CXX:-c++}")" in
+  *clang*) requirements+='clang|C++20 compiler (Clang >= 14)|command:clang++|needed
+libomp-dev|OpenMP of Clang|openmp:|needed
+' ;;
+esac
+
 has_header() {
   local folder IFS=:
   for folder in ${CPATH:-} ${CPLUS_INCLUDE_PATH:-} ${C_INCLUDE_PATH:-} /usr/include /usr/local/include; do
@@ -62,6 +69,7 @@ is_present() {  # PACKAGE PROBE
   case "$2" in
     command:*) command -v "${2#command:}" >/dev/null ;;
     header:*) has_header "${2#header:}" ;;
+    openmp:) echo '#include <omp.h>' | "$CXX" -fopenmp -x c++ -fsyntax-only - 2>/dev/null ;;
     file:*) [ -e "${2#file:}" ] ;;
     python:*) /usr/bin/env python3 -c "import ${2#python:}" 2>/dev/null ;;
     cmake:*) command -v cmake >/dev/null && version_at_least "$(cmake --version | grep -o -m 1 '[0-9.]*[0-9]')" "${2#cmake:}" ;;
@@ -145,7 +153,8 @@ installed_kokkos() {  # BACKEND
   return 1
 }
 
-# host_arch: Kokkos' name of the processor to build for, NATIVE for this machine's, NONE for any.
+# host_arch: Kokkos' name of the processor to build for, NATIVE for this machine's, NONE for any, PORTABLE for any and as
+# shared libraries.
 provide_kokkos() {  # openmp | serial | cuda ARCH
   local label prefix
   label="Kokkos $kokkos_version, ${1/openmp/host}"
@@ -166,7 +175,11 @@ provide_kokkos() {  # openmp | serial | cuda ARCH
 build_kokkos() {  # PREFIX BACKEND [ARCH]
   local prefix=$1 work=$MYLOS_CACHE/build-kokkos options=()
   [ "$2" = serial ] || options+=(-DKokkos_ENABLE_OPENMP=ON)
-  [ "$host_arch" = NONE ] || options+=("-DKokkos_ARCH_$host_arch=ON")
+  case "$host_arch" in
+    NONE) ;;
+    PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos beside the copies of libmylos.so
+    *) options+=("-DKokkos_ARCH_$host_arch=ON") ;;
+  esac
   if [ "$2" = cuda ]; then
     PATH=$(dirname "$(find_nvcc)"):$PATH
     options+=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
@@ -188,8 +201,9 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
 knows_architecture() {  # SOURCE
   local names
   names=$(sed -n 's/^declare_and_check_host_arch(\([A-Z0-9_]*\) .*/\1/p' "$1/cmake/kokkos_arch.cmake")
-  [ "$host_arch" = NONE ] || grep -qx "$host_arch" <<<"$names" && return
-  echo "Kokkos has no architecture $host_arch. It has: NONE" $names
+  case "$host_arch" in NONE | PORTABLE) return ;; esac
+  grep -qx "$host_arch" <<<"$names" && return
+  echo "Kokkos has no architecture $host_arch. It has: NONE" $names "and, for copies of the library, PORTABLE"
   return 1
 }
 

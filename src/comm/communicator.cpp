@@ -2,6 +2,7 @@
 
 #include "backends.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/comm/same_code.hpp"
 
 namespace mylos {
 
@@ -43,8 +44,10 @@ bool takes_nccl(const CommunicationOptions& options, int ranks) {
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
   if (MPI_Comm_size(parent, &size) != MPI_SUCCESS) fail_run("MPI_Comm_size failed on the given communicator");
-  return takes_nccl(options, size) ? make_nccl_communicator(parent, options.timeout_s)
-                                   : make_mpi_communicator(parent, options.timeout_s);
+  auto communicator = takes_nccl(options, size) ? make_nccl_communicator(parent, options.timeout_s)
+                                                : make_mpi_communicator(parent, options.timeout_s);
+  require_same_code(communicator->ranks());
+  return communicator;
 }
 
 std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::size_t bytes) {

@@ -79,6 +79,8 @@ def main():
 
         version = root.run(f"{bundle}/mylos", "--version")
         require(version.returncode == 0 and "OpenMP" in version.stdout, "the command starts", version)
+        here = run(build / "bin/mylos", "--version", env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1"})
+        require(version.stdout == here.stdout, f"it runs the code of the build:\n{here.stdout}", version)
         train = [f"{bundle}/mylos", "train", f"{bundle}/inputs/gpt_shakespeare_cpu.toml", "schedule.warmup=0",
                  f"data.train={bundle}/data/shakespeare.h5", "run.steps=4", "run.evaluate_every=0", "data.validation=0.0"]
         alone = root.run(*train, "run.folder=/tmp/alone")

@@ -117,7 +117,8 @@ class Communicator {
 
 /// The communicator that the deck asks for; automatic: NCCL where it is built, memory is a device's and there
 /// are several ranks, else MPI. All ranks of `parent` call this; `parent` is duplicated. Throws Error
-/// (bad_input) when the deck asks for a backend that this build has not.
+/// (bad_input) when the deck asks for a backend that this build has not, or ranks run different code
+/// (same_code.hpp).
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
                                                               const CommunicationOptions& options);
 

@@ -17,6 +17,7 @@ class Mylos(CMakePackage, CudaPackage):
 
     version("0.1.0")
 
+    variant("portable", default=True, description="One build for every x86-64 node", when="~cuda target=x86_64:")
     variant("onednn", default=True, description="Fast products on hosts", when="~cuda")
     variant("nccl", default=True, description="NCCL between NVIDIA devices", when="+cuda")
     variant("kokkos_kernels", default=False, description="Products by Kokkos Kernels, on any backend")
@@ -29,12 +30,15 @@ class Mylos(CMakePackage, CudaPackage):
 
     depends_on("mpi@3:")
     depends_on("hdf5@1.10.8: +mpi")
-    # Products, attention and the cast kernels are written for vectors of the node's width: Kokkos hands its
-    # architecture, which it takes from Spack's target, on to all of them.
+    # Loops that Kokkos launches are compiled for what Kokkos was, which it takes from Spack's target. A portable build has
+    # copies of them for newer processors, and one Kokkos, for any processor, beside them.
     depends_on("kokkos@5.0: +openmp +serial cxxstd=20")
+    depends_on("kokkos +shared", when="+portable")
+    requires("target=x86_64", when="+portable", msg="mylos +portable is for any processor: target=x86_64")
     depends_on("kokkos ~cuda", when="~cuda")
     depends_on("kokkos-kernels@5.0:", when="+kokkos_kernels")
     depends_on("onednn@2.6: cpu_runtime=omp", when="+onednn")
+    depends_on("highway@1.3:", when="~cuda")
     depends_on("fmt@9:")
     depends_on("tomlplusplus@3.3:")
     depends_on("cli11@2.3:")
@@ -51,10 +55,12 @@ class Mylos(CMakePackage, CudaPackage):
         depends_on(f"kokkos +cuda +wrapper cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
 
     conflicts("%gcc@:11", msg="C++20 of GCC 12 or later")
-    conflicts("%clang", msg="GCC's vector extensions are used")
+    conflicts("%clang@:13", msg="C++20 of Clang 14 or later")
 
     def cmake_args(self):
+        processor = "PORTABLE" if self.spec.satisfies("+portable") else "NATIVE"
         return [
+            self.define("Mylos_HOST_ARCH", processor),
             self.define_from_variant("Mylos_ENABLE_CUDA", "cuda"),
             self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
             self.define("Mylos_ENABLE_LIBDEFLATE", True),
