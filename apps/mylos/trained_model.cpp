@@ -94,8 +94,7 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
 
 void require_memory(const std::string& path, const ParameterLayout& layout) {
   const std::size_t bytes = layout.gradient_bytes + layout.master_bytes() + layout.compute_bytes;
-  const auto on_host = static_cast<std::size_t>(available_host_memory());
-  const std::size_t available = free_device_memory().value_or(on_host);
+  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
   if (bytes > available) {
     throw Error(ExitCode::does_not_fit, fmt::format("{}: its network takes {} of memory, {} are available",
                                                     path, format_bytes(static_cast<std::int64_t>(bytes)),

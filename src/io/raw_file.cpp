@@ -34,7 +34,7 @@ void RawFile::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move(path)), access_(access) {
+RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move(path)) {
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
   if (!buffer_) fail_run("{}: there is no memory to read or write it through", path_);

@@ -69,8 +69,9 @@ void link_rows_on_host(const Execution& exec, const std::int32_t* tokens, std::i
 }
 
 /// Every row looks for the next one of its token, and whether there is one before it.
-void link_rows_on_device(const Execution& exec, const std::int32_t* tokens, std::int64_t rows,
-                         std::int64_t vocabulary, const Occurrences& lists) {
+[[maybe_unused]] void link_rows_on_device(const Execution& exec, const std::int32_t* tokens,
+                                          std::int64_t rows, std::int64_t vocabulary,
+                                          const Occurrences& lists) {
   for_each_element(
       exec, "link_tokens", vocabulary, KOKKOS_LAMBDA(std::int64_t token) { lists.first[token] = -1; });
   for_each_row(

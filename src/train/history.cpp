@@ -16,7 +16,7 @@
 namespace mylos {
 namespace {
 
-constexpr const char* header =
+constexpr const char* column_names =
     "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
 
 // Of a disk that stays full: some ten thousand rows, which are dropped together.
@@ -37,7 +37,7 @@ std::uint64_t step_of(const std::string& line) {
 }
 
 bool is_whole(const std::string& line) {
-  const std::string_view names = header;
+  const std::string_view names = column_names;
   return std::count(line.begin(), line.end(), ',') == std::count(names.begin(), names.end(), ',');
 }
 
@@ -105,7 +105,7 @@ void History::append(std::span<const HistoryRow> rows) {
   }
   try {
     std::ofstream file(path_, std::ios::app);
-    write_or_fail(file, path_, (before == 0 ? header : "") + unwritten_);
+    write_or_fail(file, path_, (before == 0 ? column_names : "") + unwritten_);
   } catch (const Error&) {
     std::filesystem::resize_file(path_, before, failure);
     throw;
@@ -132,7 +132,7 @@ std::string History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
     said = fmt::format("{} is of another run: now {}. ", path_, begin_anew());
     found = read_rows(path_, tail_, step);
   }
-  std::string rows = header + found.text;
+  std::string rows = column_names + found.text;
   std::uint64_t taken = 0;
   for (std::size_t i = 0; i < tail_.size(); ++i) {
     taken += found.shared[i].empty() ? 1 : 0;

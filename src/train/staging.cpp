@@ -3,7 +3,7 @@
 namespace mylos {
 namespace {
 
-void copy_to_device(const Execution& exec, void* to, const void* from, std::size_t bytes) {
+[[maybe_unused]] void copy_to_device(const Execution& exec, void* to, const void* from, std::size_t bytes) {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   const Kokkos::View<std::byte*, Device, Unmanaged> target(static_cast<std::byte*>(to), bytes);
   const Kokkos::View<const std::byte*, Kokkos::HostSpace, Unmanaged> source(

@@ -7,7 +7,8 @@
 namespace mylos::permutation_test {
 
 TEST(Permutation, EveryElementIsHitOnceForManySizesAndKeys) {
-  for (const std::uint64_t size : {1, 2, 3, 5, 10, 63, 64, 65, 100, 255, 256, 257, 1000, 4096, 60000}) {
+  for (const std::uint64_t size :
+       {1u, 2u, 3u, 5u, 10u, 63u, 64u, 65u, 100u, 255u, 256u, 257u, 1000u, 4096u, 60000u}) {
     for (std::uint64_t key = 0; key < 20; ++key) {
       const Permutation permutation(size, key);
       std::vector<char> hit(size);

@@ -23,7 +23,7 @@ void feed(PieceDigest& digest, const std::string& bytes, std::size_t most) {
 
 TEST(PieceDigest, IsWhatPythonComputes) {
   const TemporaryFolder folder;
-  for (const std::size_t length : {0, 1, 65535, 65536, 65537, 300000}) {
+  for (const std::size_t length : {0u, 1u, 65535u, 65536u, 65537u, 300000u}) {
     const std::string bytes = random_bytes(length);
     write_file(folder / "bytes", bytes);
     PieceDigest digest(512);

@@ -58,7 +58,7 @@ TEST_F(TextGeneratorTest, GreedyTextIsThatOfWholeWindowsPastAFullContext) {
   options.context = 9;
   for (const PositionType positions : {PositionType::learned, PositionType::rotary}) {
     build(positions);
-    for (const std::size_t length : {1, 2, 8, 9, 10, 30}) {
+    for (const std::size_t length : {1u, 2u, 8u, 9u, 10u, 30u}) {
       prompt = test::drawn_tokens(length, static_cast<std::int32_t>(vocabulary), 11);
       EXPECT_EQ(generate(40, {.temperature = 0}), generate_by_windows(40)) << length;
     }

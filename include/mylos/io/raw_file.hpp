@@ -48,7 +48,6 @@ class RawFile {
   };
 
   std::string path_;
-  Access access_;
   std::unique_ptr<std::byte, Free> buffer_;
   int cached_ = -1;  // descriptors
   int direct_ = -1;  // -1 where the file system has no such way
