@@ -31,7 +31,8 @@ std::int64_t target_of(Instructions instructions) {
 /// What the processor has, as bits of the targets that are compiled. Highway keeps AVX3_ZEN4 to AMD, for an
 /// instruction that Mylos does not use; AVX3_SPR has all the others of it.
 std::int64_t targets_of_processor() {
-  const std::int64_t found = hwy::SupportedTargets();
+  // Asked once: Highway takes the question for a wish to choose again, and would choose by itself.
+  static const std::int64_t found = hwy::SupportedTargets();
   return (found & HWY_AVX3_SPR) != 0 ? found | HWY_AVX3_ZEN4 : found;
 }
 

@@ -189,6 +189,23 @@ TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
   EXPECT_GT(two.one.flops, 0.2e9);
 }
 
+TEST(InstructionsInUse, StayWhereTheQuestionIsAskedWhatThereIs) {
+  const auto names = gemm_engine_names();
+  if (std::find(names.begin(), names.end(), "tiles") == names.end()) GTEST_SKIP() << "no tiles in this build";
+  const Instructions before = instructions_in_use();
+  const GemmProblem problem = linear_input_gradient(512, 1024, 1024, DType::bf16);
+  const auto workspace = [&] {  // follows from the vectors
+    return make_gemm_engine({.gemm = GemmChoice::tiles})->workspace_bytes(problem);
+  };
+  for (const Instructions each : available_instructions()) {
+    use_instructions(each);
+    const std::size_t expected = workspace();
+    static_cast<void>(available_instructions());
+    EXPECT_EQ(workspace(), expected) << name_of(each);
+  }
+  use_instructions(before);
+}
+
 TEST(UsableOptions, LeaveOutWhatIsNotHere) {
   const std::vector<Instructions> here = available_instructions();
   for (const Instructions each : {Instructions::avx2, Instructions::sve}) {
