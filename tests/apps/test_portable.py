@@ -11,8 +11,10 @@ import tempfile
 from small_problem import LAUNCHER, Command, environment, prepare
 
 SKIPPED = 77
-ANY, NEWER = "x86-64", "x86-64-v3"
-OLD_PROCESSOR = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"}  # what the loader then takes it for
+ANY, AVX2, AVX512 = "x86-64", "x86-64-v3", "x86-64-v4"
+# What the loader then takes the processor for.
+OLD_PROCESSOR = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"}
+AVX2_PROCESSOR = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F"}
 
 
 def copy_in_use(command, variables=None):
@@ -21,7 +23,7 @@ def copy_in_use(command, variables=None):
 
 
 def check_every_copy_trains(command):
-    for variables in ({}, OLD_PROCESSOR):
+    for variables in ({}, AVX2_PROCESSOR, OLD_PROCESSOR):
         name = copy_in_use(command, variables)
         output = command.must("train", "deck.toml", f"run.folder=runs/{name}", ranks=2, variables=variables).stdout
         assert "2 ranks" in output, output
@@ -34,7 +36,7 @@ def check_ranks_run_one_copy(command):
     mixed = subprocess.run([*LAUNCHER, "-n", "1", *line, ":", "-n", "1", *old, *line], cwd=command.folder,
                            env=environment(), capture_output=True, text=True, timeout=600)
     assert mixed.returncode == 2, (mixed.returncode, mixed.stdout, mixed.stderr)
-    for part in (f"compiled for {ANY},", f"compiled for {NEWER};", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2"):
+    for part in (f"compiled for {ANY},", f"compiled for {copy_in_use(command)};", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F"):
         assert part in mixed.stderr, (part, mixed.stderr)
     assert not (command.folder / "runs/mixed").exists()
 
@@ -43,10 +45,12 @@ def main(mylos, build, cmake):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         command = Command(mylos, folder)
-        if copy_in_use(command) != NEWER:
+        best = copy_in_use(command)
+        if best == ANY:
             print(f"this machine loads the copy for {ANY} alone")
             sys.exit(SKIPPED)
-        assert copy_in_use(command, OLD_PROCESSOR) == ANY
+        assert best in (AVX2, AVX512), best
+        assert copy_in_use(command, AVX2_PROCESSOR) == AVX2 and copy_in_use(command, OLD_PROCESSOR) == ANY
         prepare(command)
         check_every_copy_trains(command)
         check_ranks_run_one_copy(command)
@@ -54,7 +58,7 @@ def main(mylos, build, cmake):
         subprocess.run([cmake, "--install", build, "--prefix", folder / "first"], check=True, capture_output=True)
         (folder / "first").rename(folder / "prefix")
         installed = Command(folder / "prefix/bin/mylos", folder)
-        assert copy_in_use(installed) == NEWER and copy_in_use(installed, OLD_PROCESSOR) == ANY
+        assert copy_in_use(installed) == best and copy_in_use(installed, OLD_PROCESSOR) == ANY
     print("each node loads its copy, ranks run the same one, and an installed prefix may be moved")
 
 
