@@ -118,7 +118,7 @@ install_packages() {
   say "  * ask the administrator:  apt-get install ${missing[*]}"
   say "  * load the site's modules (compiler, CMake, MPI, parallel HDF5), or use Spack or conda; then name the"
   say "    folders of libraries that are in no standard place:  export CMAKE_PREFIX_PATH=FOLDER:FOLDER"
-  say "  * Kokkos and Kokkos Kernels: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
+  say "  * Kokkos, Kokkos Kernels and Highway: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
   say "    without a network, from the folder that scripts/collect-sources filled:  export MYLOS_SOURCES=FOLDER"
   say "Then run scripts/setup again. docs/install.md has the whole list."
   say "FAILED: ${#needed_missing[@]} needed package(s) missing."
@@ -140,7 +140,7 @@ find_nvcc() { command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/
 
 # Whether a Kokkos that the user or the machine has serves this backend; the same places as CMake's find_package.
 installed_kokkos() {  # BACKEND
-  local prefix IFS=':;'
+  local prefix folder IFS=':;'
   for prefix in ${Kokkos_ROOT:-} ${CMAKE_PREFIX_PATH:-} /usr/local /usr; do
     for folder in "$prefix"/lib*/cmake/Kokkos "$prefix"/lib/*/cmake/Kokkos; do
       if grep -qi "set(Kokkos_DEVICES.*$1" "$folder/KokkosConfigCommon.cmake" 2>/dev/null &&
@@ -210,7 +210,7 @@ knows_architecture() {  # SOURCE
 # ---- Highway -----------------------------------------------------------------------------------------------------
 
 installed_highway() {
-  local prefix IFS=':;'
+  local prefix folder IFS=':;'
   for prefix in ${hwy_ROOT:-} ${CMAKE_PREFIX_PATH:-} /usr/local /usr; do
     for folder in "$prefix"/lib*/cmake/hwy "$prefix"/lib/*/cmake/hwy; do
       if grep -qE 'PACKAGE_VERSION "1\.([3-9]|[1-9][0-9])' "$folder/hwy-config-version.cmake" 2>/dev/null; then

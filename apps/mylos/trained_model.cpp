@@ -92,6 +92,17 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
   require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
+/// What the checkpoint's run was told, but for instructions that some rank lacks: all ranks then go by the
+/// best that they have in common.
+KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
+  KernelOptions usable = usable_here(options);
+  const char mine = usable.instructions == options.instructions ? 1 : 0;
+  std::vector<char> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&mine, all.data(), sizeof mine);
+  if (std::find(all.begin(), all.end(), 0) != all.end()) usable.instructions.reset();
+  return usable;
+}
+
 void require_memory(const std::string& path, const ParameterLayout& layout) {
   const std::size_t bytes = layout.gradient_bytes + layout.master_bytes() + layout.compute_bytes;
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
@@ -191,7 +202,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
-  const KernelOptions kernels = agreed_kernels(usable_here(options.kernels), ranks);
+  const KernelOptions kernels = agreed_kernels(usable_on_all(options.kernels, ranks), ranks);
   run_on_all(ranks, [&] { trained->gemm = make_gemm_engine(kernels); });
   note_other_instructions(reader, ranks);
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);

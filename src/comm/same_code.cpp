@@ -13,8 +13,7 @@ void require_same_code(RankGroup& ranks) {
     fail_input(
         "this is Mylos {}, on rank 0 it is Mylos {}; all ranks must run the same code. Where nodes have "
         "processors of several kinds, start every rank with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F: all "
-        "then "
-        "load the library's copy for AVX2; with -AVX2 that for any x86-64",
+        "then load the library's copy for AVX2; with -AVX2 that for any x86-64",
         own, first);
   });
 }

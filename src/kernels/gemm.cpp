@@ -144,8 +144,12 @@ std::vector<std::string> gemm_engine_names() {
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
   if (options.instructions) {
+    const std::vector<Instructions> here = available_instructions();
+    // oneDNN may refuse; vector code must not have changed then. What is not here is refused below.
+    if (options.gemm != GemmChoice::tiles &&
+        std::find(here.begin(), here.end(), *options.instructions) != here.end())
+      onednn::hold_to(*options.instructions);
     use_instructions(*options.instructions);
-    if (options.gemm != GemmChoice::tiles) onednn::hold_to(*options.instructions);
   }
   if (const MakeGemm make = chosen_engine(options.gemm)) return make();
   for (const auto& [choice, find] : engines) {

@@ -78,9 +78,9 @@ void hold_to(Instructions instructions) {
   if (wanted == nullptr || !includes(level_of_environment().isa, wanted->isa)) return;
   if (dnnl_set_max_cpu_isa(static_cast<dnnl_cpu_isa_t>(wanted->isa)) == dnnl_success) return;
   if (includes(wanted->isa, dnnl::get_effective_cpu_isa())) return;
-  fail_run(
-      "kernels.instructions = \"{}\": oneDNN was used before in this process by {} and keeps to it; set the "
-      "instructions of the first engine, or kernels.gemm = \"tiles\"",
+  fail_input(
+      "kernels.instructions = \"{}\": oneDNN keeps to {}, because it was used before in this process or was "
+      "built without limits. Set the instructions of the first engine, or kernels.gemm = \"tiles\"",
       name_of(instructions), limit());
 }
 

@@ -43,8 +43,8 @@ void require(Instructions wanted) {
   if (std::find(here.begin(), here.end(), wanted) != here.end()) return;
   std::vector<std::string_view> names;
   for (const Instructions instructions : here) names.push_back(name_of(instructions));
-  fail_input("kernels.instructions = \"{}\" are not here; there are {}", name_of(wanted),
-             fmt::join(names, ", "));
+  fail_input("kernels.instructions = \"{}\" is not on this processor or not in this build; there are {}",
+             name_of(wanted), fmt::join(names, ", "));
 }
 
 }  // namespace

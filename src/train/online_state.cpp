@@ -39,8 +39,11 @@ std::deque<HistoryRow> OnlineTrainer::Parts::history(std::uint64_t step) const {
 
 void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, const std::string& path) {
   if (before.instructions == memory->engines.instructions) {
-    for (const auto& [problem, engine] : before.products) gemm->choose(problem, engine);  // those it can
-    for (ProductEngine& product : memory->engines.products) product.engine = gemm->engine_of(product.problem);
+    for (ProductEngine& product : memory->engines.products) {
+      if (const ProductEngine* stored = find_product(before, product.problem))
+        gemm->choose(product.problem, stored->engine);  // where it can
+      product.engine = gemm->engine_of(product.problem);
+    }
   }
   if (const std::string note = rounding_note(before, memory->engines); !note.empty())
     line(path + ": " + note);

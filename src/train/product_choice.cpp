@@ -4,21 +4,19 @@
 
 #include <algorithm>
 
+#include "mylos/base/text.hpp"
 #include "mylos/kernels/gemm_measure.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/step_plan.hpp"
 
 namespace mylos {
-namespace {
 
-const ProductEngine* find(const ProductEngines& engines, const GemmProblem& problem) {
+const ProductEngine* find_product(const ProductEngines& engines, const GemmProblem& problem) {
   const auto found =
       std::find_if(engines.products.begin(), engines.products.end(),
                    [&](const ProductEngine& product) { return same_product(product.problem, problem); });
   return found == engines.products.end() ? nullptr : &*found;
 }
-
-}  // namespace
 
 std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
   const Options& options = problem.options;
@@ -39,7 +37,7 @@ std::string choose_engines(const MemoryProblem& problem, const ProductEngines& k
   const bool same_instructions = known.instructions == describe_instructions();
   std::vector<GemmProblem> missing;
   for (const GemmProblem& product : distinct_problems(products_of_run(problem))) {
-    const ProductEngine* before = same_instructions ? find(known, product) : nullptr;
+    const ProductEngine* before = same_instructions ? find_product(known, product) : nullptr;
     if (before == nullptr || !problem.gemm.choose(product, before->engine)) missing.push_back(product);
   }
   const GemmMeasurement measured = measure_products(Execution{}, problem.gemm, missing);
@@ -67,11 +65,11 @@ std::string rounding_note(const ProductEngines& before, const ProductEngines& no
   if (before.products.empty()) return "";
   if (before.instructions != now.instructions) {
     return fmt::format("products ran by {} before, and run by {} here: sums may be rounded differently",
-                       before.instructions, now.instructions);
+                       printable(before.instructions, 200), now.instructions);
   }
   std::string text;
   for (const auto& [problem, engine] : now.products) {
-    const ProductEngine* earlier = find(before, problem);
+    const ProductEngine* earlier = find_product(before, problem);
     if (earlier == nullptr || earlier->engine == engine) continue;
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {} x {} x {} by {} before and by {} here", name_of(form_of(problem)), problem.m,

@@ -18,7 +18,7 @@ enum class Instructions {
   avx512,       ///< AVX-512 F, BW, CD, DQ and VL
   avx512_bf16,  ///< AVX-512 with products of bfloat16
   neon,         ///< any 64-bit Arm
-  sve,          ///< Arm's vectors of any length
+  sve,          ///< Arm's vectors of up to 64 bytes
 };
 
 /// The name users type in decks: "avx512-bf16".

@@ -17,6 +17,9 @@ namespace mylos {
 /// As they are computed now.
 [[nodiscard]] ProductEngines engines_in_use(const MemoryProblem& problem);
 
+/// Null where it is not among them.
+[[nodiscard]] const ProductEngine* find_product(const ProductEngines& engines, const GemmProblem& problem);
+
 /// For kernels.gemm = "measure", on one rank: takes the engines that were measured by the same instructions,
 /// and measures the products that are not among them. Returns a line about it; empty where nothing was
 /// measured.
