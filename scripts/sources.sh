@@ -35,6 +35,14 @@ archive_roots() {
   apt-get update --print-uris 2>/dev/null | grep -o "^'[^']*/dists/" | sed "s#^'##; s#/dists/\$##" | sort -u
 }
 
+# Where those archives would have PATH in their pool, one a line.
+archive_addresses() {  # PATH
+  local archive
+  for archive in $(archive_roots); do
+    echo "$archive/pool/main/$1"
+  done
+}
+
 # fetch FOLDER FILE SHA256 ADDRESS...: puts the file into the folder, from MYLOS_SOURCES or the first address that has it.
 fetch() {
   local folder=$1 file=$2 sha256=$3 address tried=()
@@ -69,22 +77,18 @@ fetch() {
 }
 
 fetch_kokkos() {  # FOLDER
-  local addresses=() archive
-  for archive in $(archive_roots); do
-    addresses+=("$archive/pool/main/k/kokkos/$kokkos_file")
-  done
+  local addresses
+  mapfile -t addresses < <(archive_addresses "k/kokkos/$kokkos_file")
   addresses+=("$releases/kokkos/releases/download/$kokkos_version/kokkos-$kokkos_version.tar.gz")
   fetch "$1" "$kokkos_file" "$kokkos_sha256" "${addresses[@]}"
 }
 
 # Either of the two files.
 fetch_kokkos_kernels() {  # FOLDER
-  local addresses=() archive
+  local addresses
   has_sha256 "$1/$kokkos_kernels_file" "$kokkos_kernels_sha256" && return 0
   if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$kokkos_kernels_file" ]; then
-    for archive in $(archive_roots); do
-      addresses+=("$archive/pool/main/t/trilinos/$kokkos_kernels_deb")
-    done
+    mapfile -t addresses < <(archive_addresses "t/trilinos/$kokkos_kernels_deb")
     fetch "$1" "$kokkos_kernels_deb" "$kokkos_kernels_deb_sha256" "${addresses[@]}" && return 0
   fi
   fetch "$1" "$kokkos_kernels_file" "$kokkos_kernels_sha256" \
@@ -92,10 +96,8 @@ fetch_kokkos_kernels() {  # FOLDER
 }
 
 fetch_highway() {  # FOLDER
-  local addresses=() archive
-  for archive in $(archive_roots); do
-    addresses+=("$archive/pool/main/h/highway/$highway_file")
-  done
+  local addresses
+  mapfile -t addresses < <(archive_addresses "h/highway/$highway_file")
   addresses+=("https://github.com/google/highway/releases/download/$highway_version/highway-$highway_version.tar.gz")
   fetch "$1" "$highway_file" "$highway_sha256" "${addresses[@]}"
 }

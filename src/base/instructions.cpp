@@ -38,9 +38,13 @@ std::string_view name_of(Instructions instructions) {
 std::vector<Instructions> available_instructions() {
   std::vector<Instructions> available;
   for (const Named& candidate : all) {
-    if (vector_dispatch::has(candidate.instructions)) available.push_back(candidate.instructions);
+    if (is_available(candidate.instructions)) available.push_back(candidate.instructions);
   }
   return available;
+}
+
+bool is_available(Instructions instructions) {
+  return vector_dispatch::has(instructions);
 }
 
 Instructions best_instructions() {
@@ -52,10 +56,9 @@ Instructions instructions_in_use() {
 }
 
 void use_instructions(Instructions instructions) {
-  const std::vector<Instructions> available = available_instructions();
-  if (std::find(available.begin(), available.end(), instructions) == available.end()) {
+  if (!is_available(instructions)) {
     fail_input("the instructions \"{}\" are not on this processor or not in this build. There are: {}",
-               name_of(instructions), fmt::join(names_of(available), ", "));
+               name_of(instructions), fmt::join(names_of(available_instructions()), ", "));
   }
   vector_dispatch::use(instructions);
 }

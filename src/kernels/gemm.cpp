@@ -144,10 +144,8 @@ std::vector<std::string> gemm_engine_names() {
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
   if (options.instructions) {
-    const std::vector<Instructions> here = available_instructions();
     // oneDNN may refuse; vector code must not have changed then. What is not here is refused below.
-    if (options.gemm != GemmChoice::tiles &&
-        std::find(here.begin(), here.end(), *options.instructions) != here.end())
+    if (options.gemm != GemmChoice::tiles && is_available(*options.instructions))
       onednn::hold_to(*options.instructions);
     use_instructions(*options.instructions);
   }
@@ -162,9 +160,7 @@ std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
 
 KernelOptions usable_here(const KernelOptions& options) {
   KernelOptions usable = options;
-  const std::vector<Instructions> here = available_instructions();
-  if (usable.instructions && std::find(here.begin(), here.end(), *usable.instructions) == here.end())
-    usable.instructions.reset();
+  if (usable.instructions && !is_available(*usable.instructions)) usable.instructions.reset();
   for (const auto& [choice, find] : engines) {
     if (usable.gemm == choice && find() == nullptr) usable.gemm = GemmChoice::automatic;
   }

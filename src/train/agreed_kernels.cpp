@@ -39,10 +39,9 @@ Own own() {
 }
 
 void require(Instructions wanted) {
-  const std::vector<Instructions> here = available_instructions();
-  if (std::find(here.begin(), here.end(), wanted) != here.end()) return;
+  if (is_available(wanted)) return;
   std::vector<std::string_view> names;
-  for (const Instructions instructions : here) names.push_back(name_of(instructions));
+  for (const Instructions instructions : available_instructions()) names.push_back(name_of(instructions));
   fail_input("kernels.instructions = \"{}\" is not on this processor or not in this build; there are {}",
              name_of(wanted), fmt::join(names, ", "));
 }

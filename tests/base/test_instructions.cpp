@@ -18,11 +18,6 @@ namespace mylos::instructions_test {
 constexpr Instructions all[] = {Instructions::baseline,    Instructions::avx2, Instructions::avx512,
                                 Instructions::avx512_bf16, Instructions::neon, Instructions::sve};
 
-bool is_available(Instructions instructions) {
-  const auto available = available_instructions();
-  return std::find(available.begin(), available.end(), instructions) != available.end();
-}
-
 /// Of the first processor, as Linux lists them.
 std::set<std::string> processor_flags() {
   std::ifstream info("/proc/cpuinfo");

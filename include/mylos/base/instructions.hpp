@@ -27,6 +27,8 @@ enum class Instructions {
 /// What this build and this processor both have, the fastest last. At least one.
 [[nodiscard]] std::vector<Instructions> available_instructions();
 
+[[nodiscard]] bool is_available(Instructions instructions);
+
 [[nodiscard]] Instructions best_instructions();
 
 [[nodiscard]] Instructions instructions_in_use();
