@@ -8,24 +8,51 @@ import time
 from torch import distributed, multiprocessing
 
 
+# A variant whose first step takes so many times the shortest first step, and at least so long, is left out: without
+# instructions for bfloat16 PyTorch multiplies it by reference code, on one thread.
+HOPELESS, HOPELESS_MS = 20, 5e3
+
+
 def milliseconds(step):
     start = time.perf_counter()
     step()
     return (time.perf_counter() - start) * 1e3
 
 
+def of_first_process(value):
+    """The first process' value, in all of them."""
+    if not distributed.is_initialized():
+        return value
+    values = [value]
+    distributed.broadcast_object_list(values)
+    return values[0]
+
+
+def can_do(names, build):
+    """{name: step} of the variants that run here in bearable time. A compiled variant's products are the plain one's."""
+    steps, first, hopeless = {}, {}, set()
+    for name in names:
+        if name.removesuffix("-compiled") in hopeless:
+            continue
+        try:
+            step = build(name)
+            first[name] = of_first_process(milliseconds(step))
+        except Exception as error:  # torch.compile needs a compiler and Python's headers
+            print(f"PyTorch cannot do {name}: {str(error).splitlines()[0]}", file=sys.stderr)
+            continue
+        if first[name] > max(HOPELESS_MS, HOPELESS * min(first.values())) and not name.endswith("-compiled"):
+            print(f"PyTorch takes {first[name] / 1e3:.0f} s for a step of {name}: left out", file=sys.stderr)
+            hopeless.add(name)
+        else:
+            steps[name] = step
+    return steps
+
+
 def serve(names, build, lines=sys.stdin, speaks=True):
     """Prints the names of the steps that this machine can do, and answers "step NAME COUNT" on standard input by the
     median time of a step in ms and an empty line. build(name) makes a step: a function without arguments. Of several
     processes that get the same `lines`, one speaks."""
-    steps = {}
-    for name in names:
-        try:
-            step = build(name)
-            step()
-            steps[name] = step
-        except Exception as error:  # torch.compile needs a compiler and Python's headers
-            print(f"PyTorch cannot do {name}: {str(error).splitlines()[0]}", file=sys.stderr)
+    steps = can_do(names, build)
     if speaks:
         print(*steps, flush=True)
     for line in lines:
