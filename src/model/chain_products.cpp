@@ -26,9 +26,10 @@ std::vector<ChainProduct> products_of(const Chain& chain, std::int64_t rows) {
 
 std::vector<GemmProblem> distinct_problems(const std::vector<ChainProduct>& products) {
   std::vector<GemmProblem> distinct;
-  for (const auto& [stage, product] : products) {
-    const auto is_same = [&](const GemmProblem& other) { return same_product(other, product.problem); };
-    if (std::none_of(distinct.begin(), distinct.end(), is_same)) distinct.push_back(product.problem);
+  for (const ChainProduct& found : products) {
+    const GemmProblem& problem = found.product.problem;
+    const auto is_same = [&](const GemmProblem& other) { return same_product(other, problem); };
+    if (std::none_of(distinct.begin(), distinct.end(), is_same)) distinct.push_back(problem);
   }
   return distinct;
 }
