@@ -8,6 +8,7 @@
 #include <nccl.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "backends.hpp"
@@ -60,10 +61,12 @@ class NcclCommunicator final : public Communicator {
  private:
   void check(ncclResult_t result, const char* operation);
   [[noreturn]] void end(const char* operation, std::string_view cause);
+  void require_usable() const;
   std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
   ncclRedOp_t scaled_sum(ElementType type, float factor);
 
   ncclComm_t nccl_ = nullptr;
+  std::optional<Error> lost_;
   // The last premultiplied sum, made anew only when type or factor change.
   struct {
     ncclRedOp_t operation = ncclSum;
@@ -146,6 +149,7 @@ Request NcclCommunicator::start_broadcast(const Execution& execution, Communicat
 
 /// The operation is ordered by its stream; what is left is to notice that NCCL failed meanwhile.
 void NcclCommunicator::wait(const Execution&, Request&) {
+  require_usable();
   ncclResult_t state = ncclSuccess;
   if (const ncclResult_t code = ncclCommGetAsyncError(nccl_, &state); code != ncclSuccess) state = code;
   check(state, "collective");
@@ -203,12 +207,18 @@ void NcclCommunicator::check(ncclResult_t result, const char* operation) {
 void NcclCommunicator::end(const char* operation, std::string_view cause) {
   if (nccl_ != nullptr) ncclCommAbort(nccl_);
   nccl_ = nullptr;
-  fail_run("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause);
+  lost_ =
+      Error(ExitCode::failed, fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));
+  throw *lost_;
+}
+
+/// Throws the Error by which an earlier collective was lost, if one was.
+void NcclCommunicator::require_usable() const {
+  if (lost_) throw *lost_;
 }
 
 std::size_t NcclCommunicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
-  if (nccl_ == nullptr)
-    fail_run("NCCL {}: rank {}: an earlier collective failed, no other can start", operation, rank());
+  require_usable();
   const auto ranks = static_cast<std::size_t>(size());
   if (buffer.count % ranks != 0) {
     fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);

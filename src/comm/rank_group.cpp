@@ -86,6 +86,18 @@ void RankGroup::barrier() {
 }
 
 void RankGroup::wait(MPI_Request& request, std::string_view operation) {
+  require_usable();
+  try {
+    poll(request, operation);
+  } catch (const Error& error) {
+    abandon(request);
+    lost_ = error;
+    throw;
+  }
+}
+
+/// Until the operation is done, or for as long as a wait may last.
+void RankGroup::poll(MPI_Request& request, std::string_view operation) const {
   const auto start = Clock::now();
   for (unsigned polls = 1;; ++polls) {
     int done = 0;
@@ -93,7 +105,6 @@ void RankGroup::wait(MPI_Request& request, std::string_view operation) {
     if (done != 0) return;
     if (polls % polls_per_yield != 0) continue;
     if (seconds_since(start) > timeout_s_) {
-      abandon(request);
       fail_run("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
                operation, rank_, size_, seconds_since(start), timeout_s_);
     }
@@ -110,8 +121,7 @@ void RankGroup::check(int code, std::string_view operation) const {
 }
 
 void RankGroup::require_usable() const {
-  if (!abandoned_.empty())
-    fail_run("rank {} of {}: an earlier exchange did not end, no other can start", rank_, size_);
+  if (lost_) throw *lost_;
 }
 
 void RankGroup::abandon(MPI_Request& request) {

@@ -5,8 +5,11 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "mylos/base/error.hpp"
 
 namespace mylos {
 
@@ -32,13 +35,14 @@ class RankGroup {
   void all_gather(const void* own, void* all, std::size_t bytes);
   void barrier();
 
-  /// Waits for an operation on mpi(). After a timeout it throws an Error that names operation, rank and
-  /// seconds, and the group is unusable: the buffers of the unfinished operation must live as long as the
-  /// group.
+  /// Waits for an operation on mpi(). After a failure or a timeout it throws an Error that names operation,
+  /// rank and seconds, and the group is unusable: the buffers of the unfinished operation must live as long
+  /// as the group.
   void wait(MPI_Request& request, std::string_view operation);
   /// Throws Error with MPI's own text unless `code` is MPI_SUCCESS.
   void check(int code, std::string_view operation) const;
-  /// Throws Error if an earlier operation timed out.
+  /// Throws the Error by which an earlier operation was lost, if one was: what follows has no cause of its
+  /// own.
   void require_usable() const;
   /// Gives up on an operation in flight. drain() may still see it end.
   void abandon(MPI_Request& request);
@@ -46,10 +50,13 @@ class RankGroup {
   bool drain();
 
  private:
+  void poll(MPI_Request& request, std::string_view operation) const;
+
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   double timeout_s_;
+  std::optional<Error> lost_;
   std::vector<MPI_Request> abandoned_;
   std::vector<std::byte> exchange_;  // what MPI reads and writes in place of the caller's memory
 };
