@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "mylos/comm/communicator.hpp"
 
@@ -10,8 +11,8 @@ namespace mylos {
 
 [[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(MPI_Comm parent, double timeout_s);
 
-/// What it takes after reserve(bytes).
-[[nodiscard]] std::size_t mpi_staging_bytes(int ranks, std::size_t bytes);
+/// What it takes after reserve(slot_bytes).
+[[nodiscard]] std::size_t mpi_staging_bytes(int ranks, std::span<const std::size_t> slot_bytes);
 
 [[nodiscard]] bool nccl_is_built();
 [[nodiscard]] std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm parent, double timeout_s);

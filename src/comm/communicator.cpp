@@ -50,8 +50,9 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const Communica
   return communicator;
 }
 
-std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::size_t bytes) {
-  return takes_nccl(options, ranks) ? 0 : mpi_staging_bytes(ranks, bytes);
+std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
+                          std::span<const std::size_t> slot_bytes) {
+  return takes_nccl(options, ranks) ? 0 : mpi_staging_bytes(ranks, slot_bytes);
 }
 
 }  // namespace mylos

@@ -46,14 +46,17 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override;
 
   [[nodiscard]] std::string_view name() const override { return "nccl"; }
-  void reserve(std::size_t) override {}
+  void reserve(std::span<const std::size_t>) override {}
   [[nodiscard]] std::size_t staging_bytes() const override { return 0; }
 
-  Request start_allreduce(const Execution& execution, CommunicationBuffer buffer,
-                          Reduction reduction) override;
-  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor) override;
-  Request start_all_gather(const Execution& execution, CommunicationBuffer buffer) override;
-  Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) override;
+  // The stream orders operations: slots are not needed.
+  Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
+                          std::size_t slot) override;
+  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor,
+                               std::size_t slot) override;
+  Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
+  Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
+                          std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
   void synchronize(const Execution& execution) override;
@@ -106,7 +109,7 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
-                                          Reduction reduction) {
+                                          Reduction reduction, std::size_t) {
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
   check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
                       execution.cuda_stream()),
@@ -115,7 +118,7 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
 }
 
 Request NcclCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
-                                               float factor) {
+                                               float factor, std::size_t) {
   const std::size_t slice = slice_count(buffer, "reduce-scatter");
   if (size() == 1) {
     if (factor != 1) {
@@ -131,7 +134,8 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
   return {};
 }
 
-Request NcclCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer) {
+Request NcclCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer,
+                                           std::size_t) {
   const std::size_t slice = slice_count(buffer, "all-gather");
   const auto* own = static_cast<const std::byte*>(buffer.data) +
                     static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
@@ -140,7 +144,8 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
   return {};
 }
 
-Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) {
+Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
+                                          std::size_t) {
   check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_,
                       execution.cuda_stream()),
         "broadcast");

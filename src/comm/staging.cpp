@@ -4,10 +4,13 @@
 
 namespace mylos {
 
-void Staging::reserve(std::size_t bytes, bool mpi_takes_device_memory) {
+void Staging::reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory) {
   device_ = {};
   pinned_ = {};
-  used_ = 0;
+  ends_.clear();
+  std::size_t bytes = 0;
+  for (const std::size_t place : places) ends_.push_back(bytes += aligned_bytes(place));
+  if (bytes == 0) return;  // Kokkos takes memory even for an empty view
   if (mpi_takes_device_memory) {
     device_ =
         decltype(device_)(Kokkos::view_alloc("communication staging", Kokkos::WithoutInitializing), bytes);
@@ -17,15 +20,19 @@ void Staging::reserve(std::size_t bytes, bool mpi_takes_device_memory) {
   }
 }
 
-std::byte* Staging::take(std::size_t bytes, const char* operation) {
-  const std::size_t needed = aligned_bytes(bytes);
-  if (used_ + needed > this->bytes()) {
-    fail_run("{}: {} bytes of staging are in use and {} more are needed, but {} were reserved", operation,
-             used_, needed, this->bytes());
+std::size_t Staging::bytes_of(std::span<const std::size_t> places) {
+  std::size_t bytes = 0;
+  for (const std::size_t place : places) bytes += aligned_bytes(place);
+  return bytes;
+}
+
+std::byte* Staging::place(std::size_t index, std::size_t bytes, const char* operation) const {
+  const std::size_t start = index == 0 ? 0 : ends_[index - 1];
+  if (bytes > ends_[index] - start) {
+    fail_run("{}: {} bytes of staging are needed, but {} were reserved", operation, bytes,
+             ends_[index] - start);
   }
-  std::byte* start = (device_.size() > 0 ? device_.data() : pinned_.data()) + used_;
-  used_ += needed;
-  return start;
+  return (device_.size() > 0 ? device_.data() : pinned_.data()) + start;
 }
 
 void copy_bytes(const Execution& execution, void* to, const void* from, std::size_t bytes) {

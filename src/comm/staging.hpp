@@ -1,8 +1,10 @@
-// Staging memory of the MPI backend: where pieces from other ranks arrive, allocated once and handed out as a
-// stack.
+// Staging memory of the MPI backend: where pieces from other ranks arrive, allocated once and cut into places
+// of fixed sizes.
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/execution.hpp"
@@ -11,20 +13,20 @@ namespace mylos {
 
 class Staging {
  public:
-  /// Memory that kernels and MPI both reach: device memory where MPI takes it, else host memory that the
-  /// device sees.
-  void reserve(std::size_t bytes, bool mpi_takes_device_memory);
+  /// Places of these many bytes in memory that kernels and MPI both reach: device memory where MPI takes it,
+  /// else host memory that the device sees.
+  void reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory);
   [[nodiscard]] std::size_t bytes() const { return device_.size() + pinned_.size(); }
+  /// What reserve(places) takes.
+  [[nodiscard]] static std::size_t bytes_of(std::span<const std::size_t> places);
 
-  /// The next `bytes` bytes. Throws Error, naming `operation`, when reserve() asked for less.
-  [[nodiscard]] std::byte* take(std::size_t bytes, const char* operation);
-  /// Everything that was taken is free again.
-  void release_all() { used_ = 0; }
+  /// Where place `index` begins. Throws Error, naming `operation`, when it has less than `bytes` bytes.
+  [[nodiscard]] std::byte* place(std::size_t index, std::size_t bytes, const char* operation) const;
 
  private:
+  std::vector<std::size_t> ends_;  // of every place, in bytes
   Kokkos::View<std::byte*, Memory> device_;
   Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace> pinned_;
-  std::size_t used_ = 0;
 };
 
 /// Copies between device memory and staging, or within either, in the order of `execution`'s work.

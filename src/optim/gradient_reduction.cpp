@@ -27,6 +27,10 @@ DType compute_type_of(const ParameterLayout& layout, std::size_t bucket) {
   return common.value_or(DType::fp32);
 }
 
+std::size_t slot_of(std::size_t bucket) {
+  return bucket % buckets_in_flight;
+}
+
 CommunicationBuffer buffer_of(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size()), element_type(tensor.type())};
 }
@@ -56,40 +60,52 @@ void convert_scaled(const Execution& exec, const Tensor& from, const Tensor& to,
 
 }  // namespace
 
+std::size_t ReductionMemory::copied_bytes() const {
+  std::size_t sum = 0;
+  for (const std::size_t slot : copied) sum += aligned_bytes(slot);
+  return sum;
+}
+
 ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks) {
   ReductionMemory memory;
-  std::size_t reductions = 0;
-  std::size_t gathers = 0;
+  const std::size_t slots = ranks > 1 ? std::min(layout.buckets.size(), buckets_in_flight) : 0;
+  memory.exchanged.resize(slots);
+  memory.copied.resize(slots);
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
     const GradientBucket& bucket = layout.buckets[i];
-    const DType wire = ranks == 1 ? bucket.type : wire_type(type, bucket.type, compute_type_of(layout, i));
-    const std::size_t travelling = static_cast<std::size_t>(bucket.count) * size_of(wire);
-    memory.wire_types.push_back(wire);
-    reductions += travelling;
-    gathers += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
-    if (wire != bucket.type) memory.wire_bytes += aligned_bytes(travelling);
+    memory.wire_types.push_back(ranks > 1 ? wire_type(type, bucket.type, compute_type_of(layout, i))
+                                          : bucket.type);
+    if (ranks == 1) continue;
+    const DType wire = memory.wire_types[i];
+    const auto bytes_as = [&](DType as) { return static_cast<std::size_t>(bucket.count) * size_of(as); };
+    // A bucket is reduced as what travels, and gathered as what it is.
+    std::size_t& exchanged = memory.exchanged[slot_of(i)];
+    exchanged = std::max({exchanged, bytes_as(wire), bytes_as(bucket.type)});
+    std::size_t& copied = memory.copied[slot_of(i)];
+    if (wire != bucket.type) copied = std::max(copied, bytes_as(wire));
   }
-  if (ranks > 1) memory.exchanged = std::max(reductions, gathers);
   return memory;
 }
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                                      float divisor)
-    : communicator_(communicator), layout_(parameters.layout()), requests_(layout_.buckets.size()) {
+    : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
   const ReductionMemory memory = reduction_memory(layout_, type, world);
-  wire_ = Arena("gradients on the wire", memory.wire_bytes);
+  wire_ = Arena("gradients on the wire", memory.copied_bytes());
+  std::vector<std::size_t> offsets;  // of each slot
+  std::size_t end = 0;
+  for (const std::size_t slot : memory.copied) {
+    offsets.push_back(end);
+    end += aligned_bytes(slot);
+  }
 
-  std::size_t offset = 0;
   for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
     const GradientBucket& bucket = layout_.buckets[i];
     BucketPlan plan;
     plan.gradients = plan.wire = parameters.gradient(bucket);
     const bool copies = memory.wire_types[i] != bucket.type;
-    if (copies) {
-      plan.wire = wire_.tensor(offset, memory.wire_types[i], 1, bucket.count);
-      offset += aligned_bytes(plan.wire.bytes());
-    }
+    if (copies) plan.wire = wire_.tensor(offsets[slot_of(i)], memory.wire_types[i], 1, bucket.count);
     const bool divides_here =
         world > 1 && (bucket.type != DType::fp32 || memory.wire_types[i] != DType::fp32);
     if (divides_here && copies && memory.wire_types[i] != DType::fp32) {
@@ -105,10 +121,21 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
 }
 
 void GradientReduction::start(const Execution& exec, std::size_t bucket) {
+  if (bucket >= buckets_in_flight) complete(exec, bucket - buckets_in_flight);
   const BucketPlan& plan = plans_[bucket];
   if (plan.wire.data() != plan.gradients.data())
     convert_scaled(exec, plan.gradients, plan.wire, plan.into_wire);
-  requests_[bucket] = communicator_.start_reduce_scatter(exec, buffer_of(plan.wire), plan.sum_factor);
+  const std::size_t slot = slot_of(bucket);
+  requests_[slot] = communicator_.start_reduce_scatter(exec, buffer_of(plan.wire), plan.sum_factor, slot);
+}
+
+/// This rank's slice of the sum is where its gradients are.
+void GradientReduction::complete(const Execution& exec, std::size_t bucket) {
+  communicator_.wait(exec, requests_[slot_of(bucket)]);
+  const BucketPlan& plan = plans_[bucket];
+  if (plan.wire.data() != plan.gradients.data()) {
+    convert(exec, slice_of_rank(plan.wire, communicator_.rank(), communicator_.size()), own_slices_[bucket]);
+  }
 }
 
 void GradientReduction::block_done(const Execution& exec, std::size_t block) {
@@ -121,17 +148,17 @@ void GradientReduction::finish(const Execution& exec) {
   const Region region("reduce gradients");
   while (started_ < plans_.size()) start(exec, started_++);
   started_ = 0;
-  const int rank = communicator_.rank();
-  const int world = communicator_.size();
+  const std::size_t in_flight = std::min(plans_.size(), buckets_in_flight);
+  for (std::size_t i = plans_.size() - in_flight; i < plans_.size(); ++i) complete(exec, i);
+  gather(exec);
+}
+
+/// All slices come to all ranks. No reduction is in flight any more, and its slots are free.
+void GradientReduction::gather(const Execution& exec) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    communicator_.wait(exec, requests_[i]);
-    if (plans_[i].wire.data() != plans_[i].gradients.data()) {
-      convert(exec, slice_of_rank(plans_[i].wire, rank, world), own_slices_[i]);
-    }
-  }
-  // Gathers start when no reduction is in flight any more: both then take turns in the same staging memory.
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    requests_[i] = communicator_.start_all_gather(exec, buffer_of(plans_[i].gradients));
+    Request& request = requests_[slot_of(i)];
+    communicator_.wait(exec, request);  // the gather of the bucket that had this slot, if one had
+    request = communicator_.start_all_gather(exec, buffer_of(plans_[i].gradients), slot_of(i));
   }
   for (Request& request : requests_) communicator_.wait(exec, request);
 }

@@ -117,7 +117,7 @@ MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, con
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
       {"optimizer moments", moments},
-      {"communication", reduction.wire_bytes + exchange},
+      {"communication", reduction.copied_bytes() + exchange},
       {"check and records", Trainer::record_bytes(layout, place.ranks)},
       {"training data", batches, false},
       {"staged batch", Staging::memory_bytes(chain, step.micro_batch)},

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,11 @@ inline std::unique_ptr<Communicator> all_ranks(double timeout_s = 60) {
   CommunicationOptions options;
   options.timeout_s = timeout_s;
   return make_communicator(MPI_COMM_WORLD, options);
+}
+
+/// One slot.
+inline void reserve(Communicator& communicator, std::size_t bytes) {
+  communicator.reserve(std::array{bytes});
 }
 
 /// The value that `rank` puts at `index`: signs and magnitudes vary, so that a float sum depends on its

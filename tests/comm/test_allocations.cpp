@@ -17,7 +17,7 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   AgreementFlags flags;
   flags.set_scale(65536);
   test::copy_to_device(&flags, agreement.own_flags(), sizeof(flags));
-  communicator->reserve(count * sizeof(float));
+  test::reserve(*communicator, count * sizeof(float));
   long before = 0;
   for (int step = 0; step < 12; ++step) {
     if (step == 2) before = testing_support::allocations();

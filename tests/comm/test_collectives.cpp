@@ -1,7 +1,9 @@
 // Sums over ranks against references computed from what every rank contributes, with GCC's own 16-bit
 // conversions.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -19,6 +21,7 @@ namespace mylos::collectives_test {
 using test::contribution;
 using test::on_device;
 using test::on_host;
+using testing::HasSubstr;
 
 // Rounding that owes nothing to base/float16.hpp: the compiler's _Float16, and nearbyint on the scaled
 // significand.
@@ -57,7 +60,7 @@ void reduce_and_compare(std::size_t count, float factor) {
   const auto communicator = test::all_ranks();
   const Execution execution;
   const auto view = contributions<T>(*communicator, count);
-  communicator->reserve(view.size() * sizeof(T));
+  test::reserve(*communicator, view.size() * sizeof(T));
   communicator->reduce_scatter(execution, {view.data(), view.size(), type_of<T>}, factor);
   communicator->all_gather(execution, {view.data(), view.size(), type_of<T>});
   communicator->synchronize(execution);
@@ -107,7 +110,7 @@ TEST(Collectives, AHalfSumThatOverflowsIsInfiniteUnlessTheFactorBringsItBack) {
   for (const bool scaled : {false, true}) {
     const Kokkos::View<half*, Device> view("large", 32 * ranks);
     Kokkos::deep_copy(view, from_float<half>(60000));
-    communicator->reserve(view.size() * sizeof(half));
+    test::reserve(*communicator, view.size() * sizeof(half));
     communicator->reduce_scatter(execution, {view.data(), view.size(), ElementType::fp16},
                                  scaled ? 1.0f / static_cast<float>(ranks) : 1.0f);
     communicator->synchronize(execution);
@@ -120,7 +123,7 @@ TEST(Collectives, AllreduceGivesEveryRankTheSumInRankOrder) {
   const auto communicator = test::all_ranks();
   const Execution execution;
   constexpr std::size_t count = 129;
-  communicator->reserve(static_cast<std::size_t>(communicator->size()) * count * sizeof(double));
+  test::reserve(*communicator, static_cast<std::size_t>(communicator->size()) * count * sizeof(double));
   std::vector<double> own_doubles;
   std::vector<std::int32_t> own_integers;
   std::vector<bfloat16> own_halves;
@@ -156,6 +159,7 @@ TEST(Collectives, AllreduceGivesEveryRankTheSumInRankOrder) {
 
 TEST(Collectives, MaximumAndBroadcastReachEveryRank) {
   const auto communicator = test::all_ranks();
+  test::reserve(*communicator, 64);
   const Execution execution;
   const int last = communicator->size() - 1;
   const auto own = static_cast<float>(communicator->rank());
@@ -173,41 +177,76 @@ TEST(Collectives, MaximumAndBroadcastReachEveryRank) {
   EXPECT_EQ(std::string(received.begin(), received.end()), from + std::to_string(last));
 }
 
-TEST(Collectives, SeveralBucketsTravelAtATime) {
+TEST(Collectives, BucketsTravelInTheirOwnSlotsWhichAreUsedAgain) {
   const auto communicator = test::all_ranks();
   const Execution execution;
-  constexpr std::size_t buckets = 5;
-  const std::size_t slice = 64;
-  const std::size_t count = slice * static_cast<std::size_t>(communicator->size());
+  const auto ranks = static_cast<std::size_t>(communicator->size());
+  const auto elements_of = [&](std::size_t bucket) { return 64 * (bucket % 3 + 1) * ranks; };
+  const std::size_t unit = 64 * ranks * sizeof(float);
+  communicator->reserve(std::array{unit, 2 * unit, 3 * unit});
+  std::array<Request, 3> requests;
   std::vector<Kokkos::View<float*, Device>> views;
-  std::vector<Request> requests;
-  communicator->reserve(buckets * count * sizeof(float));
-  for (std::size_t b = 0; b < buckets; ++b) {
-    views.emplace_back("bucket", count);
+  for (std::size_t b = 0; b < 9; ++b) {
+    views.emplace_back("bucket", elements_of(b));
     Kokkos::deep_copy(views[b], static_cast<float>(b + 1));
-    requests.push_back(
-        communicator->start_reduce_scatter(execution, {views[b].data(), count, ElementType::fp32}));
+    communicator->wait(execution, requests[b % 3]);
+    requests[b % 3] = communicator->start_reduce_scatter(
+        execution, {views[b].data(), views[b].size(), ElementType::fp32}, 1, b % 3);
   }
-  for (std::size_t b = buckets; b-- > 0;) communicator->wait(execution, requests[b]);
+  for (const std::size_t slot : {1, 0, 2}) communicator->wait(execution, requests[slot]);
   communicator->synchronize(execution);
-  for (std::size_t b = 0; b < buckets; ++b) {
-    EXPECT_EQ(on_host(views[b])[static_cast<std::size_t>(communicator->rank()) * slice + 63],
-              static_cast<float>(b + 1) * static_cast<float>(communicator->size()));
+  for (std::size_t b = 0; b < views.size(); ++b) {
+    const std::vector<float> values = on_host(views[b]);
+    const auto slice = static_cast<std::ptrdiff_t>(values.size() / ranks);
+    const auto own = values.begin() + communicator->rank() * slice;
+    EXPECT_EQ(std::vector<float>(own, own + slice),
+              std::vector<float>(static_cast<std::size_t>(slice), static_cast<float>((b + 1) * ranks)))
+        << "bucket " << b;
   }
 }
 
-TEST(Collectives, StagingThatWasNotReservedIsAnErrorOnEveryRank) {
+/// The message of the error that `action` throws.
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Collectives, AnOperationNeedsAFreeSlotThatWasReserved) {
   const auto communicator = test::all_ranks();
   if (communicator->size() == 1) GTEST_SKIP() << "one rank needs no staging";
   if (communicator->name() != "mpi") GTEST_SKIP() << "NCCL needs none";
-  const Kokkos::View<float*, Device> view("large",
-                                          32 * 1024 * static_cast<std::size_t>(communicator->size()));
-  EXPECT_THROW(communicator->reduce_scatter(Execution(), {view.data(), view.size(), ElementType::fp32}),
-               Error);
+  const Execution execution;
+  const std::size_t count = 64 * static_cast<std::size_t>(communicator->size());
+  const std::size_t bytes = count * sizeof(float);
+  const Kokkos::View<float*, Device> view("gradients", count);
+  const CommunicationBuffer buffer{view.data(), count, ElementType::fp32};
+  communicator->reserve(std::array{bytes, bytes - 64});
+  Request request = communicator->start_reduce_scatter(execution, buffer);
+  EXPECT_THAT(error_of([&] { (void)communicator->start_all_gather(execution, buffer); }),
+              HasSubstr("all-gather: slot 0 is taken by another reduce-scatter in flight"));
+  EXPECT_THAT(error_of([&] { (void)communicator->start_reduce_scatter(execution, buffer, 1, 1); }),
+              HasSubstr(fmt::format("{} bytes of staging are needed, but {}", bytes, bytes - 64)));
+  EXPECT_THAT(error_of([&] { (void)communicator->start_all_gather(execution, buffer, 2); }),
+              HasSubstr("there is no slot 2; 2 are reserved"));
+  EXPECT_THAT(error_of([&] { test::reserve(*communicator, bytes); }), HasSubstr("reduce-scatter"));
+  communicator->wait(execution, request);
+  communicator->all_gather(execution, buffer);
+}
+
+TEST(Collectives, StagingIsThatOfTheSlotsAsStated) {
+  const auto communicator = test::all_ranks();
   const std::size_t before = communicator->staging_bytes();
-  communicator->reserve(view.size() * sizeof(float));
-  EXPECT_GE(communicator->staging_bytes(), before + view.size() * sizeof(float));
-  EXPECT_NO_THROW(communicator->reduce_scatter(Execution(), {view.data(), view.size(), ElementType::fp32}));
+  const std::vector<std::size_t> slots{1000, 0, 64};
+  communicator->reserve(slots);
+  EXPECT_EQ(communicator->staging_bytes(), staging_bytes({}, communicator->size(), slots));
+  if (memory_is_host) {
+    EXPECT_EQ(communicator->staging_bytes() - before, communicator->size() == 1 ? 0 : 1024 + 64);
+  }
 }
 
 TEST(Collectives, UnequalSlicesAreRefused) {

@@ -22,7 +22,7 @@ TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
   const Kokkos::View<float*, Device> view("gradients", 32 * ranks);
   const Execution execution;
   const CommunicationBuffer buffer{view.data(), view.size(), ElementType::fp32};
-  communicator->reserve(buffer.bytes());
+  test::reserve(*communicator, buffer.bytes());
   MPI_Barrier(MPI_COMM_WORLD);
   if (late) {
     std::this_thread::sleep_for(std::chrono::duration<double>(1.2));

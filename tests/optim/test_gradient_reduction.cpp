@@ -10,9 +10,12 @@
 
 namespace mylos::gradient_reduction_test {
 
-Chain small_chain(DType compute, GradientType gradient, std::vector<PrecisionRule> rules = {}) {
+/// `narrow` layers of another size follow two others.
+Chain small_chain(DType compute, GradientType gradient, std::vector<PrecisionRule> rules = {},
+                  std::size_t narrow = 0) {
   ModelOptions model;
   model.hidden = {40, 24};
+  model.hidden.insert(model.hidden.end(), narrow, 8);
   model.norm = NormType::layernorm;
   model.inputs = 12;
   model.outputs = 5;
@@ -71,8 +74,9 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
   for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
     for (const GradientType gradient : {GradientType::compute, GradientType::fp32}) {
       for (const ReduceType reduce_type : {ReduceType::automatic, ReduceType::compute, ReduceType::fp32}) {
-        const Chain chain = small_chain(compute, gradient);
-        ParameterStore store(make_parameter_layout(chain, 3000, ranks));
+        const Chain chain = small_chain(compute, gradient, {}, 2 * buckets_in_flight);
+        ParameterStore store(make_parameter_layout(chain, 1, ranks));
+        ASSERT_GT(store.layout().buckets.size(), 2 * buckets_in_flight);
         GradientReduction reduction(*communicator, store, reduce_type, divisor);
         const DType buffer = gradient == GradientType::fp32 ? DType::fp32 : compute;
         const DType wire = reduce_type == ReduceType::fp32      ? DType::fp32

@@ -82,6 +82,25 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
   }
 }
 
+TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {
+  Options options = small_options(GetParam());
+  options.model.hidden.assign(40, 16);
+  options.communication.bucket_bytes = 64;
+  const AllocationsByLabel allocations;
+  const World world(options);
+  const MemoryPlan plan = plan_memory(world.problem(plenty));
+  const auto trainer = world.trainer(plan);
+  EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes());
+  if constexpr (!memory_is_host) return;  // MPI's part is twice that where it does not take device memory
+  const int ranks = world.communicator->size();
+  const auto share = static_cast<std::size_t>(32 * ranks);
+  const std::size_t count = (16 * 16 + 32 + share - 1) / share * share;  // weights and biases, padded
+  const std::size_t travelling = GetParam() == DType::bf16 ? 2 : 4;      // bytes of an element
+  const std::size_t window = ranks == 1 ? 0 : buckets_in_flight * count * travelling;
+  EXPECT_EQ(AllocationsByLabel::held["communication staging"], window);
+  EXPECT_EQ(AllocationsByLabel::held["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
+}
+
 TEST(Budget, IsKeptByAPlanWhoseArenaIsWhatTheModelTakes) {
   Options options = gpt_options(DType::bf16);
   const World world(options);

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "mylos/comm/collective_error.hpp"
 #include "train/faulty_block.hpp"
@@ -82,6 +84,50 @@ TEST_P(StepTypes, MicroBatchesGiveTheSameMeanGradient) {
   const double tolerance = (micro_batches + 1) * test::unit_roundoff_of(GetParam()) + 2 * 32 * test::u;
   EXPECT_NEAR(b.record.loss, a.record.loss, tolerance * a.record.loss);
   EXPECT_NEAR(b.record.gradient_norm, a.record.gradient_norm, tolerance * a.record.gradient_norm);
+}
+
+/// Forty layers.
+Options deep_options(DType compute, std::int64_t bucket_bytes) {
+  Options options = small_options(compute);
+  options.model.hidden.assign(40, 8);
+  options.communication.bucket_bytes = bucket_bytes;
+  return options;
+}
+
+TEST_P(StepTypes, BucketsOfAnySizeGiveTheSameWeights) {
+  // Every element is summed in rank order on whichever rank its slice is. The norm is not: its parts are
+  // slices.
+  SmallRun small(deep_options(GetParam(), 64));
+  SmallRun large(deep_options(GetParam(), std::int64_t{25} << 20));
+  const auto buckets = [](const SmallRun& run) {
+    return run.trainer->model().parameters().layout().buckets.size();
+  };
+  ASSERT_EQ(buckets(small), 41u);
+  ASSERT_EQ(buckets(large), 1u);
+  const std::vector<float> before = small.masters();
+  for (int i = 0; i < 5; ++i) {
+    const double norm = small.step().record.gradient_norm;
+    EXPECT_NEAR(large.step().record.gradient_norm, norm, 1e-12 * norm);
+  }
+  EXPECT_EQ(small.masters(), large.masters());
+  EXPECT_NE(small.masters(), before);
+}
+
+TEST(Step, ARankThatDoesNotComeEndsTheOthersWithTheReductionThatWaited) {
+  Options options = deep_options(DType::fp32, 64);
+  options.communication.timeout_s = 0.5;
+  SmallRun run(options);
+  if (run.communicator->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (run.communicator->name() != "mpi") GTEST_SKIP() << "NCCL waits on the device";
+  const bool late = run.communicator->rank() == 0;
+  if (late) std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
+  try {
+    run.trainer->step(*run.batches, false);
+    EXPECT_TRUE(late);
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("reduce-scatter"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("communication.timeout = 0.5"));
+  }
 }
 
 TEST(Step, MicroBatchesDropTheSame) {

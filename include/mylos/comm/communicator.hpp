@@ -1,14 +1,15 @@
 // Communicator: collectives on buffers in device memory, over MPI or NCCL.
 //
 // An operation is started on an execution instance after whose work it runs, and is over for later work on
-// that instance once wait() returned. Several may be in flight; all ranks start the same ones in the same
-// order. No operation allocates: reserve() sizes the staging memory beforehand. With one rank nothing is
-// exchanged.
+// that instance once wait() returned. Several may be in flight, each in a slot of its own; all ranks start
+// the same ones in the same order. No operation allocates: reserve() sizes the slots' staging memory
+// beforehand. With one rank nothing is exchanged.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "mylos/base/dtype.hpp"
@@ -74,24 +75,28 @@ class Communicator {
   /// "mpi" or "nccl".
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// Makes room for reductions and gathers of `bytes` bytes in all that are in flight at one time (an
-  /// allreduce of floats counts size() times its bytes). Nothing may be in flight.
-  virtual void reserve(std::size_t bytes) = 0;
+  /// Makes room for slot_bytes.size() operations in flight: the one in slot s exchanges up to slot_bytes[s]
+  /// bytes (an allreduce of floats counts size() times its bytes). Before it there is one slot, for what
+  /// needs no staging. Nothing may be in flight.
+  virtual void reserve(std::span<const std::size_t> slot_bytes) = 0;
   /// What reserve allocated beside the callers' buffers.
   [[nodiscard]] virtual std::size_t staging_bytes() const = 0;
 
   /// Every element becomes its sum or maximum over ranks, with the same bits everywhere. For small things:
-  /// gradients take reduce-scatter and all-gather. A maximum of floats drops NaN.
-  virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer,
-                                  Reduction reduction) = 0;
+  /// gradients take reduce-scatter and all-gather. A maximum of floats drops NaN. Here and below: `slot` is
+  /// free, as no operation was started in it that was not waited for.
+  virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
+                                  std::size_t slot = 0) = 0;
   /// `buffer` is size() slices of equal length. This rank's slice becomes factor × its sum over ranks; over
   /// MPI summed in float in rank order and rounded once to the buffer's type (NCCL rounds at each hop). The
   /// other slices' contents are lost. Types fp32, fp16, bf16.
   virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
-                                       float factor = 1) = 0;
+                                       float factor = 1, std::size_t slot = 0) = 0;
   /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
-  virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer) = 0;
-  virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root) = 0;
+  virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer,
+                                   std::size_t slot = 0) = 0;
+  virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
+                                  std::size_t slot = 0) = 0;
   /// Ends an operation. Throws Error when it failed or, naming operation and rank, did not end within the
   /// timeout.
   virtual void wait(const Execution& execution, Request& request) = 0;
@@ -122,7 +127,8 @@ class Communicator {
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
                                                               const CommunicationOptions& options);
 
-/// What a communicator of `ranks` ranks made with these options takes after reserve(bytes).
-[[nodiscard]] std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::size_t bytes);
+/// What a communicator of `ranks` ranks made with these options takes after reserve(slot_bytes).
+[[nodiscard]] std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
+                                        std::span<const std::size_t> slot_bytes);
 
 }  // namespace mylos

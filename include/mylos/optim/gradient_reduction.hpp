@@ -4,11 +4,15 @@
 // which is what a sharded optimizer does too: both give the same bits. Half travels as float by default,
 // bfloat16 as bfloat16.
 //
+// A window of buckets is under way at one time: to start one ends the one that was started buckets_in_flight
+// before it, in whose slot of staging memory it travels.
+//
 // Every micro-batch seeds its backward pass with scale / (samples of the largest micro-batch), so the sum
 // still has to be divided by (batch / those samples). Where buffer and wire are float the update does that;
 // where either has 16 bits it is done here, in float, before the one rounding.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "mylos/comm/communicator.hpp"
@@ -16,11 +20,17 @@
 
 namespace mylos {
 
-/// What a reduction over ranks takes beside the gradients.
+/// One is on the wire while the gradients of the next are computed; the others are what a rank may be ahead
+/// of the slowest without waiting for it.
+inline constexpr std::size_t buckets_in_flight = 4;
+
+/// What a reduction over ranks takes beside the gradients. Buckets take slots in rotation; a slot is as large
+/// as the largest of its buckets.
 struct ReductionMemory {
-  std::vector<DType> wire_types;  // of each bucket
-  std::size_t wire_bytes = 0;     // copies of the buckets that travel in another type than their own
-  std::size_t exchanged = 0;      // what the communicator makes room for
+  std::vector<DType> wire_types;       // of each bucket
+  std::vector<std::size_t> exchanged;  // bytes of each slot: what the communicator makes room for
+  std::vector<std::size_t> copied;  // bytes of each slot: buckets that travel in another type than their own
+  [[nodiscard]] std::size_t copied_bytes() const;
 };
 
 [[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks);
@@ -30,7 +40,8 @@ class GradientReduction {
   /// `divisor`: batch / samples of the largest micro-batch. Both references must outlive this object.
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type, float divisor);
 
-  /// Starts the buckets that are complete once the gradients of `block` are. Blocks come in backward order.
+  /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
+  /// take. Blocks come in backward order.
   void block_done(const Execution& exec, std::size_t block);
   /// Starts what was not started yet, and ends all.
   void finish(const Execution& exec);
@@ -49,12 +60,14 @@ class GradientReduction {
     float sum_factor = 1;
   };
   void start(const Execution& exec, std::size_t bucket);
+  void complete(const Execution& exec, std::size_t bucket);
+  void gather(const Execution& exec);
 
   Communicator& communicator_;
   const ParameterLayout& layout_;
   Arena wire_;
   std::vector<BucketPlan> plans_;
-  std::vector<Request> requests_;
+  std::array<Request, buckets_in_flight> requests_;  // of each slot
   std::vector<float> remaining_;
   std::vector<Tensor> own_slices_;
   std::size_t started_ = 0;

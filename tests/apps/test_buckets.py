@@ -1,0 +1,93 @@
+"""Networks of many more gradient buckets than are in flight at one time: they train, on memory for a window of buckets.
+
+usage: test_buckets.py MYLOS REPOSITORY
+"""
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+from checkpoints import datasets, last_checkpoint
+from random_data import prepare_random
+from small_problem import Command
+
+WINDOW = 4  # buckets in flight
+WIDTH, INPUTS, CLASSES = 16, 32, 4
+MLP = f"""
+[run]
+name = "deep"
+steps = 4
+log_every = 1
+[data]
+train = "samples.h5"
+batch = 24
+[model]
+hidden = [{", ".join([str(WIDTH)] * 40)}]
+[precision]
+compute = "fp32"
+"""
+ONE_BUCKET, EACH_LAYER = 'communication.bucket="25 MiB"', 'communication.bucket="64 B"'
+
+
+def weights(command, folder):
+    found = datasets(last_checkpoint(command, folder))
+    return {name: value.tobytes() for name, value in found.items() if name.startswith(("/model", "/optimizer"))}
+
+
+def padded(elements, multiple):
+    return -(-elements // multiple) * multiple
+
+
+def check_plan(command, ranks, precision, bucket, expected):
+    plan = json.loads(command.must("plan", "deep.toml", "--json", "--ranks", ranks, precision, bucket).stdout)
+    planned = next(entry["bytes"] for entry in plan["memory"] if entry["name"] == "communication")
+    assert planned == expected, f"{ranks} ranks, {precision}, {bucket}: {planned} bytes are planned, not {expected}"
+
+
+def check_plans(command, ranks):
+    """By hand: what travels, and a copy of it where that is another type."""
+    layer, first = (padded(rows * WIDTH, 32) + padded(WIDTH, 32) for rows in (WIDTH, INPUTS))
+    last = padded(WIDTH * CLASSES, 32) + padded(CLASSES, 32)
+    for name, travelling, copies in (("fp32", 4, 1), ("bf16", 2, 1), ("fp16", 4, 2)):
+        def bytes_of(elements):
+            return copies * travelling * padded(elements, 32 * ranks)
+        # Backward order: the first layer is the last bucket, and shares a slot with every fourth before it.
+        check_plan(command, ranks, f"precision.compute={name}", EACH_LAYER, (WINDOW - 1) * bytes_of(layer) + bytes_of(first))
+        check_plan(command, ranks, f"precision.compute={name}", ONE_BUCKET, bytes_of(last + 39 * layer + first))
+
+
+def check_weights(command, ranks, precision):
+    """A layer a bucket, and all in one: the same weights."""
+    found = []
+    for name, bucket in ("one", ONE_BUCKET), ("each", EACH_LAYER):
+        folder = f"{name}-{precision}-{ranks}"
+        command.must("train", "deep.toml", f"precision.compute={precision}", bucket, f"run.folder={folder}", ranks=ranks)
+        found.append(weights(command, folder))
+    assert found[0] == found[1] and len(found[0]) > 3 * 41, f"{precision} on {ranks} ranks"
+    print(f"{precision} on {ranks} ranks: 41 buckets, and one: the same weights")
+
+
+def check_deep_gpt(command, repository):
+    """The deck of 48 layers with all its buckets, of which only the width is smaller, and samples shorter and fewer."""
+    deck = pathlib.Path(repository, "inputs/gpt2_1558m.toml")
+    command.must("train", deck, "model.width=50", "model.context=16", "data.train=tokens.h5", "data.batch=4",
+                 "data.micro_batch=2", EACH_LAYER, "schedule.warmup=1", "run.steps=3", "run.log_every=1", "run.folder=gpt", ranks=2)
+    lines = (command.folder / "gpt/history.csv").read_text().splitlines()[1:]
+    losses = [float(line.split(",")[2]) for line in lines]
+    assert len(losses) == 3 and all(math.isfinite(loss) for loss in losses), lines
+    print(f"48 layers of a GPT on 2 ranks: losses {losses}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare_random(command, samples=96, characters=4000)
+        (command.folder / "deep.toml").write_text(MLP, encoding="utf-8")
+        for ranks, precision in (2, "fp32"), (3, "bf16"), (4, "fp16"):
+            check_plans(command, ranks)
+            check_weights(command, ranks, precision)
+        check_deep_gpt(command, sys.argv[2])
+
+
+main()

@@ -1,0 +1,132 @@
+// The reduction of more buckets than are in flight at one time: which are, and what memory they take.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "mylos/model/model.hpp"
+#include "mylos/optim/gradient_reduction.hpp"
+
+namespace mylos::bucket_window_test {
+
+/// Of layers that are all alike: each is a bucket of its own.
+Chain deep_chain(std::size_t layers, DType compute) {
+  ModelOptions model;
+  model.hidden.assign(layers, 8);
+  model.inputs = 8;
+  model.outputs = 8;
+  PrecisionOptions precision;
+  precision.compute = compute;
+  precision.gradient = GradientType::compute;
+  return make_mlp(model, precision, 1, false);
+}
+
+/// Passes everything on, and keeps the most operations that were in flight at one time.
+class WatchedCommunicator final : public Communicator {
+ public:
+  explicit WatchedCommunicator(Communicator& watched) : Communicator(MPI_COMM_WORLD, 60), watched_(watched) {}
+
+  [[nodiscard]] std::string_view name() const override { return watched_.name(); }
+  void reserve(std::span<const std::size_t> slot_bytes) override { watched_.reserve(slot_bytes); }
+  [[nodiscard]] std::size_t staging_bytes() const override { return watched_.staging_bytes(); }
+  Request start_allreduce(const Execution& exec, CommunicationBuffer buffer, Reduction reduction,
+                          std::size_t slot) override {
+    return started(watched_.start_allreduce(exec, buffer, reduction, slot));
+  }
+  Request start_reduce_scatter(const Execution& exec, CommunicationBuffer buffer, float factor,
+                               std::size_t slot) override {
+    return started(watched_.start_reduce_scatter(exec, buffer, factor, slot));
+  }
+  Request start_all_gather(const Execution& exec, CommunicationBuffer buffer, std::size_t slot) override {
+    return started(watched_.start_all_gather(exec, buffer, slot));
+  }
+  Request start_broadcast(const Execution& exec, CommunicationBuffer buffer, int root,
+                          std::size_t slot) override {
+    return started(watched_.start_broadcast(exec, buffer, root, slot));
+  }
+  void wait(const Execution& exec, Request& request) override {
+    if (request.slot >= 0) --in_flight;
+    watched_.wait(exec, request);
+  }
+  void agree(const Execution& exec, AgreementBuffer& buffer) override { watched_.agree(exec, buffer); }
+  void synchronize(const Execution& exec) override { watched_.synchronize(exec); }
+
+  std::size_t started_in_all = 0;
+  std::size_t in_flight = 0;
+  std::size_t most_in_flight = 0;
+
+ private:
+  Request started(Request request) {
+    ++started_in_all;
+    most_in_flight = std::max(most_in_flight, ++in_flight);
+    return request;
+  }
+
+  Communicator& watched_;
+};
+
+class BucketWindow : public testing::Test {
+ protected:
+  Execution exec;
+  std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {.timeout_s = 60});
+  int ranks = communicator->size();
+};
+
+TEST_F(BucketWindow, AWindowOfBucketsIsInFlightHoweverManyThereAre) {
+  if (communicator->name() != "mpi" || ranks == 1) GTEST_SKIP() << "nothing is in flight";
+  const Chain chain = deep_chain(40, DType::fp32);
+  ParameterStore store(make_parameter_layout(chain, 1, ranks));
+  const std::size_t buckets = store.layout().buckets.size();
+  ASSERT_EQ(buckets, 41u);
+  WatchedCommunicator watched(*communicator);
+  GradientReduction reduction(watched, store, ReduceType::automatic, 1);
+  for (std::size_t block = chain.blocks.size() + 1; block-- > 0;) {
+    reduction.block_done(exec, block);
+    EXPECT_EQ(watched.in_flight, std::min(watched.started_in_all, buckets_in_flight));
+  }
+  EXPECT_EQ(watched.started_in_all, buckets) << "all reductions start while the backward pass goes on";
+  reduction.finish(exec);
+  EXPECT_EQ(watched.started_in_all, 2 * buckets) << "and a gather of each follows";
+  EXPECT_EQ(watched.in_flight, 0u);
+  EXPECT_EQ(watched.most_in_flight, buckets_in_flight);
+}
+
+TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {
+  if (ranks == 1) GTEST_SKIP() << "one rank stages nothing";
+  for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
+    std::vector<std::size_t> bytes;
+    for (const std::size_t layers : {20, 40}) {
+      const Chain chain = deep_chain(layers, compute);
+      ParameterStore store(make_parameter_layout(chain, 1, ranks));
+      const GradientReduction reduction(*communicator, store, ReduceType::automatic, 1);
+      bytes.push_back(reduction.bytes());
+      const auto count = static_cast<std::size_t>(store.layout().buckets[0].count);
+      const DType wire = compute == DType::bf16 ? DType::bf16 : DType::fp32;
+      const std::size_t staged = buckets_in_flight * count * size_of(wire);
+      const std::size_t copied = wire == compute ? 0 : staged;
+      const std::vector<std::size_t> slots(buckets_in_flight, count * size_of(wire));
+      EXPECT_EQ(bytes.back(), copied + staging_bytes({}, ranks, slots)) << name_of(compute);
+      if (memory_is_host) {
+        EXPECT_EQ(bytes.back(), copied + staged) << name_of(compute);
+      }
+    }
+    EXPECT_EQ(bytes[0], bytes[1]) << name_of(compute);
+  }
+}
+
+TEST(ReductionMemory, ASlotIsAsLargeAsTheLargestOfItsBuckets) {
+  ParameterLayout layout;
+  for (std::size_t i = 0; i < 2 * buckets_in_flight + 1; ++i) {
+    GradientBucket bucket;
+    bucket.count = 64 * (i == buckets_in_flight + 1 ? 100 : 1);
+    bucket.type = DType::fp16;
+    layout.buckets.push_back(bucket);
+  }
+  const std::size_t small = 64 * sizeof(float);
+  std::vector<std::size_t> expected(buckets_in_flight, small);
+  expected[1] = 100 * small;
+  const ReductionMemory memory = reduction_memory(layout, ReduceType::automatic, 2);
+  EXPECT_EQ(memory.exchanged, expected) << "half travels as float";
+  EXPECT_EQ(memory.copied, expected);
+}
+
+}  // namespace mylos::bucket_window_test
