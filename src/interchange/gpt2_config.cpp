@@ -6,7 +6,6 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
-#include "mylos/planner/json_writer.hpp"
 
 namespace mylos {
 namespace {
@@ -78,23 +77,20 @@ std::optional<Gpt2Config> read_gpt2_config(const std::string& path) {
 }
 
 std::string gpt2_config_text(const ModelOptions& model, std::int64_t vocabulary) {
-  JsonWriter json;
-  json.begin_object();
-  json.begin_array("architectures");
-  json.member("", "GPT2LMHeadModel");
-  json.end_array();
-  json.member("model_type", "gpt2");
-  json.member("n_layer", model.layers);
-  json.member("n_head", model.heads);
-  json.member("n_embd", model.width);
-  json.member("n_positions", model.context);
-  json.member("vocab_size", vocabulary);
-  json.member("activation_function", "gelu_new");
-  json.member("layer_norm_epsilon", 1e-5);
-  json.member("tie_word_embeddings", model.tied);
-  for (const char* key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) json.member(key, model.dropout);
-  json.end_object();
-  return json.text();
+  const nlohmann::ordered_json config = {{"architectures", json::array({"GPT2LMHeadModel"})},
+                                         {"model_type", "gpt2"},
+                                         {"n_layer", model.layers},
+                                         {"n_head", model.heads},
+                                         {"n_embd", model.width},
+                                         {"n_positions", model.context},
+                                         {"vocab_size", vocabulary},
+                                         {"activation_function", "gelu_new"},
+                                         {"layer_norm_epsilon", 1e-5},
+                                         {"tie_word_embeddings", model.tied},
+                                         {"attn_pdrop", model.dropout},
+                                         {"embd_pdrop", model.dropout},
+                                         {"resid_pdrop", model.dropout}};
+  return config.dump(2) + '\n';
 }
 
 }  // namespace mylos

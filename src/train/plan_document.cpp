@@ -1,37 +1,36 @@
 #include "mylos/train/plan_document.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace mylos {
 
 std::string plan_document(const std::string& run, const MemoryPlan& plan) {
+  using nlohmann::ordered_json;
   const MemoryStatement& statement = plan.statement;
-  JsonWriter json;
-  json.begin_object();
-  json.member("run", run);
-  json.member("parameters", statement.parameters);
-  json.member("ranks", statement.place.ranks);
-  json.member("ranks_on_node", statement.place.ranks_on_node);
-  json.member("micro_batch", statement.micro_batch);
-  json.member("micro_batches", statement.micro_batches);
-  json.member("budget_bytes", plan.budget);
-  json.member("fixed_bytes", statement.fixed_bytes());
-  json.member("activation_bytes", plan.arena_bytes());
-  json.member("checkpoint_copy_bytes", plan.checkpoint_copy);
-  json.member("rank_bytes", plan.rank_bytes());
-  json.member("node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.place.ranks_on_node));
-  json.member("checkpoint_bytes", statement.checkpoint_bytes);
-  json.member("step_time_ms", plan.step_time());
-  json.member("overhead", plan.overhead());
-  json.begin_array("memory");
+  ordered_json memory = ordered_json::array();
   for (const MemoryEntry& entry : statement.entries) {
-    json.begin_inline_object();
-    json.member("name", entry.name);
-    json.member("bytes", entry.bytes);
-    json.end_object();
+    memory.push_back({{"name", entry.name}, {"bytes", entry.bytes}});
   }
-  json.end_array();
-  write_plan(json, statement.cost, plan.plan, plan.engines);
-  json.end_object();
-  return json.text();
+  ordered_json document = {
+      {"run", run},
+      {"parameters", statement.parameters},
+      {"ranks", statement.place.ranks},
+      {"ranks_on_node", statement.place.ranks_on_node},
+      {"micro_batch", statement.micro_batch},
+      {"micro_batches", statement.micro_batches},
+      {"budget_bytes", plan.budget},
+      {"fixed_bytes", statement.fixed_bytes()},
+      {"activation_bytes", plan.arena_bytes()},
+      {"checkpoint_copy_bytes", plan.checkpoint_copy},
+      {"rank_bytes", plan.rank_bytes()},
+      {"node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.place.ranks_on_node)},
+      {"checkpoint_bytes", statement.checkpoint_bytes},
+      {"step_time_ms", plan.step_time()},
+      {"overhead", plan.overhead()},
+      {"memory", std::move(memory)}};
+  document.update(ordered_json::parse(plan_json(statement.cost, plan.plan, plan.engines)));
+  // A name of the command line may be no UTF-8.
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace mylos

@@ -29,7 +29,7 @@ WRAPPED = {
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
-    r"nlohmann/.*": r"planner/parse_plan\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp",
+    r"nlohmann/.*": r"planner/(parse|write)_plan\.cpp|train/plan_document\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp",
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }
 

@@ -137,7 +137,7 @@ TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
 
 TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
   expect_refused(with("\"keep\": \"input\"", "\"keep\": \"variant\", \"variant\": 0"), "cannot be executed");
-  expect_refused(with("{\"run\": \"loss\"},", ""), "cannot be executed");
+  expect_refused(with("{\n      \"run\": \"loss\"\n    },", ""), "cannot be executed");
 }
 
 TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/planner/json_writer.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/product_engines.hpp"
 
@@ -27,9 +26,7 @@ struct StoredPlan {
   ProductEngines engines;  // empty in plans of versions that did not say
 };
 
-/// Writes the members above into the object that is open.
-void write_plan(JsonWriter& json, const ChainCost& cost, const Plan& plan, const ProductEngines& engines);
-/// A text that holds nothing else.
+/// Times that are no finite numbers become null, which is not read again.
 [[nodiscard]] std::string plan_json(const ChainCost& cost, const Plan& plan,
                                     const ProductEngines& engines = {});
 
