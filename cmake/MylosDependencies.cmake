@@ -33,6 +33,7 @@ if(NOT Mylos_ONLY_KERNELS)
   find_package(nlohmann_json REQUIRED)
   find_package(ZLIB REQUIRED)
   find_package(Threads REQUIRED)
+  find_package(xxHash 0.8 REQUIRED)
 endif()
 find_path(Random123_INCLUDE_DIR Random123/philox.h REQUIRED)
 

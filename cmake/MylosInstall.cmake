@@ -18,7 +18,7 @@ target_include_directories(mylos_library PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOU
                                                 "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 # The headers need the first three. Of what the rooms use within, programs only link what is no header alone.
 target_link_libraries(mylos_library PUBLIC Kokkos::kokkos fmt::fmt MPI::MPI_C
-                                    PRIVATE hdf5::hdf5 tomlplusplus::tomlplusplus ZLIB::ZLIB Threads::Threads)
+                                    PRIVATE hdf5::hdf5 tomlplusplus::tomlplusplus xxHash::xxhash ZLIB::ZLIB Threads::Threads)
 
 # mylos_engine(HAVE TARGET FIND...): a library that this build may have, and how a program finds it.
 function(mylos_engine have target)
@@ -57,5 +57,6 @@ if(Mylos_PORTABLE)
 endif()
 install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
 install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake" DESTINATION "${package}")
+              "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake" DESTINATION "${package}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -28,6 +28,7 @@ libtomlplusplus-dev|toml++|header:toml++/toml.h|needed
 libcli11-dev|CLI11|header:CLI/CLI.hpp|needed
 nlohmann-json3-dev|JSON for Modern C++|header:nlohmann/json.hpp|needed
 librandom123-dev|Random123|header:Random123/philox.h|needed
+libxxhash-dev|xxHash >= 0.8|header:xxhash.h|needed
 zlib1g-dev|zlib|header:zlib.h|needed
 libdeflate-dev|libdeflate (faster CRC-32)|header:libdeflate.h|optional
 libgtest-dev|GoogleTest|header:gtest/gtest.h|needed
@@ -38,6 +39,7 @@ ocl-icd-opencl-dev|OpenCL loader (oneDNN asks for it)|header:CL/cl.h|optional
 dataset-fashion-mnist|Fashion-MNIST, for the demo|file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz|optional
 python3-numpy|NumPy|python:numpy|optional
 python3-h5py|h5py|python:h5py|optional
+python3-xxhash|xxhash for Python|python:xxhash|optional
 python3-matplotlib|Matplotlib|python:matplotlib|optional
 xz-utils|xz|command:xz|needed
 '

@@ -23,10 +23,8 @@ hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
 CheckpointHeader read_header(const hdf5::File& file) {
   if (file.text_attribute("/", "format") != checkpoint_format)
     fail_input("{}: is not a Mylos checkpoint", file.path());
-  if (const auto version = file.integer_attribute("/", "version");
-      version < 1 || version > checkpoint_version) {
-    fail_input("{}: has format version {}, this program reads 1 to {}", file.path(), version,
-               checkpoint_version);
+  if (const auto version = file.integer_attribute("/", "version"); version != checkpoint_version) {
+    fail_input("{}: has format version {}, this program reads {}", file.path(), version, checkpoint_version);
   }
   CheckpointHeader header;
   header.step = file.integer_attribute("/", "step");

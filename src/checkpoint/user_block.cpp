@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/digest.hpp"
 #include "mylos/io/piece_digest.hpp"
 #include "mylos/io/raw_file.hpp"
 
@@ -15,20 +14,13 @@ namespace mylos {
 namespace {
 
 /// A pure function of what it describes: a checker makes it anew and compares all of it.
-std::string make_block(std::int64_t version, const std::string& digest, std::int64_t file_bytes) {
-  const std::string of_what =
-      version == 1 ? fmt::format("sha256 {} (of bytes {} to the end)", digest, user_block_bytes)
-                   : fmt::format("digest {} (sha256 of the crc32s of every {} bytes from byte {} on)", digest,
-                                 PieceDigest::piece_bytes, user_block_bytes);
-  std::string block =
-      fmt::format("{} {}\nbytes {}\n{}\nThe rest is HDF5: h5dump and h5py read this file as it is.\n",
-                  checkpoint_format, version, file_bytes, of_what);
+std::string make_block(const std::string& digest, std::int64_t file_bytes) {
+  std::string block = fmt::format(
+      "{} {}\nbytes {}\ndigest {} (xxh3-128 of the crc32s of every {} bytes from byte {} on)\n"
+      "The rest is HDF5: h5dump and h5py read this file as it is.\n",
+      checkpoint_format, checkpoint_version, file_bytes, digest, PieceDigest::piece_bytes, user_block_bytes);
   block.resize(static_cast<std::size_t>(user_block_bytes) - 1, ' ');
   return block + '\n';
-}
-
-std::string digest_of_contents(const std::string& path, std::int64_t version) {
-  return version == 1 ? sha256_of_file(path, user_block_bytes) : contents_digest(path);
 }
 
 std::string read_block(const std::string& path) {
@@ -72,7 +64,7 @@ std::string contents_digest(const std::string& path) {
 }
 
 void write_user_block(const std::string& path, const std::string& digest) {
-  const std::string block = make_block(checkpoint_version, digest, size_of_file(path));
+  const std::string block = make_block(digest, size_of_file(path));
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(block.data(), user_block_bytes);
   file.flush();
@@ -85,14 +77,14 @@ void verify_user_block(const std::string& path) {
   const std::string block = read_block(path);
   if (!block.starts_with(checkpoint_format)) fail_input("{}: is not a Mylos checkpoint", path);
   const std::int64_t version = number_after(block, fmt::format("{} ", checkpoint_format));
-  if (version > checkpoint_version) {
-    fail_input("{}: has format version {}, this program reads up to {}", path, version, checkpoint_version);
+  if (version >= 0 && version != checkpoint_version) {
+    fail_input("{}: has format version {}, this program reads {}", path, version, checkpoint_version);
   }
   const std::int64_t written = number_after(block, "\nbytes ");
   if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
     fail_input("{}: is truncated: {} bytes of {}", path, bytes, written);
   }
-  if (version < 1 || block != make_block(version, digest_of_contents(path, version), bytes)) {
+  if (block != make_block(contents_digest(path), bytes)) {
     fail_input("{}: is damaged: its contents do not have the digest that was written with them", path);
   }
 }

@@ -11,8 +11,7 @@ namespace mylos {
 
 inline constexpr std::int64_t user_block_bytes = 512;
 inline constexpr const char* checkpoint_format = "mylos-checkpoint";
-/// Version 1 had the SHA-256 of the rest as its digest, which took longer than writing; all else is the same.
-inline constexpr std::int64_t checkpoint_version = 2;
+inline constexpr std::int64_t checkpoint_version = 3;  // the only one that is read
 
 /// PieceDigest's of what follows the block.
 [[nodiscard]] std::string contents_digest(const std::string& path);

@@ -80,13 +80,13 @@ std::string DatasetIdentity::finish(const DatasetShape& shape) {
   const std::string dimensions =
       fmt::format("inputs {} {} {} {} {}", shape.input_type == InputType::uint8 ? "uint8" : "float32",
                   shape.samples, shape.features, name_of_answers(shape.task), shape.outputs);
-  Sha256 digest;
+  Xxh128 digest;
   digest.update(dimensions.data(), dimensions.size());
   for (auto* part : {&inputs_, &answers_}) {
-    const std::string text = part->finish();
+    const std::string text = part->digest();
     digest.update(text.data(), text.size());
   }
-  return digest.finish();
+  return digest.digest();
 }
 
 Dataset::Dataset(const std::string& path, Answers answers, Digests digests)

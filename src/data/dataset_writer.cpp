@@ -42,7 +42,7 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
   state_->summary.create(file);
   file.write_attribute("/", "format", dataset_format);
   file.write_attribute("/", "version", dataset_version);
-  file.write_attribute("/", "identity", std::string(64, '0'));
+  file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
   if (!sample_shape.empty()) file.write_attribute("/", "shape", sample_shape);
   file.flush();

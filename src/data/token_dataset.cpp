@@ -77,10 +77,10 @@ Vocabulary vocabulary_of(const hdf5::File& file, Digests digests) {
 std::string TokenIdentity::finish(TokenType type, const Vocabulary& vocabulary) {
   const std::string text = fmt::format("tokens {} {} vocabulary {} {} ", name_of(type), bytes_,
                                        name_of(vocabulary.kind()), vocabulary.size()) +
-                           vocabulary.text() + tokens_.finish();
-  Sha256 digest;
+                           vocabulary.text() + tokens_.digest();
+  Xxh128 digest;
   digest.update(text.data(), text.size());
-  return digest.finish();
+  return digest.digest();
 }
 
 TokenDataset::TokenDataset(const std::string& path, Digests digests)

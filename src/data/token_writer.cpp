@@ -57,7 +57,7 @@ TokenWriter::TokenWriter(const std::string& path, TokenType type, std::int64_t t
   file.write_attribute("/", "version", token_version);
   file.write_attribute("/", "kind", name_of(vocabulary.kind()));
   file.write_attribute("/", "vocabulary", vocabulary.size());
-  file.write_attribute("/", "identity", std::string(64, '0'));
+  file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
   file.flush();
   reserve_space(state_->pending.temporary(), file.bytes());

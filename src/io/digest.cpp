@@ -1,13 +1,8 @@
 #include "mylos/io/digest.hpp"
 
+#include <fmt/format.h>
+#include <xxhash.h>
 #include <zlib.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <vector>
 
 #include "mylos/base/error.hpp"
 
@@ -17,18 +12,22 @@ std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::int64
   return static_cast<std::uint32_t>(::crc32_combine(first, second, static_cast<z_off_t>(second_bytes)));
 }
 
-std::string sha256_of_file(const std::string& path, std::int64_t offset) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file || std::fseek(file.get(), static_cast<long>(offset), SEEK_SET) != 0) {
-    fail_input("{}: cannot be read: {}", path, std::strerror(errno));
-  }
-  std::vector<unsigned char> piece(std::size_t{1} << 20);
-  Sha256 digest;
-  while (const std::size_t bytes = std::fread(piece.data(), 1, piece.size(), file.get())) {
-    digest.update(piece.data(), bytes);
-  }
-  if (std::ferror(file.get()) != 0) fail_input("{}: cannot be read: {}", path, std::strerror(errno));
-  return digest.finish();
+void Xxh128::Free::operator()(XXH3_state_s* state) const {
+  XXH3_freeState(state);
+}
+
+Xxh128::Xxh128() : state_(XXH3_createState()) {
+  if (!state_) fail_run("there is no memory for a digest");
+  XXH3_128bits_reset(state_.get());
+}
+
+void Xxh128::update(const void* data, std::size_t bytes) {
+  XXH3_128bits_update(state_.get(), data, bytes);
+}
+
+std::string Xxh128::digest() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 }  // namespace mylos

@@ -56,7 +56,7 @@ void PieceDigest::end_piece() {
 
 std::string PieceDigest::finish() {
   if (piece_length_ > 0) end_piece();
-  return pieces_.finish();
+  return pieces_.digest();
 }
 
 }  // namespace mylos

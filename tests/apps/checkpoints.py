@@ -1,12 +1,15 @@
 """Whether two checkpoints hold the same bits, for tests of restarts; and checkpoints that no program of ours wrote."""
-import hashlib
+import pathlib
 import shutil
+import sys
 import zlib
 
 import h5py
 import numpy
 
-USER_BLOCK = 512  # bytes before the HDF5 part
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
+
 GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history"]
 TIMES = {"/history/samples_per_s", "/history/elapsed_s"}  # wall clock: the only thing that may differ
 
@@ -46,8 +49,4 @@ def replace_signed(source, target, datasets):
             del file[path]
             file[path] = values
             file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
-    contents = target.read_bytes()[USER_BLOCK:]
-    digest = hashlib.sha256(contents).hexdigest()
-    block = (f"mylos-checkpoint 1\nbytes {USER_BLOCK + len(contents)}\nsha256 {digest} (of bytes {USER_BLOCK} to the end)\n"
-             "The rest is HDF5: h5dump and h5py read this file as it is.\n").ljust(USER_BLOCK - 1) + "\n"
-    target.write_bytes(block.encode() + contents)
+    target.write_bytes(checkpoint_block.with_right_block(target.read_bytes()))

@@ -141,6 +141,6 @@ RESTARTS = {
     "run.seed=2": f"{NEWEST}: run.seed was 1 when this run began, the deck says 2; a restart cannot change it",
     "data.train=test.h5": f"{NEWEST} was trained on other data than test.h5 holds; a restart needs the same contents",
     "run.folder=newer": "--restart latest: newer/checkpoints has no valid checkpoint: skipped newer/checkpoints/"
-                        "step-0000000032.h5: has format version 3, this program reads up to 2; --restart auto "
+                        "step-0000000032.h5: has format version 4, this program reads 3; --restart auto "
                         "starts afresh then",
 }

@@ -71,7 +71,7 @@ def main():
         command.must("train", "deck.toml", "run.folder=done")
         newer = command.folder / "newer/checkpoints/step-0000000032.h5"
         newer.parent.mkdir(parents=True)
-        newer.write_bytes((command.folder / NEWEST).read_bytes().replace(b"checkpoint 2", b"checkpoint 3", 1))
+        newer.write_bytes((command.folder / NEWEST).read_bytes().replace(b"checkpoint 3", b"checkpoint 4", 1))
         kinds = list(cases(command.folder))
         before = listing(command.folder)
         # Starting MPI is mostly waiting: several at once.

@@ -18,7 +18,7 @@ NEWEST, BEFORE = "step-0000000032.h5", "step-0000000027.h5"  # of DECK's three e
 DAMAGED = r"is damaged: its contents do not have the digest"
 TRUNCATED = r"is (empty|not a Mylos checkpoint|truncated: \d+ bytes of \d+)"
 # A flipped bit in the first line of the user block changes what it says the file is.
-FLIPPED = rf"{DAMAGED}|{TRUNCATED}|has format version \d+, this program reads up to 2"
+FLIPPED = rf"{DAMAGED}|{TRUNCATED}|has format version \d+, this program reads 3"
 
 
 def truncated(length):
@@ -38,8 +38,8 @@ def damages(length, cuts, flips):
     source = random.Random(SEED)
     yield "empty", lambda data: b"", "is empty"
     yield "a text", lambda data: b"[run]\nname = 'small'\n" * 40, "is not a Mylos checkpoint"
-    yield "of a newer version", lambda data: data.replace(b"checkpoint 2", b"checkpoint 3", 1), \
-        "has format version 3, this program reads up to 2"
+    yield "of a newer version", lambda data: data.replace(b"checkpoint 3", b"checkpoint 4", 1), \
+        "has format version 4, this program reads 3"
     for _ in range(cuts):
         yield truncated(source.randrange(1, length))
     for _ in range(flips // 4):

@@ -19,7 +19,7 @@ expected = {
 }
 with h5py.File(path, "r") as file:
     attributes = dict(file.attrs)
-    assert attributes["format"] == b"mylos-checkpoint" and attributes["version"] == 2
+    assert attributes["format"] == b"mylos-checkpoint" and attributes["version"] == 3
     assert attributes["step"] == 500 and attributes["world_size"] == ranks
     assert attributes["code_version"] == b"0.1.0-test"
     found = {}

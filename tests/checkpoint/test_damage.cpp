@@ -9,7 +9,6 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/writer.hpp"
-#include "mylos/io/digest.hpp"
 #include "mylos/io/piece_digest.hpp"
 
 namespace mylos::damage_test {
@@ -87,31 +86,12 @@ TEST_F(Damage, AnEmptyFileATextAndAnotherHdf5FileAreNoCheckpoints) {
   EXPECT_THAT(why_skipped(contents.substr(512)), HasSubstr("is not a Mylos checkpoint"));
 }
 
-TEST_F(Damage, AFormatOfALaterProgramIsSaidToBeOne) {
-  std::string bytes = contents;
-  bytes.replace(bytes.find(" 2\n"), 3, " 7\n");
-  EXPECT_THAT(why_skipped(bytes), HasSubstr("format version 7, this program reads up to 2"));
-}
-
-/// What programs of format version 1 wrote.
-std::string with_version_1(const std::string& bytes) {
-  Sha256 digest;
-  digest.update(bytes.data() + 512, bytes.size() - 512);
-  std::string block = fmt::format(
-      "mylos-checkpoint 1\nbytes {}\nsha256 {} (of bytes 512 to the end)\n"
-      "The rest is HDF5: h5dump and h5py read this file as it is.\n",
-      bytes.size(), digest.finish());
-  block.resize(511, ' ');
-  return block + '\n' + bytes.substr(512);
-}
-
-TEST_F(Damage, TheFormatBeforeIsReadAndItsDamageNoticed) {
-  const std::string older = with_version_1(contents);
-  replace_newest(older);
-  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, newest);
-  std::string damaged = older;
-  damaged[older.size() / 2] = static_cast<char>(damaged[older.size() / 2] ^ 1);
-  EXPECT_THAT(why_skipped(damaged), HasSubstr("step-0000000200.h5: is damaged"));
+TEST_F(Damage, AFormatOfAnotherProgramIsSaidToBeOne) {
+  for (const std::string version : {"2", "7"}) {
+    std::string bytes = contents;
+    bytes.replace(bytes.find(" 3\n"), 3, " " + version + "\n");
+    EXPECT_THAT(why_skipped(bytes), HasSubstr("format version " + version + ", this program reads 3"));
+  }
 }
 
 TEST_F(Damage, AnArrayWhoseCrcIsWrongIsNamedEvenIfTheFilesDigestIsRight) {
@@ -124,7 +104,7 @@ TEST_F(Damage, AnArrayWhoseCrcIsWrongIsNamedEvenIfTheFilesDigestIsRight) {
   PieceDigest digest(512);
   digest.update(reinterpret_cast<const std::byte*>(bytes.data()) + 512,
                 static_cast<std::int64_t>(bytes.size()) - 512);
-  bytes.replace(bytes.find("digest ") + 7, 64, digest.finish());
+  bytes.replace(bytes.find("digest ") + 7, Xxh128::hex_characters, digest.finish());
   replace_newest(bytes);
   SampleState sample;
   CheckpointState state = sample.view();

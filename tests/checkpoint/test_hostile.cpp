@@ -17,7 +17,8 @@ using testing::HasSubstr;
 class Hostile : public testing::Test {
  protected:
   void SetUp() override {
-    if (on_rank_0("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) GTEST_SKIP() << "there is no h5py";
+    if (on_rank_0("/usr/bin/python3 -c 'import h5py, xxhash' 2>/dev/null") != 0)
+      GTEST_SKIP() << "there is no h5py or xxhash";
     test::SampleState state = test::SampleState::filled(500);
     path = write_checkpoint(ranks, folder.path(), test::header_of(500), state.view(), {});
   }

@@ -127,7 +127,7 @@ TEST_F(RoundTrip, InfoSaysWhatIsInTheFile) {
   const std::string text = describe_checkpoint(ranks, write(500));
   EXPECT_TRUE(looks_like_checkpoint(checkpoint_path(folder.path(), 500)));
   for (const char* line :
-       {"mylos-checkpoint 2", "step 500", "by Mylos 0.1.0-test", "model: 1078 elements, 4.2",
+       {"mylos-checkpoint 3", "step 500", "by Mylos 0.1.0-test", "model: 1078 elements, 4.2",
         "hidden0/weight", "[37, 29]", "65536", "500000003500", "fashion, 60000 samples", "name = \"tiny\""}) {
     EXPECT_THAT(text, HasSubstr(line));
   }

@@ -25,9 +25,8 @@ def decks():
 def user_blocks():
     """As src/checkpoint/user_block.cpp writes them."""
     for rest in (b"", b"HDF5 would follow"):
-        for version in (1, 2):
-            yield checkpoint_block.block(rest, version) + rest
-    yield b"mylos-checkpoint 3\nbytes 99\n"
+        yield checkpoint_block.block(rest) + rest
+    yield b"mylos-checkpoint 4\nbytes 99\n"
 
 
 def tables():

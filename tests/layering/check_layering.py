@@ -30,6 +30,7 @@ WRAPPED = {
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
     r"nlohmann/.*": r"planner/(parse|write)_plan\.cpp|train/plan_document\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp",
+    r"xxhash\.h": r"io/digest\.cpp",
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }
 

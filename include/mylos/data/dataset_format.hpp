@@ -42,7 +42,7 @@ struct DatasetShape {
   [[nodiscard]] std::int64_t answer_bytes() const { return task == Task::classification ? 4 : 4 * outputs; }
 };
 
-/// The digest that tells one dataset from another: SHA-256 over shape and contents. A restart on other data
+/// The digest that tells one dataset from another: XXH3-128 over shape and contents. A restart on other data
 /// is refused by it.
 class DatasetIdentity {
  public:
@@ -55,8 +55,8 @@ class DatasetIdentity {
   [[nodiscard]] std::string finish(const DatasetShape& shape);
 
  private:
-  Sha256 inputs_;
-  Sha256 answers_;
+  Xxh128 inputs_;
+  Xxh128 answers_;
 };
 
 }  // namespace mylos

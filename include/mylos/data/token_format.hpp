@@ -48,7 +48,7 @@ decltype(auto) with_token_type(TokenType type, Function&& function) {
   return std::forward<Function>(function)(TypeTag<std::uint32_t>{});
 }
 
-/// The digest that tells one token file from another: SHA-256 over type, vocabulary and contents. A restart
+/// The digest that tells one token file from another: XXH3-128 over type, vocabulary and contents. A restart
 /// on other data is refused by it.
 class TokenIdentity {
  public:
@@ -59,7 +59,7 @@ class TokenIdentity {
   [[nodiscard]] std::string finish(TokenType type, const Vocabulary& vocabulary);
 
  private:
-  Sha256 tokens_;
+  Xxh128 tokens_;
   std::int64_t bytes_ = 0;
 };
 

@@ -1,10 +1,15 @@
-// Digests: CRC-32 per dataset (Python's zlib.crc32 checks it), SHA-256 per file.
+// Digests: CRC-32 per dataset (Python's zlib.crc32 checks it), XXH3-128 per file (Python's xxhash does).
+//
+// They find what happened by accident: bits that flipped, bytes that are missing or of another file. They are
+// no signature: whoever changes a file on purpose can give it the digest that fits.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+struct XXH3_state_s;
 
 namespace mylos {
 
@@ -16,21 +21,21 @@ namespace mylos {
 [[nodiscard]] std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second,
                                          std::int64_t second_bytes);
 
-/// SHA-256 (FIPS 180-4) of bytes given in pieces. Uses the processor's SHA instructions where it has them.
-class Sha256 {
+/// XXH3-128 (xxHash 0.8, seed 0) of bytes given in pieces.
+class Xxh128 {
  public:
-  Sha256();
+  Xxh128();
   void update(const void* data, std::size_t bytes);
-  /// The digest in lower-case hexadecimal, 64 characters. Ends the computation.
-  [[nodiscard]] std::string finish();
+  /// Of all bytes so far, in lower-case hexadecimal, `hex_characters` of them: what xxh128sum prints.
+  [[nodiscard]] std::string digest() const;
+
+  static constexpr std::size_t hex_characters = 32;
 
  private:
-  std::array<std::uint32_t, 8> state_;
-  std::array<std::uint8_t, 64> block_{};
-  std::uint64_t bytes_ = 0;
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
 };
-
-/// SHA-256 of the file's bytes from `offset` to its end. Throws Error (bad_input) when it cannot be read.
-[[nodiscard]] std::string sha256_of_file(const std::string& path, std::int64_t offset = 0);
 
 }  // namespace mylos

@@ -1,10 +1,10 @@
 // PieceDigest: the digest of a file's contents that a checkpoint carries, and on the way the CRC-32 of parts
 // of them, in one pass.
 //
-// The digest is the SHA-256 of the CRC-32s (each 4 bytes, little-endian) of consecutive pieces of 64 KiB: it
+// The digest is the XXH3-128 of the CRC-32s (each 4 bytes, little-endian) of consecutive pieces of 64 KiB: it
 // sees any damage that stays within 32 adjacent bits of a piece or flips two bits of it, and misses other
-// damage once in 2^32. It costs an eighth of a SHA-256 of everything, and no more than the CRC-32s that are
-// wanted anyway.
+// damage once in 2^32. It costs no more than the CRC-32s that are wanted anyway, and those of pieces can be
+// joined from what several ranks know of them.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class PieceDigest {
   explicit PieceDigest(std::int64_t first, std::vector<ByteRange> ranges = {});
 
   void update(const std::byte* data, std::int64_t bytes);
-  /// In lower-case hexadecimal. Ends the computation.
+  /// As Xxh128 writes it. Ends the computation.
   [[nodiscard]] std::string finish();
   /// Of each range, in the order they were given; 0 where it is empty.
   [[nodiscard]] const std::vector<std::uint32_t>& range_crcs() const { return range_crcs_; }
@@ -46,7 +46,7 @@ class PieceDigest {
   std::int64_t position_;
   std::int64_t piece_length_ = 0;
   std::uint32_t piece_crc_ = 0;
-  Sha256 pieces_;
+  Xxh128 pieces_;
 };
 
 }  // namespace mylos

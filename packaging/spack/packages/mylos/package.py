@@ -44,6 +44,7 @@ class Mylos(CMakePackage, CudaPackage):
     depends_on("cli11@2.3:")
     depends_on("nlohmann-json@3.11:")
     depends_on("random123@1.14:")
+    depends_on("xxhash@0.8:")
     depends_on("zlib-api")
     depends_on("libdeflate")
     depends_on("googletest@1.12: +gmock", type="test")

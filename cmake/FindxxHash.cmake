@@ -1,0 +1,16 @@
+# xxHash::xxhash, for XXH3-128, whose values are fixed since version 0.8.
+find_path(xxHash_INCLUDE_DIR xxhash.h)
+find_library(xxHash_LIBRARY xxhash)
+if(xxHash_INCLUDE_DIR)
+  file(STRINGS "${xxHash_INCLUDE_DIR}/xxhash.h" xxHash_VERSION REGEX "^#define XXH_VERSION_(MAJOR|MINOR|RELEASE) ")
+  string(REGEX REPLACE "[^0-9;]" "" xxHash_VERSION "${xxHash_VERSION}")
+  string(REPLACE ";" "." xxHash_VERSION "${xxHash_VERSION}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(xxHash REQUIRED_VARS xxHash_LIBRARY xxHash_INCLUDE_DIR VERSION_VAR xxHash_VERSION)
+if(xxHash_FOUND AND NOT TARGET xxHash::xxhash)
+  add_library(xxHash::xxhash UNKNOWN IMPORTED)
+  set_target_properties(xxHash::xxhash PROPERTIES
+    IMPORTED_LOCATION "${xxHash_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${xxHash_INCLUDE_DIR}")
+endif()
+mark_as_advanced(xxHash_INCLUDE_DIR xxHash_LIBRARY)
