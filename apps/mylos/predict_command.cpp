@@ -56,7 +56,7 @@ class OutputFile {
         outputs_(trained.model->chain().outputs()),
         pending_(path),
         file_(hdf5::File::create(pending_.temporary())),
-        result_(file_.create_dataset("/outputs", hdf5::ElementType::float32,
+        result_(file_.create_dataset("/outputs", DType::fp32,
                                      {trained.data->samples(DataPart::train), outputs_})) {
     file_.write_attribute("/outputs", "meaning",
                           classifies_ ? "probability of each class" : "targets in their own units");

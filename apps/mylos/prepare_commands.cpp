@@ -85,7 +85,7 @@ ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
                     .vocabulary = arguments.vocabulary,
                     .out = arguments.output};
   if (!arguments.type.empty()) {
-    job.type = arguments.type == "uint32" ? TokenType::uint32 : TokenType::uint16;
+    job.type = arguments.type == "uint32" ? DType::uint32 : DType::uint16;
   }
   prepare(job);
   return tell_tokens(arguments.output);

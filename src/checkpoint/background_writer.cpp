@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::size_t bytes_of(const StateArray& array) {
-  return static_cast<std::size_t>(array.size() * element_bytes(array.type));
+  return static_cast<std::size_t>(array.bytes());
 }
 
 std::size_t place_of(const StateArray& array) {

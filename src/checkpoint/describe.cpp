@@ -18,19 +18,19 @@ std::string shape_of(const hdf5::Dataset& dataset) {
 }
 
 std::int64_t bytes_of(const hdf5::Dataset& dataset) {
-  using enum hdf5::ElementType;
-  dataset.require({uint8, int32, int64, uint64, float32, float64}, dataset.dims().size(), "");
-  return dataset.size() * element_bytes(dataset.type());
+  using enum DType;
+  dataset.require({uint8, int32, int64, uint64, fp32, fp64}, dataset.dims().size(), "");
+  return dataset.size() * element_bytes(*dataset.type());
 }
 
 std::string scalar_text(const hdf5::Dataset& dataset) {
-  if (dataset.type() == hdf5::ElementType::text) return dataset.read_text();
-  if (dataset.type() == hdf5::ElementType::float32 || dataset.type() == hdf5::ElementType::float64) {
+  if (dataset.is_text()) return dataset.read_text();
+  if (dataset.type() == DType::fp32 || dataset.type() == DType::fp64) {
     double value = 0;
     dataset.read(0, 1, &value);
     return fmt::format("{:.9g}", value);
   }
-  if (dataset.type() == hdf5::ElementType::uint64) {
+  if (dataset.type() == DType::uint64) {
     std::uint64_t value = 0;
     dataset.read(0, 1, &value);
     return fmt::format("{}", value);
@@ -63,8 +63,8 @@ std::string group_text(const hdf5::File& file, const std::string& group) {
     }
     elements += dataset.size();
     bytes += bytes_of(dataset);
-    lines += fmt::format("  {:<32} {:<8} {:<18} {:>10}\n", name, hdf5::name_of(dataset.type()),
-                         shape_of(dataset), format_bytes(bytes_of(dataset)));
+    lines += fmt::format("  {:<32} {:<8} {:<18} {:>10}\n", name, dataset.type_name(), shape_of(dataset),
+                         format_bytes(bytes_of(dataset)));
   }
   const std::string sum =
       elements == 0 ? "" : fmt::format(": {} elements, {}", elements, format_bytes(bytes));

@@ -90,7 +90,7 @@ std::vector<StoredDataset> stored_datasets(const OpenFile& open, const Checkpoin
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const StateArray& array = state.arrays[i];
     if (array.size() == 0) continue;
-    const ByteRange range{open.array_offsets[i], array.size() * element_bytes(array.type)};
+    const ByteRange range{open.array_offsets[i], array.bytes()};
     stored.push_back({array.path, range, array_crcs[i]});
   }
   for (std::size_t i = 0; i < state.texts.size(); ++i) {

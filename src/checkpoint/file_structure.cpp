@@ -45,7 +45,7 @@ std::int64_t bytes_in_file(const StateText& text) {
 
 std::int64_t generous_bytes(const CheckpointState& state) {
   std::int64_t bytes = 256 << 10;
-  for (const StateArray& array : state.arrays) bytes += array.size() * element_bytes(array.type) + 2048;
+  for (const StateArray& array : state.arrays) bytes += array.bytes() + 2048;
   for (const StateText& text : state.texts) bytes += static_cast<std::int64_t>(text.text.size()) + 2048;
   return bytes;
 }

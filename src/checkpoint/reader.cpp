@@ -58,7 +58,7 @@ void collect_datasets(const hdf5::File& file, const std::string& group, std::vec
 
 /// As earlier versions wrote it.
 bool is_kept_as_float(const hdf5::Dataset& dataset, const StateArray& array) {
-  return array.was_float && dataset.type() == hdf5::ElementType::float32;
+  return array.was_float && dataset.type() == DType::fp32;
 }
 
 /// The CRC-32 of what the file holds.
@@ -66,7 +66,7 @@ std::uint32_t read_array(const hdf5::Dataset& dataset, const StateArray& array) 
   if (!is_kept_as_float(dataset, array)) return read_elements(dataset, array);
   std::vector<float> floats(static_cast<std::size_t>(array.size()));
   StateArray kept = array;
-  kept.type = hdf5::ElementType::float32;
+  kept.type = DType::fp32;
   kept.data = floats.data();
   const std::uint32_t crc = read_elements(dataset, kept);
   std::copy(floats.begin(), floats.end(), static_cast<double*>(array.data));
@@ -84,8 +84,8 @@ void require_array(const hdf5::File& file, const StateArray& array) {
                shape_text(array.dims));
   }
   if (dataset.type() != array.type && !is_kept_as_float(dataset, array)) {
-    fail_input("{}: {} holds {}, {} needs {}", file.path(), array.path, hdf5::name_of(dataset.type()), owner,
-               hdf5::name_of(array.type));
+    fail_input("{}: {} holds {}, {} needs {}", file.path(), array.path, dataset.type_name(), owner,
+               hdf5::name_in_files(array.type));
   }
 }
 

@@ -32,7 +32,7 @@ std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state
   std::uint64_t sum = 0;
   std::uint64_t place = 1;
   for (const StateArray& array : state.arrays) {
-    const std::int64_t bytes = array.size() * element_bytes(array.type);
+    const std::int64_t bytes = array.bytes();
     if (array.on_device) {
       if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
       const auto* words = static_cast<const std::uint32_t*>(array.data);

@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the file's numbers are, and bytes go there as they are");
 
-std::int64_t elements_per_piece(hdf5::ElementType type) {
+std::int64_t elements_per_piece(DType type) {
   return piece_bytes / element_bytes(type);
 }
 
@@ -52,11 +52,6 @@ void through_host(const StateArray& array, std::int64_t first, std::int64_t coun
 
 }  // namespace
 
-std::int64_t element_bytes(hdf5::ElementType type) {
-  return hdf5::dispatch(
-      type, [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
-}
-
 std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
                              std::int64_t count) {
   std::uint32_t crc = 0;
@@ -73,7 +68,7 @@ std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, st
 std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array) {
   std::uint32_t crc = 0;
   const auto* start = static_cast<const std::byte*>(array.data);
-  const std::int64_t all = array.size() * element_bytes(array.type);
+  const std::int64_t all = array.bytes();
   file.write(offset, all, [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
     const auto bytes = static_cast<std::size_t>(count);
     if (memory_is_host || !array.on_device) {
@@ -99,11 +94,13 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
 }
 
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
-  if (dataset.type() == hdf5::ElementType::text) return crc_of_text(dataset.read_text());
+  if (dataset.is_text()) return crc_of_text(dataset.read_text());
+  using enum DType;
+  dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64}, dataset.dims().size(), "");
   std::uint32_t crc = 0;
-  hdf5::dispatch(dataset.type(), [&](auto tag) {
+  hdf5::dispatch(*dataset.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const std::int64_t piece = elements_per_piece(dataset.type());
+    const std::int64_t piece = elements_per_piece(*dataset.type());
     std::vector<T> buffer(static_cast<std::size_t>(std::min(piece, dataset.size())));
     for (std::int64_t first = 0; first < dataset.size(); first += piece) {
       const std::int64_t count = std::min(piece, dataset.size() - first);

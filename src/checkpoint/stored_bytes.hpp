@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mylos/checkpoint/state.hpp"
+#include "mylos/io/hdf5.hpp"
 #include "mylos/io/raw_file.hpp"
 
 namespace mylos {
@@ -16,7 +17,9 @@ inline constexpr const char* crc_attribute = "crc32";
 inline constexpr std::int64_t piece_bytes = RawFile::piece_bytes;
 
 /// Bytes of one element.
-[[nodiscard]] std::int64_t element_bytes(hdf5::ElementType type);
+[[nodiscard]] constexpr std::int64_t element_bytes(DType type) {
+  return static_cast<std::int64_t>(size_of(type));
+}
 
 /// Writes elements [first, first + count) of the array; returns the CRC-32 of their bytes.
 std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
@@ -27,7 +30,8 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
 /// Reads all elements into the array; returns their CRC-32.
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array);
 
-/// The CRC-32 of what the dataset holds, read piece by piece.
+/// The CRC-32 of what the dataset holds, read piece by piece. Throws Error (bad_input) unless that is text or
+/// numbers of a DType.
 [[nodiscard]] std::uint32_t crc_of(const hdf5::Dataset& dataset);
 /// The CRC-32 of a text as it is stored: at least one byte.
 [[nodiscard]] std::uint32_t crc_of_text(std::string_view text);

@@ -25,8 +25,7 @@ void verify_group(const hdf5::File& file, const std::string& group, int depth, V
         const hdf5::Dataset dataset = file.dataset(path);
         require_crc(file, path, crc_of(dataset));
         sum.datasets += 1;
-        const bool is_text = dataset.type() == hdf5::ElementType::text;
-        sum.bytes += is_text ? 0 : dataset.size() * element_bytes(dataset.type());
+        sum.bytes += dataset.is_text() ? 0 : dataset.size() * element_bytes(*dataset.type());
         break;
       }
       case hdf5::ObjectKind::other:

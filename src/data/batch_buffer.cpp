@@ -94,7 +94,7 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
                       const Normalizer& normalizer) {
   const DatasetShape& shape = dataset.shape();
   auto* out = inputs_.data() + row * shape.features * static_cast<std::int64_t>(size_of(type_));
-  const auto put_row = shape.input_type == InputType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
+  const auto put_row = shape.input_type == DType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
   put_row(sample.input, shape.features, normalizer.inputs, type_, out, dataset.path(), sample.index);
   if (shape.task == Task::classification) {
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);

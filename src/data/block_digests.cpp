@@ -45,7 +45,7 @@ void BlockDigests::add(const void* rows, std::int64_t count) {
 
 void BlockDigests::create(hdf5::File& file, const std::string& dataset, std::int64_t rows) const {
   const std::string path = digests_of(dataset);
-  (void)file.create_dataset(path, hdf5::ElementType::uint32, {(rows + block_rows_ - 1) / block_rows_});
+  (void)file.create_dataset(path, DType::uint32, {(rows + block_rows_ - 1) / block_rows_});
   file.write_attribute(path, "rows", block_rows_);
 }
 
@@ -57,14 +57,14 @@ void BlockDigests::write(hdf5::File& file, const std::string& dataset) {
 void write_text_digest(hdf5::File& file, const std::string& dataset, const std::string& text) {
   const std::string path = digests_of(dataset);
   const std::uint32_t digest = digest_of(text);
-  file.create_dataset(path, hdf5::ElementType::uint32, {1}).write(0, 1, &digest);
+  file.create_dataset(path, DType::uint32, {1}).write(0, 1, &digest);
   file.write_attribute(path, "rows", std::int64_t{1});
 }
 
 void require_text_digest(const hdf5::File& file, const std::string& dataset, const std::string& text) {
   if (!file.exists("/digests")) return;
   const hdf5::Dataset digests = file.dataset(digests_of(dataset));
-  digests.require({hdf5::ElementType::uint32}, 1, "[1]");
+  digests.require({DType::uint32}, 1, "[1]");
   std::uint32_t written = 0;
   if (digests.size() == 1) digests.read(0, 1, &written);
   if (digests.size() != 1 || written != digest_of(text)) fail_changed(file.path(), dataset);

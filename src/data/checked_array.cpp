@@ -14,8 +14,6 @@
 namespace mylos {
 namespace {
 
-using hdf5::ElementType;
-
 /// Read and compared at once: still in the cache when the digests are computed.
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t most_digests_of_piece = 4096;
@@ -26,11 +24,9 @@ constexpr std::int64_t largest_block_bytes = std::int64_t{1} << 20;
 }  // namespace
 
 struct CheckedArray::State {
-  State(const hdf5::File& file, const hdf5::Dataset& dataset, ElementType type)
+  State(const hdf5::File& file, const hdf5::Dataset& dataset, DType type)
       : file_path(file.path()), array(dataset), as(type) {
-    const auto element_bytes = hdf5::dispatch(
-        as, [](auto tag) { return static_cast<std::int64_t>(sizeof(typename decltype(tag)::type)); });
-    row_bytes = array.row_size() * element_bytes;
+    row_bytes = array.row_size() * static_cast<std::int64_t>(size_of(as));
   }
 
   /// Throws Error unless the digests are of this array.
@@ -41,7 +37,7 @@ struct CheckedArray::State {
       fail_input("{}: has digests of blocks, but none of {}; {}", file_path, array.path(), stamp);
     }
     digests = file.dataset(path);
-    digests->require({ElementType::uint32}, 1, "[blocks]");
+    digests->require({DType::uint32}, 1, "[blocks]");
     const std::int64_t rows = file.integer_attribute(path, "rows");
     if (rows < 1) fail_input("{}: attribute 'rows' of {} is {}, expected at least 1", file_path, path, rows);
     block_rows = std::min(rows, std::max<std::int64_t>(1, array.rows()));
@@ -114,7 +110,7 @@ struct CheckedArray::State {
 
   std::string file_path;
   hdf5::Dataset array;
-  ElementType as;
+  DType as;
   std::int64_t row_bytes = 0;
   std::optional<hdf5::Dataset> digests;  // nothing: none are compared
   std::int64_t block_rows = 1;
@@ -125,8 +121,7 @@ struct CheckedArray::State {
   std::vector<std::byte> block;
 };
 
-CheckedArray::CheckedArray(const hdf5::File& file, const hdf5::Dataset& array, ElementType as,
-                           Digests digests)
+CheckedArray::CheckedArray(const hdf5::File& file, const hdf5::Dataset& array, DType as, Digests digests)
     : state_(std::make_shared<State>(file, array, as)) {
   if (digests == Digests::compared && file.exists("/digests")) state_->open_digests(file);
 }

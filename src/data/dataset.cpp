@@ -10,8 +10,6 @@
 namespace mylos {
 namespace {
 
-using hdf5::ElementType;
-
 /// Rows per read of a pass over the file: about 1 MiB.
 std::int64_t rows_per_read(std::int64_t row_bytes) {
   return std::max<std::int64_t>(1, (std::int64_t{1} << 20) / row_bytes);
@@ -78,8 +76,8 @@ void require_finite(const std::string& path, const char* dataset, const float* v
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
   const std::string dimensions =
-      fmt::format("inputs {} {} {} {} {}", shape.input_type == InputType::uint8 ? "uint8" : "float32",
-                  shape.samples, shape.features, name_of_answers(shape.task), shape.outputs);
+      fmt::format("inputs {} {} {} {} {}", hdf5::name_in_files(shape.input_type), shape.samples,
+                  shape.features, name_of_answers(shape.task), shape.outputs);
   Xxh128 digest;
   digest.update(dimensions.data(), dimensions.size());
   for (auto* part : {&inputs_, &answers_}) {
@@ -98,27 +96,27 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
 
 void Dataset::open_inputs() {
   const hdf5::Dataset inputs = file_.dataset("/inputs");
-  inputs.require({ElementType::uint8, ElementType::float32}, 2, "[samples, features]");
-  shape_.input_type = inputs.type() == ElementType::uint8 ? InputType::uint8 : InputType::float32;
+  inputs.require({DType::uint8, DType::fp32}, 2, "[samples, features]");
+  shape_.input_type = *inputs.type();
   shape_.samples = inputs.dims()[0];
   shape_.features = inputs.dims()[1];
   if (samples() == 0 || features() == 0) {
     fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path_,
                samples(), features());
   }
-  inputs_.emplace(file_, inputs, inputs.type(), digests_);
+  inputs_.emplace(file_, inputs, shape_.input_type, digests_);
 }
 
 void Dataset::open_answers() {
   const hdf5::Dataset answers = file_.dataset(fmt::format("/{}", name_of_answers(task())));
   if (task() == Task::classification) {
-    answers.require({ElementType::int32, ElementType::int64, ElementType::uint8}, 1, "[samples]");
+    answers.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > most_classes) {
       fail_input("{}: attribute 'classes' of / is {}, expected 1 to {}", path_, outputs(), most_classes);
     }
   } else {
-    answers.require({ElementType::float32}, 2, "[samples, outputs]");
+    answers.require({DType::fp32}, 2, "[samples, outputs]");
     shape_.outputs = answers.dims()[1];
     if (outputs() == 0)
       fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path_, samples());
@@ -128,7 +126,7 @@ void Dataset::open_answers() {
                samples());
   }
   const bool labels = task() == Task::classification;
-  answers_.emplace(file_, answers, labels ? ElementType::int32 : ElementType::float32, digests_);
+  answers_.emplace(file_, answers, labels ? DType::int32 : DType::fp32, digests_);
 }
 
 void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
@@ -150,13 +148,13 @@ std::int64_t Dataset::checking_bytes() const {
 ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
   const auto read = [&](const char* name) {
     const auto dataset = file_.dataset("/statistics/" + of + "/" + name);
-    dataset.require({ElementType::float64}, 1, "[columns]");
+    dataset.require({DType::fp64}, 1, "[columns]");
     if (dataset.size() != columns) {
       fail_input("{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(), dataset.size(), of,
                  columns);
     }
     std::vector<double> values(static_cast<std::size_t>(columns));
-    CheckedArray(file_, dataset, ElementType::float64, digests_).read(0, columns, values.data());
+    CheckedArray(file_, dataset, DType::fp64, digests_).read(0, columns, values.data());
     return values;
   };
   return {read("mean"), read("std"), read("min"), read("max")};
@@ -172,7 +170,7 @@ ColumnStatistics Dataset::input_statistics(Split part) const {
   for (std::int64_t first = part.first; first < end; first += rows) {
     const std::int64_t count = std::min(rows, end - first);
     read_inputs(first, count, buffer.data());
-    if (shape_.input_type == InputType::uint8) {
+    if (shape_.input_type == DType::uint8) {
       accumulator.add(reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
     } else {
       const auto* values = reinterpret_cast<const float*>(buffer.data());
@@ -236,8 +234,7 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
     const std::int64_t count = std::min(rows, samples() - first);
     read_inputs(first, count, buffer.data());
     const auto* values = reinterpret_cast<const float*>(buffer.data());
-    if (shape_.input_type == InputType::float32)
-      require_finite(path_, "/inputs", values, first, count, features());
+    if (shape_.input_type == DType::fp32) require_finite(path_, "/inputs", values, first, count, features());
     take_inputs(buffer.data(), count);
     if (task() == Task::none) continue;
     if (task() == Task::classification) {

@@ -5,8 +5,6 @@
 namespace mylos {
 namespace {
 
-using hdf5::ElementType;
-
 constexpr const char* statistics_names[] = {"mean", "std", "min", "max"};
 
 std::string path_of_statistics(const std::string& of, const char* name) {
@@ -20,7 +18,7 @@ BlockDigests digests_of_column() {
 void create_statistics(hdf5::File& file, const std::string& of, std::int64_t columns) {
   for (const char* name : statistics_names) {
     const std::string path = path_of_statistics(of, name);
-    (void)file.create_dataset(path, ElementType::float64, {columns});
+    (void)file.create_dataset(path, DType::fp64, {columns});
     digests_of_column().create(file, path, columns);
   }
 }
@@ -65,7 +63,7 @@ void DatasetSummary::create(hdf5::File& file) const {
 }
 
 void DatasetSummary::add_inputs(const void* stored, std::int64_t count) {
-  if (shape_.input_type == InputType::uint8) {
+  if (shape_.input_type == DType::uint8) {
     input_statistics_.add(static_cast<const std::uint8_t*>(stored), count);
   } else {
     input_statistics_.add(static_cast<const float*>(stored), count);

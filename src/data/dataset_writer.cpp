@@ -8,11 +8,6 @@
 #include "mylos/io/hdf5.hpp"
 
 namespace mylos {
-namespace {
-
-using hdf5::ElementType;
-
-}  // namespace
 
 struct DatasetWriter::State {
   State(const std::string& path, const DatasetShape& wanted)
@@ -31,13 +26,12 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
                              const std::string& sample_shape)
     : state_(std::make_unique<State>(path, shape)) {
   auto& file = state_->file;
-  const auto input_type = shape.input_type == InputType::uint8 ? ElementType::uint8 : ElementType::float32;
-  (void)file.create_dataset("/inputs", input_type, {shape.samples, shape.features});
+  (void)file.create_dataset("/inputs", shape.input_type, {shape.samples, shape.features});
   if (shape.task == Task::classification) {
-    (void)file.create_dataset("/labels", ElementType::int32, {shape.samples});
+    (void)file.create_dataset("/labels", DType::int32, {shape.samples});
     file.write_attribute("/", "classes", shape.outputs);
   } else if (shape.task == Task::regression) {
-    (void)file.create_dataset("/targets", ElementType::float32, {shape.samples, shape.outputs});
+    (void)file.create_dataset("/targets", DType::fp32, {shape.samples, shape.outputs});
   }
   state_->summary.create(file);
   file.write_attribute("/", "format", dataset_format);

@@ -132,7 +132,7 @@ DatasetShape shape_of(const PrepareCsv& job, const CsvTable& table, const Roles&
                     : roles.targets.empty() ? Task::none
                                             : Task::regression;
   return {.task = task,
-          .input_type = InputType::float32,
+          .input_type = DType::fp32,
           .samples = table.rows(),
           .features = static_cast<std::int64_t>(roles.inputs.size()),
           .outputs = roles.label ? job.classes : static_cast<std::int64_t>(roles.targets.size())};

@@ -177,7 +177,7 @@ void prepare(const PrepareIdx& job) {
   DatasetWriter writer(
       job.out,
       {.task = labels ? Task::classification : Task::none,
-       .input_type = InputType::uint8,
+       .input_type = DType::uint8,
        .samples = images.samples(),
        .features = images.sample_bytes(),
        .outputs = labels ? job.classes : 0},

@@ -141,7 +141,7 @@ void prepare_characters(const PrepareText& job) {
 
 void prepare_bytes(const PrepareText& job) {
   InputFile file(job.file);
-  TokenWriter writer(job.out, TokenType::uint8, file.bytes(), Vocabulary::bytes(), file.name());
+  TokenWriter writer(job.out, DType::uint8, file.bytes(), Vocabulary::bytes(), file.name());
   std::vector<std::uint8_t> piece(static_cast<std::size_t>(text_piece_bytes));
   std::vector<std::uint32_t> tokens;
   while (const std::int64_t count = file.read(piece.data(), text_piece_bytes)) {

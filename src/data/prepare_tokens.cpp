@@ -16,9 +16,9 @@ constexpr std::int64_t header_bytes = 1024;
 struct Header {
   std::int32_t magic;
   std::int32_t version;
-  TokenType type;
+  DType type;
 };
-constexpr std::array<Header, 2> headers{{{20240520, 1, TokenType::uint16}, {20240801, 7, TokenType::uint32}}};
+constexpr std::array<Header, 2> headers{{{20240520, 1, DType::uint16}, {20240801, 7, DType::uint32}}};
 constexpr std::int32_t evaluation_magic = 20240522;
 
 /// The little-endian unsigned integer at `bytes`.
@@ -31,7 +31,7 @@ std::uint32_t integer_at(const std::uint8_t* bytes, std::int64_t size) {
 /// A file of tokens, its header read and checked.
 class TokenStream {
  public:
-  TokenStream(const std::string& path, std::optional<TokenType> wanted) : file_(path) {
+  TokenStream(const std::string& path, std::optional<DType> wanted) : file_(path) {
     std::array<std::uint8_t, header_bytes> start{};
     const bool may_have_header = file_.read(start.data(), header_bytes) == header_bytes;
     const auto field = [&](std::size_t i) {
@@ -45,9 +45,9 @@ class TokenStream {
       if (may_have_header && field(0) == header.magic) read_header(header, field(1), field(2), wanted);
     }
     if (first_byte_ == 0) {
-      type_ = wanted.value_or(TokenType::uint16);
-      tokens_ = file_.bytes() / size_of(type_);
-      if (file_.bytes() % size_of(type_) != 0) {
+      type_ = wanted.value_or(DType::uint16);
+      tokens_ = file_.bytes() / token_bytes(type_);
+      if (file_.bytes() % token_bytes(type_) != 0) {
         fail_input("{}: has {} bytes, which is no whole number of {} tokens", path, file_.bytes(),
                    name_of(type_));
       }
@@ -56,22 +56,22 @@ class TokenStream {
   }
 
   [[nodiscard]] const InputFile& file() const { return file_; }
-  [[nodiscard]] TokenType type() const { return type_; }
+  [[nodiscard]] DType type() const { return type_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
   /// Calls function(tokens) for one piece after the other, once each is known to be below `vocabulary`.
   template <class Function>
   void for_each_piece(std::int64_t vocabulary, Function&& function) {
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(piece_tokens * size_of(type_)));
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(piece_tokens * token_bytes(type_)));
     std::vector<std::uint32_t> tokens;
     for (std::int64_t first = 0; first < tokens_; first += piece_tokens) {
       const std::int64_t count = std::min(piece_tokens, tokens_ - first);
-      if (file_.read(bytes.data(), count * size_of(type_)) < count * size_of(type_)) {
+      if (file_.read(bytes.data(), count * token_bytes(type_)) < count * token_bytes(type_)) {
         fail_input("{}: has become shorter while it was read", file_.path());
       }
       tokens.resize(static_cast<std::size_t>(count));
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::uint32_t token = integer_at(bytes.data() + i * size_of(type_), size_of(type_));
+        const std::uint32_t token = integer_at(bytes.data() + i * token_bytes(type_), token_bytes(type_));
         if (token >= vocabulary) fail_token(first + i, token, vocabulary);
         tokens[static_cast<std::size_t>(i)] = token;
       }
@@ -81,7 +81,7 @@ class TokenStream {
 
  private:
   void read_header(const Header& header, std::int32_t version, std::int32_t tokens,
-                   std::optional<TokenType> wanted) {
+                   std::optional<DType> wanted) {
     const std::string& path = file_.path();
     if (version != header.version) {
       fail_input("{}: its header (magic {}) has version {}, expected {}", path, header.magic, version,
@@ -91,7 +91,7 @@ class TokenStream {
       fail_input("{}: its header (magic {}) says {}, --type says {}", path, header.magic,
                  name_of(header.type), name_of(*wanted));
     }
-    const std::int64_t needed = header_bytes + tokens * size_of(header.type);
+    const std::int64_t needed = header_bytes + tokens * token_bytes(header.type);
     if (tokens < 1 || file_.bytes() != needed) {
       fail_input("{}: its header states {} tokens of {}, expected {} bytes with the header, but it has {}",
                  path, tokens, name_of(header.type), std::max(needed, header_bytes), file_.bytes());
@@ -103,11 +103,11 @@ class TokenStream {
 
   [[noreturn]] void fail_token(std::int64_t index, std::uint32_t token, std::int64_t vocabulary) const {
     fail_input("{}: token {} (counted from 0, at byte {}) is {}, expected 0 to {}", file_.path(), index,
-               first_byte_ + index * size_of(type_), token, vocabulary - 1);
+               first_byte_ + index * token_bytes(type_), token, vocabulary - 1);
   }
 
   InputFile file_;
-  TokenType type_ = TokenType::uint16;
+  DType type_ = DType::uint16;
   std::int64_t tokens_ = 0;
   std::int64_t first_byte_ = 0;
 };
@@ -121,7 +121,7 @@ void prepare(const PrepareTokens& job) {
   if (job.files.empty()) fail_input("{}: there are no files to read tokens from", job.out);
   std::int64_t tokens = 0;
   std::string source;
-  std::optional<TokenType> type;
+  std::optional<DType> type;
   for (const std::string& path : job.files) {
     const TokenStream stream(path, job.type);
     if (type && *type != stream.type()) {

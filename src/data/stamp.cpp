@@ -47,7 +47,7 @@ void stamp_samples(const std::string& path) {
 
 void stamp_tokens(const std::string& path) {
   const TokenDataset dataset(path, Digests::ignored);
-  const std::int64_t bytes = size_of(dataset.type());
+  const std::int64_t bytes = token_bytes(dataset.type());
   BlockDigests digests(rows_per_digest(bytes), bytes);
   TokenIdentity identity;
   dataset.read_all([&](const std::byte* stored, std::int64_t count) {

@@ -10,8 +10,6 @@
 namespace mylos {
 namespace {
 
-using hdf5::ElementType;
-
 hdf5::File open_tokens(const std::string& path) {
   auto file = open_data_file(path);
   if (file.has_attribute("/", "format")) {
@@ -30,12 +28,10 @@ hdf5::File open_tokens(const std::string& path) {
   return file;
 }
 
-TokenType type_of(const hdf5::File& file) {
+DType type_of(const hdf5::File& file) {
   const hdf5::Dataset tokens = file.dataset("/tokens");
-  tokens.require({ElementType::uint8, ElementType::uint16, ElementType::uint32}, 1, "[tokens]");
-  return tokens.type() == ElementType::uint8    ? TokenType::uint8
-         : tokens.type() == ElementType::uint16 ? TokenType::uint16
-                                                : TokenType::uint32;
+  tokens.require({DType::uint8, DType::uint16, DType::uint32}, 1, "[tokens]");
+  return *tokens.type();
 }
 
 TokenKind kind_of(const hdf5::File& file) {
@@ -74,7 +70,7 @@ Vocabulary vocabulary_of(const hdf5::File& file, Digests digests) {
 
 }  // namespace
 
-std::string TokenIdentity::finish(TokenType type, const Vocabulary& vocabulary) {
+std::string TokenIdentity::finish(DType type, const Vocabulary& vocabulary) {
   const std::string text = fmt::format("tokens {} {} vocabulary {} {} ", name_of(type), bytes_,
                                        name_of(vocabulary.kind()), vocabulary.size()) +
                            vocabulary.text() + tokens_.digest();
@@ -87,7 +83,7 @@ TokenDataset::TokenDataset(const std::string& path, Digests digests)
     : path_(path),
       file_(open_tokens(path)),
       type_(type_of(file_)),
-      tokens_(file_, file_.dataset("/tokens"), file_.dataset("/tokens").type(), digests),
+      tokens_(file_, file_.dataset("/tokens"), type_, digests),
       vocabulary_(vocabulary_of(file_, digests)) {
   if (tokens() == 0) fail_input("{}: dataset /tokens is empty, expected at least one token", path);
 }
@@ -125,14 +121,14 @@ void TokenDataset::require_valid_values() const {
 std::string TokenDataset::computed_identity() const {
   TokenIdentity identity;
   read_all(
-      [&](const std::byte* stored, std::int64_t count) { identity.add(stored, count * size_of(type_)); });
+      [&](const std::byte* stored, std::int64_t count) { identity.add(stored, count * token_bytes(type_)); });
   return identity.finish(type_, vocabulary_);
 }
 
 void TokenDataset::read_all(
     const std::function<void(const std::byte* stored, std::int64_t count)>& take) const {
-  const std::int64_t most = (std::int64_t{1} << 20) / size_of(type_);
-  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, tokens()) * size_of(type_)));
+  const std::int64_t most = (std::int64_t{1} << 20) / token_bytes(type_);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, tokens()) * token_bytes(type_)));
   for (std::int64_t first = 0; first < tokens(); first += most) {
     const std::int64_t count = std::min(most, tokens() - first);
     read(first, count, piece.data());

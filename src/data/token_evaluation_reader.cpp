@@ -45,7 +45,7 @@ const Batch* TokenEvaluationReader::next() {
   const std::int64_t first = first_sample * state.context;
   const std::byte* tokens = state.store.tokens(first, count * state.context + 1);
   for (std::int64_t i = 0; i < count; ++i) {
-    state.buffer.put(i, tokens + i * state.context * size_of(dataset.type()),
+    state.buffer.put(i, tokens + i * state.context * token_bytes(dataset.type()),
                      state.store.split().first + first + i * state.context, dataset);
   }
   state.position += count;

@@ -72,7 +72,7 @@ class TokenLoader::Maker final : public BatchMaker {
 };
 
 bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node, std::int64_t budget) {
-  const std::int64_t bytes = split.count * size_of(dataset.type());
+  const std::int64_t bytes = split.count * token_bytes(dataset.type());
   return bytes <= available_host_memory() / ranks_on_node / 2 && (budget == 0 || bytes <= budget / 8);
 }
 

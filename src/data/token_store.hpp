@@ -25,7 +25,7 @@ class TokenStore {
     }
     if (!read_) dataset_.read(split_.first, split_.count, bytes_.data());
     read_ = true;
-    return bytes_.data() + first * size_of(dataset_.type());
+    return bytes_.data() + first * token_bytes(dataset_.type());
   }
 
   [[nodiscard]] const TokenDataset& dataset() const { return dataset_; }
@@ -33,7 +33,7 @@ class TokenStore {
 
   [[nodiscard]] static std::int64_t memory_bytes(const TokenDataset& dataset, Split split, bool in_memory,
                                                  std::int64_t longest) {
-    return (in_memory ? split.count : longest) * size_of(dataset.type());
+    return (in_memory ? split.count : longest) * token_bytes(dataset.type());
   }
 
  private:

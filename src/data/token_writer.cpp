@@ -9,30 +9,19 @@
 #include "mylos/io/hdf5.hpp"
 
 namespace mylos {
-namespace {
-
-using hdf5::ElementType;
-
-ElementType element_type(TokenType type) {
-  return type == TokenType::uint8    ? ElementType::uint8
-         : type == TokenType::uint16 ? ElementType::uint16
-                                     : ElementType::uint32;
-}
-
-}  // namespace
 
 struct TokenWriter::State {
-  State(const std::string& path, TokenType stored, std::int64_t count, const Vocabulary& words)
+  State(const std::string& path, DType stored, std::int64_t count, const Vocabulary& words)
       : pending(path),
         file(hdf5::File::create(pending.temporary())),
         type(stored),
         tokens(count),
         vocabulary(words),
-        digests(rows_per_digest(size_of(stored)), size_of(stored)) {}
+        digests(rows_per_digest(token_bytes(stored)), token_bytes(stored)) {}
 
   PendingFile pending;
   hdf5::File file;
-  TokenType type;
+  DType type;
   std::int64_t tokens;
   Vocabulary vocabulary;
   TokenIdentity identity;
@@ -42,11 +31,11 @@ struct TokenWriter::State {
   std::vector<std::byte> piece;
 };
 
-TokenWriter::TokenWriter(const std::string& path, TokenType type, std::int64_t tokens,
+TokenWriter::TokenWriter(const std::string& path, DType type, std::int64_t tokens,
                          const Vocabulary& vocabulary, const std::string& source)
     : state_(std::make_unique<State>(path, type, tokens, vocabulary)) {
   auto& file = state_->file;
-  (void)file.create_dataset("/tokens", element_type(type), {tokens});
+  (void)file.create_dataset("/tokens", type, {tokens});
   state_->digests.create(file, "/tokens", tokens);
   if (vocabulary.kind() == TokenKind::characters) {
     const std::string text = vocabulary.text();
@@ -70,14 +59,14 @@ void TokenWriter::add(std::span<const std::uint32_t> tokens) {
   if (tokens.empty()) return;
   const auto count = static_cast<std::int64_t>(tokens.size());
   state.largest = std::max<std::int64_t>(state.largest, *std::max_element(tokens.begin(), tokens.end()));
-  state.piece.resize(static_cast<std::size_t>(count * size_of(state.type)));
+  state.piece.resize(static_cast<std::size_t>(count * token_bytes(state.type)));
   with_token_type(state.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     auto* stored = reinterpret_cast<T*>(state.piece.data());
     std::transform(tokens.begin(), tokens.end(), stored, [](std::uint32_t token) { return T(token); });
     state.file.dataset("/tokens").write(state.written, count, stored);
   });
-  state.identity.add(state.piece.data(), count * size_of(state.type));
+  state.identity.add(state.piece.data(), count * token_bytes(state.type));
   state.digests.add(state.piece.data(), count);
   state.written += count;
 }

@@ -97,7 +97,8 @@ void Dataset::State::describe() {
   const Handle creation(H5Dget_create_plist(id), H5Pclose);
   if (!file_type.ok() || !space.ok() || !creation.ok()) fail_input("{} is damaged: {}", where, last_error());
 
-  type = element_type(file_type.id());
+  type = dtype_of_numbers(file_type.id());
+  is_text = H5Tget_class(file_type.id()) == H5T_STRING;
   type_text = hdf5::type_text(file_type.id());
   element_bytes = H5Tget_size(file_type.id());
   const int rank = H5Sget_simple_extent_ndims(space.id());
@@ -138,8 +139,14 @@ void Dataset::State::describe() {
 const std::string& Dataset::path() const {
   return state_->path;
 }
-ElementType Dataset::type() const {
+std::optional<DType> Dataset::type() const {
   return state_->type;
+}
+bool Dataset::is_text() const {
+  return state_->is_text;
+}
+const std::string& Dataset::type_name() const {
+  return state_->type_text;
 }
 const std::vector<std::int64_t>& Dataset::dims() const {
   return state_->dims;
@@ -154,23 +161,28 @@ std::int64_t Dataset::row_size() const {
   return rows() == 0 ? 0 : size() / rows();
 }
 
-void Dataset::require(std::initializer_list<ElementType> types, std::size_t rank,
-                      std::string_view shape) const {
-  const std::string where = fmt::format("{}: dataset {}", state_->file->path, path());
-  if (dims().size() != rank) {
-    fail_input("{} has {} dimension{}, expected {} {}", where, dims().size(), dims().size() == 1 ? "" : "s",
-               rank, shape);
-  }
+void Dataset::require_rank(std::size_t rank, std::string_view shape) const {
+  if (dims().size() == rank) return;
+  fail_input("{}: dataset {} has {} dimension{}, expected {} {}", state_->file->path, path(), dims().size(),
+             dims().size() == 1 ? "" : "s", rank, shape);
+}
+
+void Dataset::refuse_type(std::string_view expected) const {
+  fail_input("{}: dataset {} holds {}, expected {}", state_->file->path, path(), type_name(), expected);
+}
+
+void Dataset::require(std::initializer_list<DType> types, std::size_t rank, std::string_view shape) const {
+  require_rank(rank, shape);
   if (std::find(types.begin(), types.end(), type()) != types.end()) return;
   std::string expected;
   for (const auto wanted : types) {
     if (!expected.empty()) expected += " or ";
-    expected += name_of(wanted);
+    expected += name_in_files(wanted);
   }
-  fail_input("{} holds {}, expected {}", where, state_->type_text, expected);
+  refuse_type(expected);
 }
 
-void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_type, void* memory, bool write,
+void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, void* memory, bool write,
                    Transfer transfer) const {
   const State& dataset = *state_;
   const std::string& file = dataset.file->path;
@@ -178,10 +190,7 @@ void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_ty
     fail_run("{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(), size(), first,
              first + count);
   }
-  const auto memory_bytes = [&] {
-    const Turn turn;
-    return static_cast<std::int64_t>(H5Tget_size(memory_type_of(memory_type)));
-  }();
+  const auto memory_bytes = static_cast<std::int64_t>(size_of(memory_type));
   // Whole rows in a piece where they fit: each is then one box of the file.
   std::int64_t piece = piece_bytes / std::max(memory_bytes, static_cast<std::int64_t>(dataset.element_bytes));
   if (row_size() > 0 && row_size() < piece) piece -= piece % row_size();
@@ -202,10 +211,10 @@ void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_ty
     bool done = select_range(file_space.id(), dims(), first, length);
     if (length == 0) H5Sselect_none(memory_space.id());
     if (done && write) {
-      done = H5Dwrite(dataset.id, memory_type_of(memory_type), memory_space.id(), file_space.id(),
+      done = H5Dwrite(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
                       properties.id(), position) >= 0;
     } else if (done) {
-      done = H5Dread(dataset.id, memory_type_of(memory_type), memory_space.id(), file_space.id(),
+      done = H5Dread(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
                      properties.id(), position) >= 0;
     }
     if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
@@ -218,7 +227,8 @@ void Dataset::move(std::int64_t first, std::int64_t count, ElementType memory_ty
 }
 
 std::string Dataset::read_text() const {
-  require({ElementType::text}, 0, "(a scalar)");
+  require_rank(0, "(a scalar)");
+  if (!is_text()) refuse_type("text");
   const Turn turn;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
   if (H5Tis_variable_str(type.id()) > 0) {
@@ -234,7 +244,7 @@ std::string Dataset::read_text() const {
 }
 
 void Dataset::write_text(std::string_view text) {
-  if (type() != ElementType::text || text.size() > state_->element_bytes) {
+  if (!is_text() || text.size() > state_->element_bytes) {
     fail_run("{}: dataset {} has no room for {} bytes of text", state_->file->path, path(), text.size());
   }
   std::string padded(text);

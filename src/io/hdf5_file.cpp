@@ -214,13 +214,12 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
 
 }  // namespace
 
-Dataset File::create_dataset(const std::string& path, ElementType type,
-                             const std::vector<std::int64_t>& dims) {
+Dataset File::create_dataset(const std::string& path, DType type, const std::vector<std::int64_t>& dims) {
   const Turn turn;
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
-  state->id = hdf5::create(*state_, path, file_type_of(type), dims);
+  state->id = hdf5::create(*state_, path, stored_type(type).in_file, dims);
   state->describe();
   return Dataset(std::move(state));
 }

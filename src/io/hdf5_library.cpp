@@ -84,108 +84,49 @@ std::string last_error() {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-std::string_view name_of(ElementType type) {
-  switch (type) {
-    case ElementType::uint8:
-      return "uint8";
-    case ElementType::uint16:
-      return "uint16";
-    case ElementType::uint32:
-      return "uint32";
-    case ElementType::int32:
-      return "int32";
-    case ElementType::int64:
-      return "int64";
-    case ElementType::uint64:
-      return "uint64";
-    case ElementType::float32:
-      return "float32";
-    case ElementType::float64:
-      return "float64";
-    case ElementType::text:
-      return "text";
-    case ElementType::other:
-      break;
-  }
-  return "other";
+std::string_view name_in_files(DType type) {
+  return type == DType::fp32 ? "float32" : type == DType::fp64 ? "float64" : name_of(type);
 }
 
-hid_t memory_type_of(ElementType type) {
+StoredType stored_type(DType type) {
   switch (type) {
-    case ElementType::uint8:
-      return H5T_NATIVE_UINT8;
-    case ElementType::uint16:
-      return H5T_NATIVE_UINT16;
-    case ElementType::uint32:
-      return H5T_NATIVE_UINT32;
-    case ElementType::int32:
-      return H5T_NATIVE_INT32;
-    case ElementType::int64:
-      return H5T_NATIVE_INT64;
-    case ElementType::uint64:
-      return H5T_NATIVE_UINT64;
-    case ElementType::float32:
-      return H5T_NATIVE_FLOAT;
-    case ElementType::float64:
-      return H5T_NATIVE_DOUBLE;
-    case ElementType::text:
-    case ElementType::other:
-      break;
-  }
-  fail_run("HDF5: elements of type {} are not numbers", name_of(type));
-}
-
-hid_t file_type_of(ElementType type) {
-  switch (type) {
-    case ElementType::uint8:
-      return H5T_STD_U8LE;
-    case ElementType::uint16:
-      return H5T_STD_U16LE;
-    case ElementType::uint32:
-      return H5T_STD_U32LE;
-    case ElementType::int32:
-      return H5T_STD_I32LE;
-    case ElementType::int64:
-      return H5T_STD_I64LE;
-    case ElementType::uint64:
-      return H5T_STD_U64LE;
-    case ElementType::float32:
-      return H5T_IEEE_F32LE;
-    case ElementType::float64:
-      return H5T_IEEE_F64LE;
-    case ElementType::text:
-    case ElementType::other:
-      break;
-  }
-  fail_run("HDF5: elements of type {} are not numbers", name_of(type));
-}
-
-ElementType element_type(hid_t type) {
-  const auto bytes = H5Tget_size(type);
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER: {
-      const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
-      if (H5Tget_precision(type) != 8 * bytes) return ElementType::other;
-      if (bytes == 1 && !is_signed) return ElementType::uint8;
-      if (bytes == 2 && !is_signed) return ElementType::uint16;
-      if (bytes == 4) return is_signed ? ElementType::int32 : ElementType::uint32;
-      if (bytes == 8) return is_signed ? ElementType::int64 : ElementType::uint64;
-      return ElementType::other;
-    }
-    case H5T_FLOAT: {
-      if (H5Tget_precision(type) != 8 * bytes) return ElementType::other;
-      const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
-      if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0 && bytes == 4)
-        return ElementType::float32;
-      if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0 && bytes == 8)
-        return ElementType::float64;
-      return ElementType::other;
-    }
-    case H5T_STRING:
-      return ElementType::text;
+    case DType::uint8:
+      return {H5T_NATIVE_UINT8, H5T_STD_U8LE};
+    case DType::uint16:
+      return {H5T_NATIVE_UINT16, H5T_STD_U16LE};
+    case DType::uint32:
+      return {H5T_NATIVE_UINT32, H5T_STD_U32LE};
+    case DType::uint64:
+      return {H5T_NATIVE_UINT64, H5T_STD_U64LE};
+    case DType::int32:
+      return {H5T_NATIVE_INT32, H5T_STD_I32LE};
+    case DType::int64:
+      return {H5T_NATIVE_INT64, H5T_STD_I64LE};
+    case DType::fp32:
+      return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
+    case DType::fp64:
+      return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
     default:
-      return ElementType::other;
+      fail_run("HDF5: {} is not stored in files", name_of(type));
   }
+}
+
+std::optional<DType> dtype_of_numbers(hid_t type) {
+  const auto bytes = H5Tget_size(type);
+  const H5T_class_t kind = H5Tget_class(type);
+  if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || H5Tget_precision(type) != 8 * bytes) return std::nullopt;
+  if (kind == H5T_INTEGER) {
+    const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+    if (bytes == 1 && !is_signed) return DType::uint8;
+    if (bytes == 2 && !is_signed) return DType::uint16;
+    if (bytes == 4) return is_signed ? DType::int32 : DType::uint32;
+    if (bytes == 8) return is_signed ? DType::int64 : DType::uint64;
+    return std::nullopt;
+  }
+  const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
+  if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0 && bytes == 4) return DType::fp32;
+  if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0 && bytes == 8) return DType::fp64;
+  return std::nullopt;
 }
 
 std::string type_text(hid_t type) {

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -50,11 +51,14 @@ class Handle {
 /// cleared.
 [[nodiscard]] std::string last_error();
 
-/// HDF5's own type for elements in memory.
-[[nodiscard]] hid_t memory_type_of(ElementType type);
-/// The type of elements in files that we write: little-endian.
-[[nodiscard]] hid_t file_type_of(ElementType type);
-[[nodiscard]] ElementType element_type(hid_t type);
+/// HDF5's types for elements in memory, and in files that we write: little-endian.
+struct StoredType {
+  hid_t in_memory;
+  hid_t in_file;
+};
+[[nodiscard]] StoredType stored_type(DType type);
+/// Nothing for all else that a file may hold.
+[[nodiscard]] std::optional<DType> dtype_of_numbers(hid_t type);
 /// "uint8", "float16", "compound": for messages.
 [[nodiscard]] std::string type_text(hid_t type);
 /// A fixed-length UTF-8 string type of `bytes` bytes.
@@ -83,7 +87,8 @@ struct Dataset::State {
   std::shared_ptr<File::State> file;
   std::string path;
   hid_t id = -1;
-  ElementType type = ElementType::other;
+  std::optional<DType> type;
+  bool is_text = false;
   std::string type_text;
   std::size_t element_bytes = 0;
   std::vector<std::int64_t> dims;

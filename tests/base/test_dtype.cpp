@@ -11,14 +11,19 @@
 namespace mylos::dtype_test {
 
 TEST(DType, SizesAndNamesAreThoseOfTheTypes) {
-  EXPECT_EQ(size_of(DType::fp32), sizeof(float));
-  EXPECT_EQ(size_of(DType::fp16), sizeof(half));
-  EXPECT_EQ(size_of(DType::bf16), sizeof(bfloat16));
-  EXPECT_EQ(size_of(DType::int32), sizeof(std::int32_t));
-  EXPECT_EQ(name_of(DType::fp32), "fp32");
-  EXPECT_EQ(name_of(DType::fp16), "fp16");
-  EXPECT_EQ(name_of(DType::bf16), "bf16");
-  EXPECT_EQ(name_of(DType::int32), "int32");
+  const auto is_of = []<class T>(TypeTag<T>, std::string_view name) {
+    return size_of(dtype_of<T>) == sizeof(T) && name_of(dtype_of<T>) == name;
+  };
+  EXPECT_TRUE(is_of(TypeTag<float>{}, "fp32"));
+  EXPECT_TRUE(is_of(TypeTag<half>{}, "fp16"));
+  EXPECT_TRUE(is_of(TypeTag<bfloat16>{}, "bf16"));
+  EXPECT_TRUE(is_of(TypeTag<double>{}, "fp64"));
+  EXPECT_TRUE(is_of(TypeTag<std::int32_t>{}, "int32"));
+  EXPECT_TRUE(is_of(TypeTag<std::int64_t>{}, "int64"));
+  EXPECT_TRUE(is_of(TypeTag<std::uint8_t>{}, "uint8"));
+  EXPECT_TRUE(is_of(TypeTag<std::uint16_t>{}, "uint16"));
+  EXPECT_TRUE(is_of(TypeTag<std::uint32_t>{}, "uint32"));
+  EXPECT_TRUE(is_of(TypeTag<std::uint64_t>{}, "uint64"));
 }
 
 TEST(DType, DispatchGivesTheFloatingPointTypes) {
@@ -28,9 +33,11 @@ TEST(DType, DispatchGivesTheFloatingPointTypes) {
   }
 }
 
-TEST(DType, DispatchRefusesTokens) {
+TEST(DType, DispatchRefusesWhatKernelsDoNotComputeIn) {
   bool called = false;
-  EXPECT_THROW(dispatch(DType::int32, [&](auto) { called = true; }), Error);
+  for (const DType type : {DType::int32, DType::fp64, DType::uint8}) {
+    EXPECT_THROW(dispatch(type, [&](auto) { called = true; }), Error);
+  }
   EXPECT_FALSE(called);
 }
 

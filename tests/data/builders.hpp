@@ -27,9 +27,9 @@ inline std::string write_images(const std::string& path, std::int64_t samples, s
     labels.push_back(label_of(i, classes));
   }
   auto file = hdf5::File::create(path);
-  file.create_dataset("/inputs", hdf5::ElementType::uint8, {samples, features})
+  file.create_dataset("/inputs", DType::uint8, {samples, features})
       .write(0, samples * features, inputs.data());
-  file.create_dataset("/labels", hdf5::ElementType::int32, {samples}).write(0, samples, labels.data());
+  file.create_dataset("/labels", DType::int32, {samples}).write(0, samples, labels.data());
   file.write_attribute("/", "classes", classes);
   file.close();
   return path;
@@ -49,9 +49,9 @@ inline std::string write_table(const std::string& path, std::int64_t samples, st
     for (std::int64_t j = 0; j < outputs; ++j) targets.push_back(measured(i, features + j));
   }
   auto file = hdf5::File::create(path);
-  file.create_dataset("/inputs", hdf5::ElementType::float32, {samples, features})
+  file.create_dataset("/inputs", DType::fp32, {samples, features})
       .write(0, samples * features, inputs.data());
-  file.create_dataset("/targets", hdf5::ElementType::float32, {samples, outputs})
+  file.create_dataset("/targets", DType::fp32, {samples, outputs})
       .write(0, samples * outputs, targets.data());
   file.close();
   return path;

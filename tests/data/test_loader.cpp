@@ -284,7 +284,7 @@ TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {
     std::vector<float> values(33);
     whole.read_inputs(0, 11, values.data());
     auto file = hdf5::File::create(path);
-    file.create_dataset("/inputs", hdf5::ElementType::float32, {11, 3}).write(0, 33, values.data());
+    file.create_dataset("/inputs", DType::fp32, {11, 3}).write(0, 33, values.data());
     file.close();
   }
   const Dataset alone(path, Answers::optional);

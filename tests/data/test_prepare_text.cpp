@@ -27,7 +27,7 @@ TEST(PrepareText, TinyShakespeareHas65CharactersAndIsWhatPythonReads) {
   prepare(PrepareText{shakespeare, TokenKind::characters, out});
   const TokenDataset data(out);
   EXPECT_EQ(data.tokens(), 1115394);
-  EXPECT_EQ(data.type(), TokenType::uint8);
+  EXPECT_EQ(data.type(), DType::uint8);
   EXPECT_EQ(data.vocabulary().kind(), TokenKind::characters);
   EXPECT_EQ(data.vocabulary().size(), 65);
   EXPECT_EQ(data.vocabulary().text(), "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
@@ -63,7 +63,7 @@ TEST(PrepareText, ManyAlphabetsOverManyPiecesAreWhatPythonDecodes) {
       "open('" +
       in + "', 'wb').write(''.join(chr(r.choice(codes)) for _ in range(700000)).encode())");
   prepare(PrepareText{in, TokenKind::characters, out});
-  EXPECT_EQ(TokenDataset(out).type(), TokenType::uint16);
+  EXPECT_EQ(TokenDataset(out).type(), DType::uint16);
   EXPECT_EQ(
       python("import h5py, numpy as n\ntext = open('" + in +
              "', 'rb').read().decode()\nchars = sorted(set(text))\nf = h5py.File('" + out +

@@ -17,13 +17,13 @@ void write_stream(const TemporaryFolder& folder, const std::string& script) {
 }
 
 TokenDataset prepared(const TemporaryFolder& folder, const std::string& script,
-                      std::optional<TokenType> type = std::nullopt, std::int64_t vocabulary = 0) {
+                      std::optional<DType> type = std::nullopt, std::int64_t vocabulary = 0) {
   write_stream(folder, script);
   prepare(PrepareTokens{{folder / "a.bin"}, type, vocabulary, folder / "a.h5"});
   return TokenDataset(folder / "a.h5");
 }
 
-std::string refusal(const std::string& script, std::optional<TokenType> type = std::nullopt,
+std::string refusal(const std::string& script, std::optional<DType> type = std::nullopt,
                     std::int64_t vocabulary = 0) {
   const TemporaryFolder folder;
   const std::string message = error_of([&] { (void)prepared(folder, script, type, vocabulary); });
@@ -41,7 +41,7 @@ TEST(PrepareTokens, StreamsOfBothTypesAreWhatNumpyWrote) {
       const std::string header = !has_header        ? ""
                                  : type == "uint16" ? "out.write(header(20240520, 1, len(t)))\n"
                                                     : "out.write(header(20240801, 7, len(t)))\n";
-      const auto wanted = type == "uint16" || has_header ? std::nullopt : std::optional(TokenType::uint32);
+      const auto wanted = type == "uint16" || has_header ? std::nullopt : std::optional(DType::uint32);
       const auto data = prepared(
           folder, many + header + "out.write(t.astype('<' + n.dtype('" + type + "').str[1:]))", wanted);
       EXPECT_EQ(name_of(data.type()), type);
@@ -75,7 +75,7 @@ TEST(PrepareTokens, ATokenOutsideTheVocabularyIsNamedWithItsPosition) {
                     "out.write(t)",
                     std::nullopt, 7),
             "a.bin: token 399998 (counted from 0, at byte 1601016) is 7, expected 0 to 6");
-  EXPECT_EQ(refusal("out.write(n.array([1, 2**31], '<u4'))", TokenType::uint32),
+  EXPECT_EQ(refusal("out.write(n.array([1, 2**31], '<u4'))", DType::uint32),
             "a.bin: token 1 (counted from 0, at byte 4) is 2147483648, expected 0 to 2147483646");
 }
 
@@ -92,7 +92,7 @@ TEST(PrepareTokens, WrongHeadersAreRefused) {
       refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"),
       "a.bin: its header states 2147483647 tokens of uint32, expected 8589935612 bytes with the header, "
       "but it has 1032");
-  EXPECT_EQ(refusal("out.write(header(20240520, 1, 3) + bytes(6))", TokenType::uint32),
+  EXPECT_EQ(refusal("out.write(header(20240520, 1, 3) + bytes(6))", DType::uint32),
             "a.bin: its header (magic 20240520) says uint16, --type says uint32");
   EXPECT_EQ(refusal("out.write(header(20240522, 1, 3) + bytes(6))"),
             "a.bin: is an llm.c evaluation file (magic 20240522), expected tokens (magic 20240520)");
@@ -101,7 +101,7 @@ TEST(PrepareTokens, WrongHeadersAreRefused) {
 TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
   EXPECT_EQ(refusal(""), "a.bin: is empty");
   EXPECT_EQ(refusal("out.write(bytes(7))"), "a.bin: has 7 bytes, which is no whole number of uint16 tokens");
-  EXPECT_EQ(refusal("out.write(bytes(6))", TokenType::uint32),
+  EXPECT_EQ(refusal("out.write(bytes(6))", DType::uint32),
             "a.bin: has 6 bytes, which is no whole number of uint32 tokens");
 }
 

@@ -25,7 +25,7 @@ TEST(TokenDataset, AFileOfH5pyIsRead) {
          "', 'w')\nf['tokens'] = n.array([5, 0, 3], 'u4')\nf.attrs['vocabulary'] = 9\n");
   const TokenDataset data(folder / "a.h5");
   EXPECT_EQ(data.tokens(), 3);
-  EXPECT_EQ(data.type(), TokenType::uint32);
+  EXPECT_EQ(data.type(), DType::uint32);
   EXPECT_EQ(data.vocabulary().size(), 9);
   EXPECT_EQ(data.vocabulary().kind(), TokenKind::tokens);
   std::vector<std::uint32_t> tokens(2);
@@ -91,7 +91,7 @@ TEST(TokenDataset, TellsTokensFromSamples) {
 TEST(TokenDataset, IdentityIsThatOfTheContentsHoweverTheFileWasMade) {
   const TemporaryFolder folder;
   const auto write = [&](std::vector<std::uint32_t> tokens, const Vocabulary& vocabulary) {
-    TokenWriter writer(folder / "w.h5", TokenType::uint8, 6, vocabulary, "a test");
+    TokenWriter writer(folder / "w.h5", DType::uint8, 6, vocabulary, "a test");
     writer.add(std::span(tokens).first(2));
     writer.add(std::span(tokens).subspan(2));
     writer.finish();
@@ -111,7 +111,7 @@ TEST(TokenDataset, TestDataMustHaveTheTrainingVocabulary) {
   const TemporaryFolder folder;
   const auto make = [&](const std::string& name, const Vocabulary& vocabulary) {
     const std::vector<std::uint32_t> tokens(4, 1);
-    TokenWriter writer(folder / name, TokenType::uint8, 4, vocabulary, "a test");
+    TokenWriter writer(folder / name, DType::uint8, 4, vocabulary, "a test");
     writer.add(tokens);
     writer.finish();
     return TokenDataset(folder / name);

@@ -16,7 +16,7 @@ template <class T>
 std::string write_tokens(const std::string& path, const std::vector<T>& tokens, std::int64_t vocabulary) {
   auto file = hdf5::File::create(path);
   const auto count = static_cast<std::int64_t>(tokens.size());
-  file.create_dataset("/tokens", hdf5::element_type_of<T>, {count}).write(0, count, tokens.data());
+  file.create_dataset("/tokens", dtype_of<T>, {count}).write(0, count, tokens.data());
   file.write_attribute("/", "vocabulary", vocabulary);
   file.close();
   return path;

@@ -11,7 +11,6 @@
 namespace mylos::hdf5_test {
 
 using namespace testing_support;
-using hdf5::ElementType;
 using hdf5::File;
 
 TEST(Hdf5, PythonReadsWhatWasWritten) {
@@ -22,10 +21,10 @@ TEST(Hdf5, PythonReadsWhatWasWritten) {
   const std::vector<std::int64_t> integers{-1, 1LL << 40, 7};
   {
     auto file = File::create(path, {.user_block = 512, .communicator = MPI_COMM_NULL});
-    file.create_dataset("/model/dense/weight", ElementType::float32, {2, 3}).write(0, 6, floats.data());
-    file.create_dataset("/history/step", ElementType::int64, {3}).write(0, 3, integers.data());
+    file.create_dataset("/model/dense/weight", DType::fp32, {2, 3}).write(0, 6, floats.data());
+    file.create_dataset("/history/step", DType::int64, {3}).write(0, 3, integers.data());
     const double scale = 65536;
-    file.create_dataset("/scaler/scale", ElementType::float64, {}).write(0, 1, &scale);
+    file.create_dataset("/scaler/scale", DType::fp64, {}).write(0, 1, &scale);
     file.create_text("/deck", 40).write_text("name = \"fashion\"");
     file.create_group("/empty");
     file.write_attribute("/", "format", "mylos-checkpoint");
@@ -71,7 +70,7 @@ TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
   std::vector<std::int32_t> values(4 * 3 * 5);
   std::iota(values.begin(), values.end(), 0);
   auto file = File::create(folder / "range.h5");
-  auto dataset = file.create_dataset("/x", ElementType::int32, {4, 3, 5});
+  auto dataset = file.create_dataset("/x", DType::int32, {4, 3, 5});
   for (std::int64_t first = 0; first < 60; first += 7) {  // written in pieces that fit no row
     dataset.write(first, std::min<std::int64_t>(7, 60 - first), values.data() + first);
   }
@@ -94,7 +93,7 @@ TEST(Hdf5, LongTransfersInPiecesAreWhole) {
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
   std::iota(values.begin(), values.end(), 0.0f);
   auto file = File::create(folder / "long.h5");
-  auto dataset = file.create_dataset("/x", ElementType::float32, {rows, columns});
+  auto dataset = file.create_dataset("/x", DType::fp32, {rows, columns});
   dataset.write(0, rows * columns, values.data());
   std::vector<float> read(values.size() - 5);
   dataset.read(3, rows * columns - 5, read.data());
@@ -106,7 +105,7 @@ TEST(Hdf5, TheSameCallsGiveTheSameBytes) {
   for (const char* name : {"a.h5", "b.h5"}) {
     auto file = File::create(folder / name);
     const float value = 3;
-    file.create_dataset("/x/y", ElementType::float32, {1}).write(0, 1, &value);
+    file.create_dataset("/x/y", DType::fp32, {1}).write(0, 1, &value);
     file.write_attribute("/x", "step", std::int64_t{4});
     file.close();
     if (std::string(name) == "a.h5") std::this_thread::sleep_for(std::chrono::milliseconds(1100));
@@ -118,7 +117,7 @@ TEST(Hdf5, AnAttributeFilledInLaterDoesNotMoveTheFile) {
   const TemporaryFolder folder;
   auto file = File::create(folder / "a.h5");
   const float value = 3;
-  file.create_dataset("/x", ElementType::float32, {1}).write(0, 1, &value);
+  file.create_dataset("/x", DType::fp32, {1}).write(0, 1, &value);
   file.write_attribute("/x", "crc32", std::int64_t{0});
   file.flush();
   const auto bytes = file.bytes();
@@ -146,7 +145,7 @@ TEST(Hdf5, ChildrenAreListedByNameAndKind) {
 TEST(Hdf5, DatasetsMayOutliveTheirFile) {
   const TemporaryFolder folder;
   auto file = File::create(folder / "a.h5");
-  const auto dataset = file.create_dataset("/x", ElementType::int32, {2});
+  const auto dataset = file.create_dataset("/x", DType::int32, {2});
   file.close();
   EXPECT_EQ(dataset.size(), 2);
 }
@@ -167,7 +166,7 @@ TEST(Hdf5, ATruncatedFileIsRefused) {
   {
     auto file = File::create(folder / "whole.h5");
     const std::vector<float> values(1000);
-    file.create_dataset("/x", ElementType::float32, {1000}).write(0, 1000, values.data());
+    file.create_dataset("/x", DType::fp32, {1000}).write(0, 1000, values.data());
     file.close();
   }
   write_file(folder / "cut.h5", read_file(folder / "whole.h5").substr(0, 3000));
@@ -181,7 +180,7 @@ TEST(Hdf5, AFileThatIsCutWhileItIsReadIsNotReadAsZeros) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";
   std::vector<float> values(10'000, 1.0f);
-  File::create(path).create_dataset("/x", ElementType::float32, {10'000}).write(0, 10'000, values.data());
+  File::create(path).create_dataset("/x", DType::fp32, {10'000}).write(0, 10'000, values.data());
   const auto whole = std::filesystem::file_size(path);
   const auto dataset = File::open(path).dataset("/x");
   dataset.read(0, 10'000, values.data());
@@ -198,17 +197,17 @@ TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
          "f['inputs'] = n.zeros((2, 3, 4), dtype='f4')\nf['labels'] = n.zeros(3, dtype='i2')\n"
          "f['half'] = n.zeros((2, 2), dtype='f2')\n");
   const auto file = File::open(path);
-  const auto require = [&](const char* name, std::initializer_list<ElementType> types, std::size_t rank,
+  const auto require = [&](const char* name, std::initializer_list<DType> types, std::size_t rank,
                            const char* shape) {
     return error_of([&] { file.dataset(name).require(types, rank, shape); });
   };
-  EXPECT_EQ(require("/inputs", {ElementType::float32}, 2, "[samples, features]"),
+  EXPECT_EQ(require("/inputs", {DType::fp32}, 2, "[samples, features]"),
             path + ": dataset /inputs has 3 dimensions, expected 2 [samples, features]");
-  EXPECT_EQ(require("/labels", {ElementType::uint8, ElementType::int32}, 1, "[samples]"),
+  EXPECT_EQ(require("/labels", {DType::uint8, DType::int32}, 1, "[samples]"),
             path + ": dataset /labels holds int16, expected uint8 or int32");
-  EXPECT_EQ(require("/half", {ElementType::float32}, 2, "[samples, features]"),
+  EXPECT_EQ(require("/half", {DType::fp32}, 2, "[samples, features]"),
             path + ": dataset /half holds float16, expected float32");
-  EXPECT_EQ(require("/targets", {ElementType::float32}, 2, ""), path + ": dataset /targets is missing");
+  EXPECT_EQ(require("/targets", {DType::fp32}, 2, ""), path + ": dataset /targets is missing");
   EXPECT_EQ(error_of([&] { (void)file.integer_attribute("/", "classes"); }),
             path + ": / has no attribute 'classes', expected an integer");
 }
@@ -269,7 +268,7 @@ TEST(Hdf5, TwoThreadsShareTheLibraryFairly) {
   const TemporaryFolder folder;
   auto file = File::create(folder / "a.h5");
   const std::int64_t size = std::int64_t{8} << 20;  // 32 MiB: eight pieces
-  auto dataset = file.create_dataset("/x", ElementType::float32, {size});
+  auto dataset = file.create_dataset("/x", DType::fp32, {size});
   const std::vector<float> values(static_cast<std::size_t>(size), 1.0f);
   dataset.write(0, size, values.data());
   std::atomic<bool> stop = false;

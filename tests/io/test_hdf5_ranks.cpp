@@ -9,7 +9,6 @@
 namespace mylos::hdf5_ranks_test {
 
 using namespace testing_support;
-using hdf5::ElementType;
 using hdf5::File;
 using hdf5::Transfer;
 
@@ -48,7 +47,7 @@ TEST(Hdf5Ranks, RanksWriteUnequalSlicesTogetherAndReadThemBack) {
   std::iota(values.begin(), values.end(), static_cast<float>(first));
   {
     auto file = File::create(folder / "a.h5", {.user_block = 512, .communicator = MPI_COMM_WORLD});
-    auto dataset = file.create_dataset("/model/w", ElementType::float32, {rows, columns});
+    auto dataset = file.create_dataset("/model/w", DType::fp32, {rows, columns});
     file.write_attribute("/", "ranks", std::int64_t{ranks});
     dataset.write(first, count, values.data(), Transfer::collective);
     file.flush();
@@ -72,7 +71,7 @@ TEST(Hdf5Ranks, FilesDoNotDependOnTheNumberOfRanks) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::vector<float> values(1000, 2.0f);
   const auto write = [&](File file) {
-    auto dataset = file.create_dataset("/x", ElementType::float32, {1000});
+    auto dataset = file.create_dataset("/x", DType::fp32, {1000});
     dataset.write(0, rank == 0 ? 1000 : 0, values.data(), Transfer::collective);
     file.close();
   };

@@ -1,4 +1,4 @@
-// DType: an element type known at run time, and the one way to turn it into a type at compile time.
+// DType: an element type known at run time.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,27 @@
 
 namespace mylos {
 
-/// int32 is for tokens only: no arithmetic is done in it.
-enum class DType : std::uint8_t { fp32, fp16, bf16, int32 };
+/// Kernels compute in fp32, fp16 and bf16. The others are read, stored and sent: tokens and labels as int32,
+/// bytes as uint8, what else files hold.
+enum class DType : std::uint8_t { fp32, fp16, bf16, fp64, int32, int64, uint8, uint16, uint32, uint64 };
+
+struct DTypeFacts {
+  std::size_t bytes;
+  std::string_view name;
+};
+/// In the order of DType.
+inline constexpr DTypeFacts dtype_facts[] = {{4, "fp32"},   {2, "fp16"},  {2, "bf16"},  {8, "fp64"},
+                                             {4, "int32"},  {8, "int64"}, {1, "uint8"}, {2, "uint16"},
+                                             {4, "uint32"}, {8, "uint64"}};
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType type) {
-  return type == DType::fp32 || type == DType::int32 ? 4 : 2;
+  return dtype_facts[static_cast<std::size_t>(type)].bytes;
 }
 
-/// The name users type in decks: "fp32", "fp16", "bf16"; and "int32".
+/// The name users type in decks, "fp32", "fp16", "bf16"; of the others "fp64", "int32", "uint8".
 [[nodiscard]] constexpr std::string_view name_of(DType type) {
-  if (type == DType::int32) return "int32";
-  return type == DType::fp32 ? "fp32" : type == DType::fp16 ? "fp16" : "bf16";
+  return dtype_facts[static_cast<std::size_t>(type)].name;
 }
 
 }  // namespace mylos

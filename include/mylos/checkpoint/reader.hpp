@@ -7,6 +7,7 @@
 
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/comm/rank_group.hpp"
+#include "mylos/io/hdf5.hpp"
 
 namespace mylos {
 

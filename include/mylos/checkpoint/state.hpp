@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "mylos/io/hdf5.hpp"
+#include "mylos/base/dispatch.hpp"
 
 namespace mylos {
 
 /// An array that lies in memory row by row, and is written from there or read into it.
 struct StateArray {
   std::string path;
-  hdf5::ElementType type = hdf5::ElementType::float32;
+  DType type = DType::fp32;
   std::vector<std::int64_t> dims;  // empty: a scalar
   void* data = nullptr;
   bool on_device = false;  // `data` is device memory (on host-only builds there is no difference)
@@ -27,6 +27,7 @@ struct StateArray {
     for (const auto extent : dims) elements *= extent;
     return elements;
   }
+  [[nodiscard]] std::int64_t bytes() const { return size() * static_cast<std::int64_t>(size_of(type)); }
 };
 
 struct StateText {
@@ -40,7 +41,7 @@ struct CheckpointState {
 
   template <class T>
   void add_host(const std::string& path, T* data, std::vector<std::int64_t> dims) {
-    arrays.push_back({path, hdf5::element_type_of<T>, std::move(dims), data, false});
+    arrays.push_back({path, dtype_of<T>, std::move(dims), data, false});
   }
   template <class T>
   void add_scalar(const std::string& path, T& value) {
@@ -48,7 +49,7 @@ struct CheckpointState {
   }
   template <class T>
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
-    arrays.push_back({path, hdf5::element_type_of<T>, std::move(dims), data, true});
+    arrays.push_back({path, dtype_of<T>, std::move(dims), data, true});
   }
   void add_text(const std::string& path, std::string text) { texts.push_back({path, std::move(text)}); }
 };

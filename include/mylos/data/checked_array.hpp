@@ -20,7 +20,7 @@ class CheckedArray {
  public:
   /// `array` of `file`, its elements converted to the type `as` when they are read. Throws Error (bad_input)
   /// where the file has digests, but none that fit the array, before memory is taken.
-  CheckedArray(const hdf5::File& file, const hdf5::Dataset& array, hdf5::ElementType as,
+  CheckedArray(const hdf5::File& file, const hdf5::Dataset& array, DType as,
                Digests digests = Digests::compared);
 
   [[nodiscard]] const hdf5::Dataset& dataset() const;

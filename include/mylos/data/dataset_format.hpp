@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
+#include "mylos/base/dtype.hpp"
 #include "mylos/io/digest.hpp"
 
 namespace mylos {
 
 enum class Task { classification, regression, none };  // none: inputs alone
-enum class InputType : std::uint8_t { uint8, float32 };
 
 inline constexpr std::string_view dataset_format = "mylos-dataset";
 inline constexpr std::int64_t dataset_version = 1;
@@ -30,14 +30,14 @@ inline constexpr std::int64_t most_classes = 2'000'000'000;
 /// What a dataset file holds.
 struct DatasetShape {
   Task task = Task::classification;
-  InputType input_type = InputType::float32;
+  DType input_type = DType::fp32;  // or uint8
   std::int64_t samples = 0;
   std::int64_t features = 0;  // numbers per sample
   std::int64_t outputs = 0;   // classes, or targets per sample; 0 = no answers
 
   /// Bytes of one sample's inputs and of its answer (label or targets), as stored.
   [[nodiscard]] std::int64_t input_bytes() const {
-    return features * (input_type == InputType::uint8 ? 1 : 4);
+    return features * static_cast<std::int64_t>(size_of(input_type));
   }
   [[nodiscard]] std::int64_t answer_bytes() const { return task == Task::classification ? 4 : 4 * outputs; }
 };

@@ -17,7 +17,7 @@ namespace mylos {
 
 struct PrepareTokens {
   std::vector<std::string> files;  // one behind the other
-  std::optional<TokenType> type;   // uint16 or uint32; none: as the header says, without header uint16
+  std::optional<DType> type;       // uint16 or uint32; none: as the header says, without header uint16
   std::int64_t vocabulary = 0;     // 0: largest token + 1
   std::string out;                 // the token file to make
 };

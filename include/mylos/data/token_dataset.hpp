@@ -20,7 +20,7 @@ class TokenDataset {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_.dataset().size(); }
-  [[nodiscard]] TokenType type() const { return type_; }
+  [[nodiscard]] DType type() const { return type_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
 
   /// Tokens [first, first + count) in their stored type. They may be outside the vocabulary in a file that
@@ -51,7 +51,7 @@ class TokenDataset {
 
   std::string path_;
   hdf5::File file_;
-  TokenType type_;
+  DType type_;
   CheckedArray tokens_;
   Vocabulary vocabulary_;
 };

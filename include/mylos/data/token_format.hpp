@@ -26,25 +26,21 @@ inline constexpr std::int64_t token_version = 1;
 /// Tokens are std::int32_t in batches.
 inline constexpr std::int64_t largest_vocabulary = (std::int64_t{1} << 31) - 1;
 
-/// How tokens are stored.
-enum class TokenType : std::uint8_t { uint8, uint16, uint32 };
-
-[[nodiscard]] constexpr std::int64_t size_of(TokenType type) {
-  return type == TokenType::uint8 ? 1 : type == TokenType::uint16 ? 2 : 4;
-}
-[[nodiscard]] constexpr std::string_view name_of(TokenType type) {
-  return type == TokenType::uint8 ? "uint8" : type == TokenType::uint16 ? "uint16" : "uint32";
-}
 /// The smallest type for tokens below `vocabulary`.
-[[nodiscard]] constexpr TokenType token_type_for(std::int64_t vocabulary) {
-  return vocabulary <= 256 ? TokenType::uint8 : vocabulary <= 65536 ? TokenType::uint16 : TokenType::uint32;
+[[nodiscard]] constexpr DType token_type_for(std::int64_t vocabulary) {
+  return vocabulary <= 256 ? DType::uint8 : vocabulary <= 65536 ? DType::uint16 : DType::uint32;
 }
 
-/// Calls function(TypeTag<T>{}) with the unsigned integer type that `type` names.
+/// Bytes of a stored token.
+[[nodiscard]] constexpr std::int64_t token_bytes(DType type) {
+  return static_cast<std::int64_t>(size_of(type));
+}
+
+/// Calls function(TypeTag<T>{}) with the type of stored tokens that `type` names: uint8, uint16 or uint32.
 template <class Function>
-decltype(auto) with_token_type(TokenType type, Function&& function) {
-  if (type == TokenType::uint8) return std::forward<Function>(function)(TypeTag<std::uint8_t>{});
-  if (type == TokenType::uint16) return std::forward<Function>(function)(TypeTag<std::uint16_t>{});
+decltype(auto) with_token_type(DType type, Function&& function) {
+  if (type == DType::uint8) return std::forward<Function>(function)(TypeTag<std::uint8_t>{});
+  if (type == DType::uint16) return std::forward<Function>(function)(TypeTag<std::uint16_t>{});
   return std::forward<Function>(function)(TypeTag<std::uint32_t>{});
 }
 
@@ -56,7 +52,7 @@ class TokenIdentity {
     tokens_.update(stored, static_cast<std::size_t>(bytes));
     bytes_ += bytes;
   }
-  [[nodiscard]] std::string finish(TokenType type, const Vocabulary& vocabulary);
+  [[nodiscard]] std::string finish(DType type, const Vocabulary& vocabulary);
 
  private:
   Xxh128 tokens_;

@@ -14,7 +14,7 @@ class TokenWriter {
  public:
   /// Creates the file beside its name and reserves its space. A vocabulary of 0 tokens: as many as the
   /// largest token needs. `source` says where the tokens come from.
-  TokenWriter(const std::string& path, TokenType type, std::int64_t tokens, const Vocabulary& vocabulary,
+  TokenWriter(const std::string& path, DType type, std::int64_t tokens, const Vocabulary& vocabulary,
               const std::string& source);
   ~TokenWriter();
 

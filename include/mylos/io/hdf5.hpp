@@ -13,42 +13,21 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
+
+#include "mylos/base/dispatch.hpp"
 
 namespace mylos::hdf5 {
 
 /// "HDF5 1.10.8".
 [[nodiscard]] std::string library_version();
 
-/// The element types that Mylos reads and writes; `other` is anything else that a file may hold.
-enum class ElementType : std::uint8_t {
-  uint8,
-  uint16,
-  uint32,
-  int32,
-  int64,
-  uint64,
-  float32,
-  float64,
-  text,
-  other
-};
-
-[[nodiscard]] std::string_view name_of(ElementType type);
-
-template <class T>
-inline constexpr ElementType element_type_of = std::is_same_v<T, std::uint8_t>    ? ElementType::uint8
-                                               : std::is_same_v<T, std::uint16_t> ? ElementType::uint16
-                                               : std::is_same_v<T, std::uint32_t> ? ElementType::uint32
-                                               : std::is_same_v<T, std::int32_t>  ? ElementType::int32
-                                               : std::is_same_v<T, std::int64_t>  ? ElementType::int64
-                                               : std::is_same_v<T, std::uint64_t> ? ElementType::uint64
-                                               : std::is_same_v<T, float>         ? ElementType::float32
-                                               : std::is_same_v<T, double>        ? ElementType::float64
-                                                                                  : ElementType::other;
+/// As h5py says it, "float32", "uint8": for messages.
+[[nodiscard]] std::string_view name_in_files(DType type);
 
 /// collective: all ranks of the file's communicator call together (each with its own range, which may be
 /// empty).
@@ -59,7 +38,11 @@ class Dataset {
  public:
   /// Absolute path in the file, "/model/hidden0/weight".
   [[nodiscard]] const std::string& path() const;
-  [[nodiscard]] ElementType type() const;
+  /// Of its numbers; nothing where it holds text, 16-bit floats or what else a file may hold.
+  [[nodiscard]] std::optional<DType> type() const;
+  [[nodiscard]] bool is_text() const;
+  /// Of whatever it holds, as h5py says it: "float32", "text", "compound".
+  [[nodiscard]] const std::string& type_name() const;
   /// Empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& dims() const;
   /// All elements.
@@ -70,20 +53,20 @@ class Dataset {
 
   /// Throws unless the dataset has one of these types and this many dimensions; `shape` says what they mean,
   /// "[samples, features]".
-  void require(std::initializer_list<ElementType> types, std::size_t rank, std::string_view shape) const;
+  void require(std::initializer_list<DType> types, std::size_t rank, std::string_view shape) const;
 
   /// Elements [first, first + count) in row-major order, converted to T where the file holds another type.
   template <class T>
   void read(std::int64_t first, std::int64_t count, T* destination,
             Transfer transfer = Transfer::independent) const {
-    static_assert(element_type_of<T> != ElementType::other);
-    move(first, count, element_type_of<T>, destination, false, transfer);
+    static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
+    move(first, count, dtype_of<T>, destination, false, transfer);
   }
   template <class T>
   void write(std::int64_t first, std::int64_t count, const T* source,
              Transfer transfer = Transfer::independent) {
-    static_assert(element_type_of<T> != ElementType::other);
-    move(first, count, element_type_of<T>, const_cast<T*>(source), true, transfer);
+    static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
+    move(first, count, dtype_of<T>, const_cast<T*>(source), true, transfer);
   }
 
   /// A scalar of type text.
@@ -98,7 +81,9 @@ class Dataset {
   friend class File;
   struct State;
   explicit Dataset(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  void move(std::int64_t first, std::int64_t count, ElementType memory_type, void* memory, bool write,
+  void require_rank(std::size_t rank, std::string_view shape) const;
+  [[noreturn]] void refuse_type(std::string_view expected) const;
+  void move(std::int64_t first, std::int64_t count, DType memory_type, void* memory, bool write,
             Transfer transfer) const;
 
   std::shared_ptr<State> state_;
@@ -138,7 +123,7 @@ class File {
   /// Groups on the way are made too.
   void create_group(const std::string& path);
   /// Contiguous, allocated at once, never filled: every element must be written. No dims: a scalar.
-  [[nodiscard]] Dataset create_dataset(const std::string& path, ElementType type,
+  [[nodiscard]] Dataset create_dataset(const std::string& path, DType type,
                                        const std::vector<std::int64_t>& dims);
   /// A scalar of type text with room for `bytes` bytes (UTF-8, padded with zeros).
   [[nodiscard]] Dataset create_text(const std::string& path, std::int64_t bytes);

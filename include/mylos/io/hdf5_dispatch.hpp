@@ -1,4 +1,4 @@
-// From an element type of a file at run time to a type of numbers at compile time.
+// From the element type of a dataset at run time to a type at compile time.
 #pragma once
 
 #include <utility>
@@ -8,32 +8,29 @@
 
 namespace mylos::hdf5 {
 
-/// Calls function(TypeTag<T>{}) with the numbers that `type` names. Throws Error for text, and for what has
-/// no type here.
+/// Calls function(TypeTag<T>{}) with the type that `type` names. Throws Error for 16-bit floats.
 template <class Function>
-decltype(auto) dispatch(ElementType type, Function&& function) {
+decltype(auto) dispatch(DType type, Function&& function) {
   switch (type) {
-    case ElementType::uint8:
+    case DType::uint8:
       return std::forward<Function>(function)(TypeTag<std::uint8_t>{});
-    case ElementType::uint16:
+    case DType::uint16:
       return std::forward<Function>(function)(TypeTag<std::uint16_t>{});
-    case ElementType::uint32:
+    case DType::uint32:
       return std::forward<Function>(function)(TypeTag<std::uint32_t>{});
-    case ElementType::uint64:
+    case DType::uint64:
       return std::forward<Function>(function)(TypeTag<std::uint64_t>{});
-    case ElementType::int32:
+    case DType::int32:
       return std::forward<Function>(function)(TypeTag<std::int32_t>{});
-    case ElementType::int64:
+    case DType::int64:
       return std::forward<Function>(function)(TypeTag<std::int64_t>{});
-    case ElementType::float32:
+    case DType::fp32:
       return std::forward<Function>(function)(TypeTag<float>{});
-    case ElementType::float64:
+    case DType::fp64:
       return std::forward<Function>(function)(TypeTag<double>{});
-    case ElementType::text:
-    case ElementType::other:
-      break;
+    default:
+      fail_run("{} is not stored in files", name_of(type));
   }
-  fail_run("expected numbers, got {}", name_of(type));
 }
 
 }  // namespace mylos::hdf5
