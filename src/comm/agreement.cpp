@@ -66,7 +66,7 @@ void check_scales(const Execution& execution, Communicator& communicator, const 
       "mylos scales", Kokkos::RangePolicy<Execution>(execution, 0, 1),
       KOKKOS_LAMBDA(int) { bits[rank] = flags->scale_bits; });
   const auto ranks = static_cast<std::size_t>(buffer.ranks());
-  communicator.all_gather(execution, {bits, ranks, ElementType::int32});
+  communicator.all_gather(execution, {bits, ranks, DType::int32});
   communicator.synchronize(execution);
 
   std::vector<std::int32_t> all(ranks);

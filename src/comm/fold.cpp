@@ -74,21 +74,19 @@ void fold_type(const Execution& execution, const void* parts, int ranks, std::si
 }  // namespace
 
 void fold_in_rank_order(const Execution& execution, const void* parts, int ranks, std::size_t count,
-                        ElementType type, Reduction reduction, float factor, void* out) {
+                        DType type, Reduction reduction, float factor, void* out) {
   switch (type) {
-    case ElementType::fp32:
+    case DType::fp32:
       return fold_type<float>(execution, parts, ranks, count, reduction, factor, out);
-    case ElementType::fp16:
+    case DType::fp16:
       return fold_type<half>(execution, parts, ranks, count, reduction, factor, out);
-    case ElementType::bf16:
+    case DType::bf16:
       return fold_type<bfloat16>(execution, parts, ranks, count, reduction, factor, out);
-    case ElementType::float64:
+    case DType::fp64:
       return fold_type<double>(execution, parts, ranks, count, reduction, factor, out);
-    case ElementType::int32:
-    case ElementType::bytes:
-      break;
+    default:
+      fail_run("{} is not summed in float", name_of(type));
   }
-  fail_run("integers and bytes are not summed in float");
 }
 
 }  // namespace mylos

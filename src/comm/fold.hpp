@@ -7,9 +7,9 @@
 namespace mylos {
 
 /// out[i] = factor × Σ_r parts[r · count + i] (or the maximum over r), accumulated in float (double for
-/// float64) in the order of r and rounded once. `out` may be `parts` where ranks is 1. Types fp32, fp16,
-/// bf16, float64.
+/// fp64) in the order of r and rounded once. `out` may be `parts` where ranks is 1. Types fp32, fp16,
+/// bf16, fp64.
 void fold_in_rank_order(const Execution& execution, const void* parts, int ranks, std::size_t count,
-                        ElementType type, Reduction reduction, float factor, void* out);
+                        DType type, Reduction reduction, float factor, void* out);
 
 }  // namespace mylos

@@ -30,21 +30,22 @@ struct Operation {
   float factor = 1;
 };
 
-MPI_Datatype mpi_type(ElementType type) {
+MPI_Datatype mpi_type(DType type) {
   switch (type) {
-    case ElementType::fp32:
+    case DType::fp32:
       return MPI_FLOAT;
-    case ElementType::fp16:
-    case ElementType::bf16:
+    case DType::fp16:
+    case DType::bf16:
       return MPI_UINT16_T;
-    case ElementType::int32:
+    case DType::int32:
       return MPI_INT32_T;
-    case ElementType::float64:
+    case DType::fp64:
       return MPI_DOUBLE;
-    case ElementType::bytes:
-      break;
+    case DType::uint8:
+      return MPI_BYTE;
+    default:
+      fail_run("MPI: {} is not exchanged", name_of(type));
   }
-  return MPI_BYTE;
 }
 
 /// Own flags, reduced flags and sums of the agreement, where MPI cannot read the callers' buffers. They
@@ -134,13 +135,12 @@ void MpiCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
 Request MpiCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
                                          Reduction reduction, std::size_t slot) {
   constexpr const char* name = "allreduce";
-  if (buffer.type == ElementType::bytes) fail_run("allreduce: bytes have neither sum nor maximum");
+  if (buffer.type == DType::uint8) fail_run("allreduce: bytes have neither sum nor maximum");
   if (size() == 1 || buffer.count == 0) return {};
   require_free(slot, name);
   const int count = mpi_count(buffer.count, name);
   const bool sixteen_bits = size_of(buffer.type) == 2;
-  const bool in_any_order =
-      buffer.type == ElementType::int32 || (reduction == Reduction::max && !sixteen_bits);
+  const bool in_any_order = buffer.type == DType::int32 || (reduction == Reduction::max && !sixteen_bits);
   std::byte* data = for_mpi(execution, buffer, slot, name);
   MPI_Request request = MPI_REQUEST_NULL;
   if (in_any_order) {

@@ -22,22 +22,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-ncclDataType_t nccl_type(ElementType type) {
+ncclDataType_t nccl_type(DType type) {
   switch (type) {
-    case ElementType::fp32:
+    case DType::fp32:
       return ncclFloat32;
-    case ElementType::fp16:
+    case DType::fp16:
       return ncclFloat16;
-    case ElementType::bf16:
+    case DType::bf16:
       return ncclBfloat16;
-    case ElementType::int32:
+    case DType::int32:
       return ncclInt32;
-    case ElementType::float64:
+    case DType::fp64:
       return ncclFloat64;
-    case ElementType::bytes:
-      break;
+    case DType::uint8:
+      return ncclUint8;
+    default:
+      fail_run("NCCL: {} is not exchanged", name_of(type));
   }
-  return ncclUint8;
 }
 
 class NcclCommunicator final : public Communicator {
@@ -66,14 +67,14 @@ class NcclCommunicator final : public Communicator {
   [[noreturn]] void end(const char* operation, std::string_view cause);
   void require_usable() const;
   std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
-  ncclRedOp_t scaled_sum(ElementType type, float factor);
+  ncclRedOp_t scaled_sum(DType type, float factor);
 
   ncclComm_t nccl_ = nullptr;
   std::optional<Error> lost_;
   // The last premultiplied sum, made anew only when type or factor change.
   struct {
     ncclRedOp_t operation = ncclSum;
-    ElementType type = ElementType::fp32;
+    DType type = DType::fp32;
     float factor = 1;
   } scaled_sum_;
 };
@@ -231,7 +232,7 @@ std::size_t NcclCommunicator::slice_count(const CommunicationBuffer& buffer, con
   return buffer.count / ranks;
 }
 
-ncclRedOp_t NcclCommunicator::scaled_sum(ElementType type, float factor) {
+ncclRedOp_t NcclCommunicator::scaled_sum(DType type, float factor) {
   if (factor == 1) return ncclSum;
   if (scaled_sum_.operation != ncclSum && scaled_sum_.type == type && scaled_sum_.factor == factor) {
     return scaled_sum_.operation;
@@ -242,9 +243,9 @@ ncclRedOp_t NcclCommunicator::scaled_sum(ElementType type, float factor) {
   }
   half as_half = from_float<half>(factor);
   bfloat16 as_bfloat16 = from_float<bfloat16>(factor);
-  void* scalar = type == ElementType::fp16   ? static_cast<void*>(&as_half)
-                 : type == ElementType::bf16 ? static_cast<void*>(&as_bfloat16)
-                                             : static_cast<void*>(&factor);
+  void* scalar = type == DType::fp16   ? static_cast<void*>(&as_half)
+                 : type == DType::bf16 ? static_cast<void*>(&as_bfloat16)
+                                       : static_cast<void*>(&factor);
   check(ncclRedOpCreatePreMulSum(&scaled_sum_.operation, scalar, nccl_type(type), ncclScalarHostImmediate,
                                  nccl_),
         "ncclRedOpCreatePreMulSum");

@@ -32,7 +32,7 @@ std::size_t slot_of(std::size_t bucket) {
 }
 
 CommunicationBuffer buffer_of(const Tensor& tensor) {
-  return {tensor.data(), static_cast<std::size_t>(tensor.size()), element_type(tensor.type())};
+  return {tensor.data(), static_cast<std::size_t>(tensor.size()), tensor.type()};
 }
 
 /// The slice of `rank` in a bucket that holds `world` equal slices.

@@ -21,10 +21,10 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   long before = 0;
   for (int step = 0; step < 12; ++step) {
     if (step == 2) before = testing_support::allocations();
-    communicator->reduce_scatter(execution, {gradients.data(), count, ElementType::fp32}, 0.5f);
-    communicator->all_gather(execution, {gradients.data(), count, ElementType::fp32});
+    communicator->reduce_scatter(execution, {gradients.data(), count, DType::fp32}, 0.5f);
+    communicator->all_gather(execution, {gradients.data(), count, DType::fp32});
     communicator->agree(execution, agreement);
-    communicator->all_gather(execution, {weights.data(), count, ElementType::bf16});
+    communicator->all_gather(execution, {weights.data(), count, DType::bf16});
   }
   EXPECT_EQ(testing_support::allocations() - before, 0);
 }

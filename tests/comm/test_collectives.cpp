@@ -43,7 +43,7 @@ float rounded<bfloat16>(float value) {
 }
 
 template <class T>
-constexpr ElementType type_of = element_type(dtype_of<T>);
+constexpr DType type_of = dtype_of<T>;
 
 /// A buffer of ranks · slice elements: this rank's contributions, then zeros as padding.
 template <class T>
@@ -111,7 +111,7 @@ TEST(Collectives, AHalfSumThatOverflowsIsInfiniteUnlessTheFactorBringsItBack) {
     const Kokkos::View<half*, Device> view("large", 32 * ranks);
     Kokkos::deep_copy(view, from_float<half>(60000));
     test::reserve(*communicator, view.size() * sizeof(half));
-    communicator->reduce_scatter(execution, {view.data(), view.size(), ElementType::fp16},
+    communicator->reduce_scatter(execution, {view.data(), view.size(), DType::fp16},
                                  scaled ? 1.0f / static_cast<float>(ranks) : 1.0f);
     communicator->synchronize(execution);
     const float own = to_float(on_host(view)[static_cast<std::size_t>(communicator->rank()) * 32]);
@@ -135,9 +135,9 @@ TEST(Collectives, AllreduceGivesEveryRankTheSumInRankOrder) {
   const auto double_view = on_device(own_doubles);
   const auto integer_view = on_device(own_integers);
   const auto half_view = on_device(own_halves);
-  communicator->allreduce(execution, {double_view.data(), count, ElementType::float64}, Reduction::sum);
-  communicator->allreduce(execution, {integer_view.data(), count, ElementType::int32}, Reduction::sum);
-  communicator->allreduce(execution, {half_view.data(), count, ElementType::bf16}, Reduction::max);
+  communicator->allreduce(execution, {double_view.data(), count, DType::fp64}, Reduction::sum);
+  communicator->allreduce(execution, {integer_view.data(), count, DType::int32}, Reduction::sum);
+  communicator->allreduce(execution, {half_view.data(), count, DType::bf16}, Reduction::max);
   communicator->synchronize(execution);
   const auto doubles = on_host(double_view);
   const auto integers = on_host(integer_view);
@@ -164,14 +164,14 @@ TEST(Collectives, MaximumAndBroadcastReachEveryRank) {
   const int last = communicator->size() - 1;
   const auto own = static_cast<float>(communicator->rank());
   const auto values = on_device<float>({own, -own});
-  communicator->allreduce(execution, {values.data(), 2, ElementType::fp32}, Reduction::max);
+  communicator->allreduce(execution, {values.data(), 2, DType::fp32}, Reduction::max);
   communicator->synchronize(execution);
   EXPECT_EQ(on_host(values), (std::vector<float>{static_cast<float>(last), 0}));
 
   const std::string from = "from rank ";
   const std::string text = from + std::to_string(communicator->rank());
   const auto bytes = on_device(std::vector<char>(text.begin(), text.end()));
-  communicator->broadcast(execution, {bytes.data(), bytes.size(), ElementType::bytes}, last);
+  communicator->broadcast(execution, {bytes.data(), bytes.size(), DType::uint8}, last);
   communicator->synchronize(execution);
   const std::vector<char> received = on_host(bytes);
   EXPECT_EQ(std::string(received.begin(), received.end()), from + std::to_string(last));
@@ -191,7 +191,7 @@ TEST(Collectives, BucketsTravelInTheirOwnSlotsWhichAreUsedAgain) {
     Kokkos::deep_copy(views[b], static_cast<float>(b + 1));
     communicator->wait(execution, requests[b % 3]);
     requests[b % 3] = communicator->start_reduce_scatter(
-        execution, {views[b].data(), views[b].size(), ElementType::fp32}, 1, b % 3);
+        execution, {views[b].data(), views[b].size(), DType::fp32}, 1, b % 3);
   }
   for (const std::size_t slot : {1, 0, 2}) communicator->wait(execution, requests[slot]);
   communicator->synchronize(execution);
@@ -224,7 +224,7 @@ TEST(Collectives, AnOperationNeedsAFreeSlotThatWasReserved) {
   const std::size_t count = 64 * static_cast<std::size_t>(communicator->size());
   const std::size_t bytes = count * sizeof(float);
   const Kokkos::View<float*, Device> view("gradients", count);
-  const CommunicationBuffer buffer{view.data(), count, ElementType::fp32};
+  const CommunicationBuffer buffer{view.data(), count, DType::fp32};
   communicator->reserve(std::array{bytes, bytes - 64});
   Request request = communicator->start_reduce_scatter(execution, buffer);
   EXPECT_THAT(error_of([&] { (void)communicator->start_all_gather(execution, buffer); }),
@@ -253,10 +253,9 @@ TEST(Collectives, UnequalSlicesAreRefused) {
   const auto communicator = test::all_ranks();
   if (communicator->size() == 1) GTEST_SKIP() << "one rank holds any slice";
   float values[5] = {};
-  EXPECT_THROW(
-      communicator->all_gather(
-          Execution(), {values, static_cast<std::size_t>(communicator->size()) + 1, ElementType::fp32}),
-      Error);
+  EXPECT_THROW(communicator->all_gather(
+                   Execution(), {values, static_cast<std::size_t>(communicator->size()) + 1, DType::fp32}),
+               Error);
 }
 
 TEST(Collectives, ABackendThatIsNotBuiltIsRefusedByName) {

@@ -21,7 +21,7 @@ TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
   const auto ranks = static_cast<std::size_t>(communicator->size());
   const Kokkos::View<float*, Device> view("gradients", 32 * ranks);
   const Execution execution;
-  const CommunicationBuffer buffer{view.data(), view.size(), ElementType::fp32};
+  const CommunicationBuffer buffer{view.data(), view.size(), DType::fp32};
   test::reserve(*communicator, buffer.bytes());
   MPI_Barrier(MPI_COMM_WORLD);
   if (late) {

@@ -20,36 +20,12 @@
 
 namespace mylos {
 
-enum class ElementType : std::uint8_t { fp32, fp16, bf16, int32, float64, bytes };
-
-[[nodiscard]] constexpr ElementType element_type(DType type) {
-  return type == DType::fp32    ? ElementType::fp32
-         : type == DType::fp16  ? ElementType::fp16
-         : type == DType::int32 ? ElementType::int32
-                                : ElementType::bf16;
-}
-/// Bytes of one element.
-[[nodiscard]] constexpr std::size_t size_of(ElementType type) {
-  switch (type) {
-    case ElementType::float64:
-      return 8;
-    case ElementType::fp32:
-    case ElementType::int32:
-      return 4;
-    case ElementType::fp16:
-    case ElementType::bf16:
-      return 2;
-    case ElementType::bytes:
-      break;
-  }
-  return 1;
-}
-
-/// `count` elements in device memory.
+/// `count` elements in device memory: fp32, fp16, bf16, fp64 or int32; uint8, which have neither sum nor
+/// maximum.
 struct CommunicationBuffer {
   void* data = nullptr;
   std::size_t count = 0;
-  ElementType type = ElementType::fp32;
+  DType type = DType::fp32;
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
