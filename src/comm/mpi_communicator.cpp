@@ -68,7 +68,8 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator(MPI_Comm parent, double timeout_s);
   ~MpiCommunicator() override;
 
-  [[nodiscard]] std::string_view name() const override { return "mpi"; }
+  [[nodiscard]] bool runs_on_device() const override { return false; }
+  [[nodiscard]] bool sums_in_rank_order() const override { return true; }
   void reserve(std::span<const std::size_t> slot_bytes) override;
   [[nodiscard]] std::size_t staging_bytes() const override {
     return staging_->bytes() + agreement_staging_->bytes();

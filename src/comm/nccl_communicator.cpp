@@ -46,7 +46,8 @@ class NcclCommunicator final : public Communicator {
   NcclCommunicator(MPI_Comm parent, double timeout_s);
   ~NcclCommunicator() override;
 
-  [[nodiscard]] std::string_view name() const override { return "nccl"; }
+  [[nodiscard]] bool runs_on_device() const override { return true; }
+  [[nodiscard]] bool sums_in_rank_order() const override { return false; }
   void reserve(std::span<const std::size_t>) override {}
   [[nodiscard]] std::size_t staging_bytes() const override { return 0; }
 

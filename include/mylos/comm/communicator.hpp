@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution.hpp"
@@ -45,11 +44,13 @@ class Communicator {
 
   [[nodiscard]] int rank() const { return ranks_.rank(); }
   [[nodiscard]] int size() const { return ranks_.size(); }
-  /// The same ranks for exchanges of host memory. With NCCL: only after synchronize(), MPI and NCCL traffic
-  /// must not be in flight together.
+  /// The same ranks for exchanges of host memory. Where collectives run on the device: only after
+  /// synchronize(), MPI and NCCL traffic must not be in flight together.
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
-  /// "mpi" or "nccl".
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Whether collectives are work of the device, for which the host does not wait in wait() (NCCL).
+  [[nodiscard]] virtual bool runs_on_device() const = 0;
+  /// Whether reductions sum in float in rank order and round once (MPI); else they round at each hop.
+  [[nodiscard]] virtual bool sums_in_rank_order() const = 0;
 
   /// Makes room for slot_bytes.size() operations in flight: the one in slot s exchanges up to slot_bytes[s]
   /// bytes (an allreduce of floats counts size() times its bytes). Before it there is one slot, for what
