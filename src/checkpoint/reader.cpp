@@ -1,6 +1,5 @@
 #include "mylos/checkpoint/reader.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -56,23 +55,6 @@ void collect_datasets(const hdf5::File& file, const std::string& group, std::vec
   }
 }
 
-/// As earlier versions wrote it.
-bool is_kept_as_float(const hdf5::Dataset& dataset, const StateArray& array) {
-  return array.was_float && dataset.type() == DType::fp32;
-}
-
-/// The CRC-32 of what the file holds.
-std::uint32_t read_array(const hdf5::Dataset& dataset, const StateArray& array) {
-  if (!is_kept_as_float(dataset, array)) return read_elements(dataset, array);
-  std::vector<float> floats(static_cast<std::size_t>(array.size()));
-  StateArray kept = array;
-  kept.type = DType::fp32;
-  kept.data = floats.data();
-  const std::uint32_t crc = read_elements(dataset, kept);
-  std::copy(floats.begin(), floats.end(), static_cast<double*>(array.data));
-  return crc;
-}
-
 void require_array(const hdf5::File& file, const StateArray& array) {
   const char* owner = owner_of(array.path);
   if (!file.exists(array.path)) {
@@ -83,7 +65,7 @@ void require_array(const hdf5::File& file, const StateArray& array) {
     fail_input("{}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()), owner,
                shape_text(array.dims));
   }
-  if (dataset.type() != array.type && !is_kept_as_float(dataset, array)) {
+  if (dataset.type() != array.type) {
     fail_input("{}: {} holds {}, {} needs {}", file.path(), array.path, dataset.type_name(), owner,
                hdf5::name_in_files(array.type));
   }
@@ -153,7 +135,7 @@ void CheckpointReader::read(CheckpointState& state) const {
   run_on_all(ranks_, [&] {
     require_match_here(state);
     for (const StateArray& array : state.arrays) {
-      require_crc(file_, array.path, read_array(file_.dataset(array.path), array));
+      require_crc(file_, array.path, read_elements(file_.dataset(array.path), array));
     }
     for (StateText& entry : state.texts) entry.text = text(entry.path);
   });

@@ -38,9 +38,7 @@ void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& s
   const std::string group = "/data/normalization/" + of;
   const auto columns = static_cast<std::int64_t>(scaling.shift.size());
   state.add_host(group + "/shift", scaling.shift.data(), {columns});
-  state.arrays.back().was_float = true;
   state.add_host(group + "/scale", scaling.scale.data(), {columns});
-  state.arrays.back().was_float = true;
 }
 
 void add_data(CheckpointState& state, RunState& run) {

@@ -146,8 +146,8 @@ def check_refusals(command):
 def check_checkpoints_of_strangers(command):
     sound = last_checkpoint(command, "runs/flow")
     for path, values, message in [
-            ("data/normalization/inputs", numpy.ones(2, "f4"), "/data/normalization/inputs has 2 columns, its network 3"),
-            ("data/normalization/targets", numpy.ones(1, "f4"), "/data/normalization/targets has 1 columns, its network 2"),
+            ("data/normalization/inputs", numpy.ones(2), "/data/normalization/inputs has 2 columns, its network 3"),
+            ("data/normalization/targets", numpy.ones(1), "/data/normalization/targets has 1 columns, its network 2"),
             ("model/head/weight", numpy.zeros((1 << 40, 0), "f4"), "/model/head/weight is no matrix"),
             ("model/hidden1/weight", numpy.zeros(72, "f4"), "/model/hidden1/weight is no matrix")]:
         crafted = command.folder / "crafted.h5"

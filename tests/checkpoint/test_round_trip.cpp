@@ -109,20 +109,6 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
       << "groups that a reader does not ask for are none of its business";
 }
 
-TEST_F(RoundTrip, DoublesThatAnEarlierVersionWroteAsFloatsAreRead) {
-  std::vector<float> floats{0.1f, -3, 1e30f};
-  CheckpointState written;
-  written.add_host("/data/scale", floats.data(), {3});
-  const std::string path = write_checkpoint(ranks, folder.path(), test::header_of(1), written, {});
-  std::vector<double> doubles(3);
-  CheckpointState state;
-  state.add_host("/data/scale", doubles.data(), {3});
-  EXPECT_THAT(refusal(path, state), HasSubstr("/data/scale holds float32, this run needs float64"));
-  state.arrays[0].was_float = true;
-  CheckpointReader(ranks, path).read(state);
-  EXPECT_EQ(doubles, (std::vector<double>{double{0.1f}, -3, double{1e30f}}));
-}
-
 TEST_F(RoundTrip, InfoSaysWhatIsInTheFile) {
   const std::string text = describe_checkpoint(ranks, write(500));
   EXPECT_TRUE(looks_like_checkpoint(checkpoint_path(folder.path(), 500)));

@@ -19,7 +19,6 @@ struct StateArray {
   std::vector<std::int64_t> dims;  // empty: a scalar
   void* data = nullptr;
   bool on_device = false;  // `data` is device memory (on host-only builds there is no difference)
-  bool was_float = false;  // doubles on the host that earlier versions wrote as float32, which is read too
 
   /// All elements.
   [[nodiscard]] std::int64_t size() const {
