@@ -49,7 +49,7 @@ void add_transformer_keys(ModelKeys& keys) {
       "occurs.");
   keys.choice("positions", &ModelOptions::positions,
               Words<PositionType>{{"learned", PositionType::learned}, {"rotary", PositionType::rotary}},
-              "gpt: a learned vector per position, or queries and keys turned by angles.");
+              "gpt: a learned vector per position, or queries and keys rotated by angles.");
   keys.boolean("tied", &ModelOptions::tied, "gpt: the classifier's weights are the token embedding.");
   keys.choice(
       "feed_forward", &ModelOptions::feed_forward,

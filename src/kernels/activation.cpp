@@ -136,12 +136,12 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
   const float scale = mask.scale();
   const bool sums = !bias_gradient.empty();  // walks down the rows
   const bool changes_nothing = std::is_same_v<Function, None> && !mask.active() && d_in == d_out;
-  constexpr std::int64_t rows_ahead = 6;
+  constexpr std::int64_t prefetch_distance = 6;  // rows
   // The tile's d_in, rounded, both into memory and into value[].
   const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
     if (sums) {
-      if (Function::needs_kept) fetch_tile(kept + (row + rows_ahead) * columns + first, count);
-      fetch_tile(d_out + (row + rows_ahead) * columns + first, count);
+      if (Function::needs_kept) prefetch_tile(kept + (row + prefetch_distance) * columns + first, count);
+      prefetch_tile(d_out + (row + prefetch_distance) * columns + first, count);
     }
     const std::int64_t at = row * columns + first;
     const bool exact = draws;

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "attention_mask.hpp"
-#include "dealt_tasks.hpp"
 #include "mylos/base/vector_targets.hpp"
 #include "mylos/kernels/attention.hpp"
+#include "work_stealing.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_backward.cpp"
 #include <hwy/foreach_target.h>
@@ -40,8 +40,8 @@ struct HeadBackward {
   float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
   float to_exponent = binary_scale(shape);
 
-  /// A range of queries and of keys, both from a multiple of tile_rows() on.
-  struct Block {
+  /// The scores of a range of queries and of keys, both from a multiple of tile_rows() on.
+  struct ScoreBlock {
     std::int64_t first_query, queries, first_key, keys;
   };
 
@@ -57,7 +57,7 @@ struct HeadBackward {
     Word* gradient_words;
   };
 
-  void draw_factors(const Block& block) const {
+  void draw_factors(const ScoreBlock& block) const {
     for (std::int64_t key = 0; key < key_block; key += 4) {
       mask.transposed_factors(first_mask_row + block.first_query, block.queries, block.first_key + key,
                               memory.factors + key * query_block, query_block);
@@ -118,7 +118,7 @@ struct HeadBackward {
   }
 
   /// A tile of keys, from key `key` of the block on, against the block's queries that see them.
-  void tile(const Block& block, std::int64_t key) const {
+  void tile(const ScoreBlock& block, std::int64_t key) const {
     const std::int64_t first_key = block.first_key + key;
     const std::int64_t skip = std::max<std::int64_t>(0, first_key - block.first_query);
     const std::int64_t count = block.queries - skip;
@@ -159,7 +159,7 @@ struct HeadBackward {
   }
 
   /// Adds the block's keys to the gradients of its queries.
-  void add_to_queries(const Block& block) const {
+  void add_to_queries(const ScoreBlock& block) const {
     const auto add_keys = [&](std::int64_t query, std::int64_t rows, std::int64_t keys) HWY_ATTR {
       multiply<Words>(
           rows, result_columns, keys / per_word, BySteps<Word>{memory.score_gradients + query, query_block},
@@ -180,17 +180,17 @@ struct HeadBackward {
     for (std::int64_t key = 0; key < rows; key += key_block) {
       const std::int64_t keys = std::min(key_block, rows - key);
       for (std::int64_t query = key; query < rows; query += query_block) {
-        const Block block{query, std::min(query_block, rows - query), key, keys};
+        const ScoreBlock block{query, std::min(query_block, rows - query), key, keys};
         if (mask.active()) draw_factors(block);
         for (std::int64_t first = 0; first < keys; first += tile_rows()) tile(block, first);
-        fetch_rows(d_keys, key);
-        fetch_rows(d_values, key);
+        prefetch_rows(d_keys, key);
+        prefetch_rows(d_values, key);
         add_to_queries(block);
       }
       store_rows(memory.d_keys, columns, scale, d_keys, key, keys);
       store_rows(memory.d_values, columns, 1.0f, d_values, key, keys);
     }
-    fetch_rows(d_queries, 0);
+    prefetch_rows(d_queries, 0);
     store_rows(memory.d_queries, columns, scale, d_queries, 0, rows);
   }
 };
@@ -210,7 +210,7 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
   const T* d_output = d_output_tensor.as<T>();
   T* d_qkv = d_qkv_tensor.as<T>();
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_dealt_task(
+  for_each_task(
       exec, "d_attention", shape.samples * shape.heads, workspace, backward_bytes<T>(shape),
       [=](std::int64_t head, std::byte* own) HWY_ATTR {
         const BackwardMemory<Words> memory(shape, own);
@@ -237,7 +237,7 @@ namespace {
 template <class T>
 std::size_t workspace_of(const AttentionShape& shape) {
   HWY_EXPORT_T(bytes_table, backward_bytes<T>);
-  return dealt_bytes(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
+  return bytes_of_workers(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
 }
 
 template <class T>

@@ -84,7 +84,7 @@ template <class T>
 void multiply_rows(const HeadRows<const T>& a, const HeadRows<const T>& b, float* result) {
   const FloatTag all;
   for (std::int64_t row = 0; row < a.rows; ++row) {
-    if (row % tile_rows() == 0) fetch_rows(a, row + tile_rows());
+    if (row % tile_rows() == 0) prefetch_rows(a, row + tile_rows());
     const T* x = a.first + row * a.stride;
     const T* y = b.first + row * b.stride;
     auto sum = hn::Zero(all);

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "attention_mask.hpp"
-#include "dealt_tasks.hpp"
 #include "mylos/base/vector_targets.hpp"
 #include "mylos/kernels/attention.hpp"
+#include "work_stealing.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_forward.cpp"
 #include <hwy/foreach_target.h>
@@ -115,7 +115,7 @@ struct HeadForward {
     }
   }
 
-  /// A tile of queries, whose rows have been asked for; asks for those of tile `next`.
+  /// A tile of queries, whose rows have been prefetched; prefetches those of tile `next`.
   void tile(std::int64_t index, std::int64_t next) const {
     const std::int64_t first = index * tile_rows();
     const std::int64_t keys = first + tile_rows();  // the last tile_rows() are cut by the diagonal
@@ -125,8 +125,8 @@ struct HeadForward {
     pack_rows<Words>(
         HeadRows<const T>{queries.first + first * queries.stride, queries.stride, rows, shape.head_width},
         memory.queries);
-    fetch_rows(queries, next * tile_rows());
-    fetch_rows(output, first);
+    prefetch_rows(queries, next * tile_rows());
+    prefetch_rows(output, first);
     multiply<Words>(tile_rows(), keys, words_for<Words>(shape.head_width),
                     ByRows<Word>{memory.queries, columns / Words::per_word}, memory.keys,
                     transposed_stride(shape.length), {memory.scores, stride, false});
@@ -149,7 +149,7 @@ struct HeadForward {
   }
 };
 
-/// Parts that a head's query tiles are dealt to, so that few heads keep many threads busy.
+/// Parts that a head's query tiles are divided into, so that few heads keep many threads busy.
 std::int64_t parts_of_head(const Execution& exec, const AttentionShape& shape) {
   const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
   const std::int64_t wanted = launch::ceiling_quotient(2 * exec.concurrency(), shape.samples * shape.heads);
@@ -170,27 +170,27 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t parts = parts_of_head(exec, shape);
   const std::int64_t tasks = shape.samples * shape.heads * parts;
-  for_each_dealt_task(exec, "attention", tasks, workspace, forward_bytes<T>(shape),
-                      [=](std::int64_t task, std::byte* own) HWY_ATTR {
-                        const std::int64_t head = task / parts;
-                        const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
-                        const ForwardMemory<Words> memory(shape, own);
-                        const auto part = [&](int number) HWY_ATTR {
-                          return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
-                        };
-                        pack_transposed<Words>(part(1), memory.keys, transposed_stride(shape.length));
-                        fetch_rows(part(0), task % parts * tile_rows());
-                        pack_columns<Words>(part(2), memory.values);
-                        const HeadForward<T> pass{shape,
-                                                  part(0),
-                                                  rows_of_head(shape, output, shape.width(), head),
-                                                  log_sums + head * shape.length,
-                                                  mask,
-                                                  head * shape.length,
-                                                  memory};
-                        for (std::int64_t tile = task % parts; tile < tiles; tile += parts)
-                          pass.tile(tile, tile + parts);
-                      });
+  for_each_task(exec, "attention", tasks, workspace, forward_bytes<T>(shape),
+                [=](std::int64_t task, std::byte* own) HWY_ATTR {
+                  const std::int64_t head = task / parts;
+                  const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
+                  const ForwardMemory<Words> memory(shape, own);
+                  const auto part = [&](int number) HWY_ATTR {
+                    return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
+                  };
+                  pack_transposed<Words>(part(1), memory.keys, transposed_stride(shape.length));
+                  prefetch_rows(part(0), task % parts * tile_rows());
+                  pack_columns<Words>(part(2), memory.values);
+                  const HeadForward<T> pass{shape,
+                                            part(0),
+                                            rows_of_head(shape, output, shape.width(), head),
+                                            log_sums + head * shape.length,
+                                            mask,
+                                            head * shape.length,
+                                            memory};
+                  for (std::int64_t tile = task % parts; tile < tiles; tile += parts)
+                    pass.tile(tile, tile + parts);
+                });
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ namespace {
 template <class T>
 std::size_t workspace_of(const AttentionShape& shape) {
   HWY_EXPORT_T(bytes_table, forward_bytes<T>);
-  return dealt_bytes(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
+  return bytes_of_workers(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
 }
 
 template <class T>

@@ -29,14 +29,14 @@ HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t co
 }
 
 /// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once. The rows of the
-/// first tile should have been asked for.
+/// first tile should have been prefetched.
 template <class T>
 void store_rows(const float* sums, std::int64_t stride, float factor, const HeadRows<T>& target,
                 std::int64_t first_row, std::int64_t rows) {
   const std::int64_t end = std::min(first_row + rows, target.rows);
   for (std::int64_t row = first_row; row < end; ++row) {
     if ((row - first_row) % tile_rows() == 0 && row + tile_rows() < end)
-      fetch_rows(target, row + tile_rows());
+      prefetch_rows(target, row + tile_rows());
     const float* from = sums + (row - first_row) * stride;
     T* to = target.first + row * target.stride;
     for_each_vector(target.columns, [=](auto d, std::int64_t c, auto lanes) HWY_ATTR {

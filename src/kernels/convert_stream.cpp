@@ -70,7 +70,7 @@ HWY_INLINE hn::Vec<D> converted_bits(D bits, const From* from) {
   }
 }
 
-/// Whole cache lines are written past the caches, while those to be read are asked for ahead. `Types`: a pair
+/// Whole cache lines are written past the caches, while those to be read are prefetched. `Types`: a pair
 /// of From and To.
 template <class Types>
 void stream_elements(const typename Types::first_type* from, typename Types::second_type* to,
@@ -78,7 +78,7 @@ void stream_elements(const typename Types::first_type* from, typename Types::sec
   using From = typename Types::first_type;
   using To = typename Types::second_type;
   constexpr std::uintptr_t line_bytes = 64;
-  constexpr std::uintptr_t prefetch_distance = 2048;  // worth a sixth of the speed on Ice Lake
+  constexpr std::uintptr_t prefetch_distance = 2048;  // bytes; worth a sixth of the speed on Ice Lake
   const hn::ScalableTag<hwy::UnsignedFromSize<sizeof(To)>> bits;
   const auto vector = static_cast<std::int64_t>(hn::Lanes(bits));
   const std::int64_t block = std::max(vector, static_cast<std::int64_t>(line_bytes / sizeof(To)));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gemm_engines.hpp"
-#include "gemm_finish.hpp"
+#include "gemm_epilogue.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 
@@ -144,7 +144,7 @@ class CublasLtGemm final : public GemmEngine {
     GemmProblem rest = problem;
     rest.accumulate = false;  // done by the library
     dispatch(problem.bias_type, [&]<class Bias>(TypeTag<Bias>) {
-      finish_product(execution, rest, c, static_cast<const Bias*>(bias), c);
+      apply_epilogue(execution, rest, c, static_cast<const Bias*>(bias), c);
     });
   }
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "gemm_engines.hpp"
-#include "gemm_finish.hpp"
+#include "gemm_epilogue.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -62,7 +62,7 @@ class KokkosGemm final : public GemmEngine {
     if (!in_workspace) return;
     dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
       dispatch(problem.bias ? problem.bias_type : DType::fp32, [&]<class Bias>(TypeTag<Bias>) {
-        finish_product(execution, problem, sums.as<float>(), static_cast<const Bias*>(operands.bias),
+        apply_epilogue(execution, problem, sums.as<float>(), static_cast<const Bias*>(operands.bias),
                        static_cast<Output*>(operands.c));
       });
     });

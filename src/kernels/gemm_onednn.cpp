@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gemm_engines.hpp"
-#include "gemm_finish.hpp"
+#include "gemm_epilogue.hpp"
 #include "mylos/base/error.hpp"
 #include "onednn_instructions.hpp"
 

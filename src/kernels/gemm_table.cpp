@@ -28,7 +28,7 @@ constexpr GemmRow table[] = {
     {Processor::avx512_bf16, DType::fp32, GemmForm::input_gradient, {1, 1, 1}, {any, any, 10}},
     {Processor::avx512_bf16, DType::fp32, GemmForm::weight_gradient, {1, 1, 1}, {any, 128, any}},
     // Alone and hot, oneDNN takes some of these in a few percent less; within a step, whose operands come
-    // from memory, it takes a twentieth more, and a sixth where it has to turn A.
+    // from memory, it takes a twentieth more, and a sixth where it has to transpose A.
     {Processor::avx512_bf16, DType::bf16, GemmForm::output, {1, 1, 1}, all},
     {Processor::avx512_bf16, DType::bf16, GemmForm::input_gradient, {1, 1, 1}, all},
     {Processor::avx512_bf16, DType::bf16, GemmForm::weight_gradient, {1, 1, 1}, all},

@@ -2,7 +2,7 @@
 //
 // C is cut into tasks of some rows and some columns. A task packs its columns of B in panels, transposing and
 // converting on the way, and keeps them in the second-level cache; it walks along its rows of A in strips. A
-// kernel multiplies a few rows with a panel and keeps that block of C in registers (tile_product-inl.hpp).
+// kernel multiplies a few rows with a panel and keeps that tile of C in registers (tile_product-inl.hpp).
 // The order of the loops is Goto's and van de Geijn's ("Anatomy of high-performance matrix multiplication",
 // ACM TOMS 34(3), 2008) with the operands' parts exchanged.
 //
@@ -13,18 +13,18 @@
 // threads gives the same bits.
 #include <algorithm>
 
-#include "dealt_tasks.hpp"
 #include "gemm_engines.hpp"
 #include "gemm_tiling.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/vector_targets.hpp"
+#include "work_stealing.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gemm_tiles.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "tile_finish-inl.hpp"
+#include "tile_epilogue-inl.hpp"
 #include "tile_pack-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -170,7 +170,7 @@ class Product {
     const std::int64_t sums_row = row - part.first_strip * strip_rows;
     const std::int64_t sums_stride = (part.end_panel - part.first_panel) * tiling_.panel_columns;
     HWY_ALIGN float bias[product_vectors * hn::MaxLanes(FloatTag())];
-    Finish<Output> finish{
+    Epilogue<Output> epilogue{
         .c = static_cast<Output*>(operands_.c) + (first_row_ + row) * problem_.n + column,
         .c_stride = problem_.n,
         .rows = rows,
@@ -181,12 +181,12 @@ class Product {
         .sums = {part.sums + sums_row * sums_stride + (panel - part.first_panel) * tiling_.panel_columns,
                  sums_stride, part.chunk > 0},
         .last = part.chunk + 1 == tiling_.chunks};
-    if (problem_.bias) load_bias(column, finish.columns, bias);
-    for (std::int64_t block = 0; block < rows; block += product_rows) {
-      multiply_panel(words_of(part.chunk), a.from_row(block), panel_at(part, panel), finish);
-      finish.rows -= product_rows;
-      finish.c += product_rows * problem_.n;
-      finish.sums.values += product_rows * sums_stride;
+    if (problem_.bias) load_bias(column, epilogue.columns, bias);
+    for (std::int64_t first = 0; first < rows; first += product_rows) {
+      multiply_panel(words_of(part.chunk), a.from_row(first), panel_at(part, panel), epilogue);
+      epilogue.rows -= product_rows;
+      epilogue.c += product_rows * problem_.n;
+      epilogue.sums.values += product_rows * sums_stride;
     }
   }
 
@@ -199,16 +199,16 @@ class Product {
     });
   }
 
-  /// A block's rows of A times a panel, or as many vectors of it as there are columns.
+  /// A register tile's rows of A times a panel, or as many vectors of it as there are columns.
   static void multiply_panel(std::int64_t steps, const ByRows<Word>& a, const Word* panel,
-                             const Finish<Output>& finish) {
+                             const Epilogue<Output>& epilogue) {
     const std::int64_t stride = product_vectors * lanes();
-    if (finish.columns > 2 * lanes()) {
-      multiply_block<Words, 3>(steps, a, panel, stride, finish);
-    } else if (finish.columns > lanes()) {
-      multiply_block<Words, 2>(steps, a, panel, stride, finish);
+    if (epilogue.columns > 2 * lanes()) {
+      multiply_register_tile<Words, 3>(steps, a, panel, stride, epilogue);
+    } else if (epilogue.columns > lanes()) {
+      multiply_register_tile<Words, 2>(steps, a, panel, stride, epilogue);
     } else {
-      multiply_block<Words, 1>(steps, a, panel, stride, finish);
+      multiply_register_tile<Words, 1>(steps, a, panel, stride, epilogue);
     }
   }
 
@@ -251,9 +251,8 @@ void run_typed(const Execution& execution, const GemmProblem& problem, const Gem
       for_each_row(execution, "gemm_pack", tiling.strips,
                    [product](std::int64_t strip, const Row&) HWY_ATTR { product.pack_strip(strip); });
     }
-    for_each_dealt_task(execution, "gemm_tiles", tiling.tasks(), memory, tiling.thread_bytes(),
-                        [product](std::int64_t task, std::byte* own)
-                            HWY_ATTR { product.compute(task, own); });
+    for_each_task(execution, "gemm_tiles", tiling.tasks(), memory, tiling.thread_bytes(),
+                  [product](std::int64_t task, std::byte* own) HWY_ATTR { product.compute(task, own); });
   }
 }
 
@@ -288,7 +287,7 @@ class TiledGemm final : public GemmEngine {
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const TileKernel kernel = kernel_for_(problem.a);
-    return most_packed_bytes(problem, kernel) + dealt_bytes(most_thread_bytes(problem, kernel));
+    return most_packed_bytes(problem, kernel) + bytes_of_workers(most_thread_bytes(problem, kernel));
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,

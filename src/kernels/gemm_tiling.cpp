@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t words_in_line = 16;
 // A task's panels take less than half of a second-level cache: of 1 MiB where vectors have 64 bytes, of 512
-// KiB where they have 32. Strips of A and blocks of C pass by.
+// KiB where they have 32. Strips of A and register tiles of C pass by.
 constexpr std::int64_t most_panel_words_of_a_column = 2048;
 // Or the gradients of a large vocabulary's logits would be there twice.
 constexpr std::int64_t most_packed_words = 4 << 20;
@@ -66,7 +66,7 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
   const std::int64_t words = words_of(problem, kernel);
   tiling.chunk_words = chunk_of(words, kernel);
   tiling.chunks = divide_up(words, tiling.chunk_words);
-  tiling.block_rows = kernel.rows;
+  tiling.register_tile_rows = kernel.rows;
   tiling.strip_rows = kernel.strip_rows;
   tiling.strips = divide_up(rows, tiling.strip_rows);
   tiling.panel_columns = kernel.columns;

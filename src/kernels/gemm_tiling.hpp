@@ -19,10 +19,10 @@ constexpr std::size_t bytes_of_words(std::int64_t words) {
 
 /// How a target multiplies operands of one type.
 struct TileKernel {
-  std::int64_t rows;            // of the block of C that stays in registers,
+  std::int64_t rows;            // of the register tile of C,
   std::int64_t columns;         // likewise, and of a panel of B
   std::int64_t vectors;         // that so many columns are
-  std::int64_t strip_rows;      // of A, that are multiplied with a panel at a time: some blocks of C
+  std::int64_t strip_rows;      // of A, that are multiplied with a panel at a time: some register tiles of C
   std::int64_t chunk_words;     // of k, at most, that are summed at a time
   std::int64_t per_word;        // elements that are multiplied at once
   bool takes_rows_from_memory;  // as they lie there: elements are words or parts of words
@@ -33,7 +33,7 @@ struct TileKernel {
 struct Tiling {
   std::int64_t chunk_words;  // of k; orders the sums, and follows from k and the kernel alone
   std::int64_t chunks;
-  std::int64_t block_rows;
+  std::int64_t register_tile_rows;
   std::int64_t strip_rows;
   std::int64_t strips;  // of the rows that the tasks share
   std::int64_t panel_columns;
@@ -60,7 +60,7 @@ struct Tiling {
   // The parts of a thread's memory, in words: panels of B, rows of A at the edge of the matrix, and the sums
   // of a task that has several chunks.
   [[nodiscard]] std::int64_t panel_words() const { return task_panels() * panel_stride; }
-  [[nodiscard]] std::int64_t edge_words() const { return block_rows * row_stride; }
+  [[nodiscard]] std::int64_t edge_words() const { return register_tile_rows * row_stride; }
   [[nodiscard]] std::int64_t sums_words() const {
     return chunks == 1 ? 0 : task_rows() * task_panels() * panel_columns;
   }
@@ -71,8 +71,8 @@ struct Tiling {
   [[nodiscard]] std::int64_t strip_words() const { return strip_rows * row_stride; }
 };
 
-/// Whether A is rewritten before the tasks begin: turned, converted, or so that words do not reach into the
-/// next row.
+/// Whether A is rewritten before the tasks begin: transposed, converted, or so that words do not reach into
+/// the next row.
 [[nodiscard]] bool packs_a(const GemmProblem& problem, const TileKernel& kernel);
 
 /// Rows of C that are computed at a time: what is packed of A takes bounded memory.

@@ -24,8 +24,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-/// Rows that are multiplied together, and the columns of a square on the diagonal: whole blocks of a product
-/// and whole vectors.
+/// Rows that are multiplied together, and the columns of a square on the diagonal: whole register tiles of a
+/// product and whole vectors.
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t tile_rows() {
   return std::max<std::int64_t>(16, lanes());
 }
@@ -54,10 +54,10 @@ struct HeadRows {
   std::int64_t columns;  // the head's width
 };
 
-/// Asks for a tile's rows, or as many as there are, to read or to write them: a head's rows are too far apart
-/// for the processor to see them coming.
+/// Prefetches a tile's rows, or as many as there are, to read or to write them: a head's rows are too far
+/// apart for the processor's own prefetching.
 template <class T>
-HWY_INLINE void fetch_rows(const HeadRows<T>& head, std::int64_t first) {
+HWY_INLINE void prefetch_rows(const HeadRows<T>& head, std::int64_t first) {
   constexpr bool writes = !std::is_const_v<T>;
   constexpr std::int64_t in_a_line = 64 / sizeof(T);
   for (std::int64_t row = first; row < std::min(first + tile_rows(), head.rows); ++row) {
@@ -80,7 +80,7 @@ void pack_rows(const HeadRows<T>& head, typename Words::Word* target) {
   const std::int64_t columns = padded_columns<Words>(head.columns);
   const std::int64_t step = lanes() * Words::per_word;
   for (std::int64_t row = 0; row < padded_rows(head.rows); ++row) {
-    if (row % tile_rows() == 0) fetch_rows(head, row + tile_rows());
+    if (row % tile_rows() == 0) prefetch_rows(head, row + tile_rows());
     for (std::int64_t c = 0; c < columns; c += step, target += lanes())
       hn::StoreU(load_words<Words>(head, row, c), typename Words::Tag(), target);
   }
@@ -92,7 +92,7 @@ void pack_columns(const HeadRows<T>& head, typename Words::Word* target) {
   const typename Words::Tag d;
   const std::int64_t columns = padded_columns<Words>(head.columns);
   for (std::int64_t row = 0; row < padded_rows(head.rows); row += Words::per_word) {
-    if (row % tile_rows() == 0) fetch_rows(head, row + tile_rows());
+    if (row % tile_rows() == 0) prefetch_rows(head, row + tile_rows());
     const T* first = row < head.rows ? head.first + row * head.stride : nullptr;
     const T* below = row + 1 < head.rows ? first + head.stride : nullptr;
     for (std::int64_t c = 0; c < columns; c += lanes(), target += lanes()) {
@@ -111,7 +111,7 @@ void pack_columns(const HeadRows<T>& head, typename Words::Word* target) {
 template <class Words, class T>
 void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std::int64_t stride) {
   for (std::int64_t row = 0; row < padded_rows(head.rows); row += lanes()) {
-    if (row % tile_rows() == 0) fetch_rows(head, row + tile_rows());
+    if (row % tile_rows() == 0) prefetch_rows(head, row + tile_rows());
     for (std::int64_t word = 0; word < padded_columns<Words>(head.columns) / Words::per_word;
          word += lanes()) {
       const auto words = [&](std::int64_t r)

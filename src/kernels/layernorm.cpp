@@ -23,7 +23,8 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& gamma_
       exec, "layernorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        fetch_tile_to_write(out + launch::smaller(norm_rows_ahead, rows - 1 - index) * columns, columns);
+        prefetch_tile_to_write(out + launch::smaller(norm_prefetch_distance, rows - 1 - index) * columns,
+                               columns);
         const float m = inverse_columns * sum(row, in, columns);
         const float variance = inverse_columns * sum_of_squares(row, in, m, columns);
         const float r = 1.0f / Kokkos::sqrt(variance + epsilon);
@@ -75,10 +76,10 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
-          const std::int64_t ahead = launch::smaller(norm_rows_ahead, rows - 1 - r) * columns;
-          fetch_tile(in + ahead, columns);
-          fetch_tile(d_out + ahead, columns);
-          fetch_tile_to_write(d_in + ahead, columns);
+          const std::int64_t ahead = launch::smaller(norm_prefetch_distance, rows - 1 - r) * columns;
+          prefetch_tile(in + ahead, columns);
+          prefetch_tile(d_out + ahead, columns);
+          prefetch_tile_to_write(d_in + ahead, columns);
           const float m = mean[r];
           const float s = rstd[r];
           const GradientSums total = gradient_sums(row, in, d_out, gamma, m, s, columns);

@@ -22,7 +22,8 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight
       exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
-        fetch_tile_to_write(out + launch::smaller(norm_rows_ahead, rows - 1 - index) * columns, columns);
+        prefetch_tile_to_write(out + launch::smaller(norm_prefetch_distance, rows - 1 - index) * columns,
+                               columns);
         const float mean_square = inverse_columns * sum_of_squares(row, in, 0.0f, columns);
         const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
@@ -62,10 +63,10 @@ void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& 
           const T* in = x + r * columns;
           const T* d_out = dy + r * columns;
           T* d_in = dx + r * columns;
-          const std::int64_t ahead = launch::smaller(norm_rows_ahead, rows - 1 - r) * columns;
-          fetch_tile(in + ahead, columns);
-          fetch_tile(d_out + ahead, columns);
-          fetch_tile_to_write(d_in + ahead, columns);
+          const std::int64_t ahead = launch::smaller(norm_prefetch_distance, rows - 1 - r) * columns;
+          prefetch_tile(in + ahead, columns);
+          prefetch_tile(d_out + ahead, columns);
+          prefetch_tile_to_write(d_in + ahead, columns);
           const float s = rstd[r];
           const float mean_gn = inverse_columns * sum_of_normalized(row, in, d_out, weight, 0.0f, s, columns);
           row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {

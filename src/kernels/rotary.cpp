@@ -17,7 +17,7 @@ struct Rotation {
   std::int64_t heads;
   std::int64_t head_width;
   std::int64_t first_position;
-  double direction;  // 1 turns forward, -1 back
+  double direction;  // 1 rotates forward, -1 back
 
   KOKKOS_FUNCTION double frequency(std::int64_t j) const {
     return direction *
@@ -31,7 +31,7 @@ struct Rotation {
 };
 
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void turn_pair(T& low, T& high, float cosine, float sine) {
+KOKKOS_FORCEINLINE_FUNCTION void rotate_pair(T& low, T& high, float cosine, float sine) {
   const float a = to_float(low);
   const float b = to_float(high);
   low = from_float<T>(a * cosine - b * sine);
@@ -54,15 +54,15 @@ void rotate_on_host(const Execution& exec, const Rotation<T>& rotation) {
           for (std::int64_t i = begin; i < end; ++i) {
             const double position = rotation.position(i);
             simd_for(0, count, [&](std::int64_t j) {
-              const math::Turn turn = math::turn(position * frequency[j]);
-              cosine[j] = turn.cosine;
-              sine[j] = turn.sine;
+              const math::CosineSine of = math::cosine_sine(position * frequency[j]);
+              cosine[j] = of.cosine;
+              sine[j] = of.sine;
             });
             for (std::int64_t sample = 0; sample < rotation.samples; ++sample) {
               for (std::int64_t head = 0; head < 2 * rotation.heads; ++head) {
                 T* low = rotation.pairs(sample, i, head) + first;
                 T* high = low + half_width;
-                simd_for(0, count, [&](std::int64_t j) { turn_pair(low[j], high[j], cosine[j], sine[j]); });
+                simd_for(0, count, [&](std::int64_t j) { rotate_pair(low[j], high[j], cosine[j], sine[j]); });
               }
             }
           }
@@ -76,11 +76,11 @@ void rotate_on_device(const Execution& exec, const Rotation<T>& rotation) {
       exec, "rotary", rotation.length, KOKKOS_LAMBDA(std::int64_t i, const Row& row) {
         const std::int64_t half_width = rotation.head_width / 2;
         row.for_each(half_width, [=](std::int64_t j) {
-          const math::Turn turn = math::turn(rotation.position(i) * rotation.frequency(j));
+          const math::CosineSine of = math::cosine_sine(rotation.position(i) * rotation.frequency(j));
           for (std::int64_t sample = 0; sample < rotation.samples; ++sample) {
             for (std::int64_t head = 0; head < 2 * rotation.heads; ++head) {
               T* low = rotation.pairs(sample, i, head) + j;
-              turn_pair(low[0], low[half_width], turn.cosine, turn.sine);
+              rotate_pair(low[0], low[half_width], of.cosine, of.sine);
             }
           }
         });

@@ -11,8 +11,8 @@ namespace mylos {
 inline constexpr std::int64_t most_row_blocks = 256;
 inline constexpr std::int64_t least_rows_per_block = 16;
 
-/// How far ahead of a norm's row the next ones are asked for, those that are written as well.
-inline constexpr std::int64_t norm_rows_ahead = 4;
+/// Rows from a norm's row to the one that is prefetched, those that are written as well.
+inline constexpr std::int64_t norm_prefetch_distance = 4;
 
 inline std::int64_t rows_per_block(std::int64_t rows) {
   return std::max(least_rows_per_block, launch::ceiling_quotient(rows, most_row_blocks));

@@ -100,14 +100,14 @@ HWY_INLINE std::int64_t pack_whole_words(std::index_sequence<vector...>, const T
                                          std::int64_t depth, typename Words::Word* target) {
   const typename Words::Tag d;
   constexpr std::int64_t per_word = Words::per_word;
-  constexpr std::int64_t rows_ahead = 32;  // a short piece of each: the processor does not see them coming
+  constexpr std::int64_t prefetch_distance = 32;  // rows; the processor does not prefetch short pieces
   const std::size_t width = sizeof...(vector) * hn::Lanes(d);
   std::int64_t p = 0;
   for (; p + per_word <= depth; p += per_word) {
     const T* row = source + p * stride;
     const T* below = row + (per_word - 1) * stride;
-    for (std::int64_t ahead = rows_ahead; ahead < rows_ahead + per_word; ++ahead)
-      fetch_tile(row + ahead * stride, static_cast<std::int64_t>(width));
+    for (std::int64_t ahead = prefetch_distance; ahead < prefetch_distance + per_word; ++ahead)
+      prefetch_tile(row + ahead * stride, static_cast<std::int64_t>(width));
     (hn::StoreU(Words::load_columns(row + vector * hn::Lanes(d), below + vector * hn::Lanes(d), lanes()), d,
                 target + vector * hn::Lanes(d)),
      ...);

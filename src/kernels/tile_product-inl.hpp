@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-// The block of C that stays in registers, beside three vectors of B and a word of A, of 32 registers or 16.
+// The register tile of C, beside three vectors of B and a word of A, of 32 registers or 16.
 inline constexpr std::int64_t product_rows = HWY_ARCH_ARM_A64 || HWY_MAX_BYTES == 64 ? 8 : 4;
 inline constexpr std::int64_t product_vectors = 3;  // or fewer, at the end of a row
 
@@ -47,8 +47,8 @@ struct BySteps {
   BySteps from_row(std::int64_t row) const { return {words + row, stride}; }
 };
 
-// A block's vectors are a pack of arguments, row by row: where their size is not known at compile time they
-// make no array. Where the i-th begins:
+// A register tile's vectors are a pack of arguments, row by row: where their size is not known at compile
+// time they make no array. Where the i-th begins:
 template <int vectors>
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t row_of(std::size_t i) {
   return static_cast<std::int64_t>(i) / vectors;
@@ -70,7 +70,7 @@ struct Sums {
     if (add) ((sum = hn::Add(sum, hn::LoadU(d, at<vectors>(i)))), ...);
     (hn::StoreU(sum, d, at<vectors>(i)), ...);
   }
-  /// Where the block's i-th vector is.
+  /// Where the tile's i-th vector is.
   template <int vectors>
   HWY_INLINE float* at(std::size_t i) const {
     return values + row_of<vectors>(i) * stride + column_of<vectors>(i);
@@ -85,17 +85,17 @@ HWY_INLINE void multiply_step(std::index_sequence<i...>, const A& a, std::int64_
    ...);
 }
 
-/// Hands the block A B[steps, vectors * lanes()] to c.take().
+/// Hands the register tile A B[steps, vectors * lanes()] to c.take().
 template <class Words, int vectors, class A, class Result, class... Sum>
-HWY_INLINE void multiply_block(std::int64_t steps, const A& a, const typename Words::Word* b,
-                               std::int64_t b_stride, const Result& c, Sum... sum) {
+HWY_INLINE void multiply_register_tile(std::int64_t steps, const A& a, const typename Words::Word* b,
+                                       std::int64_t b_stride, const Result& c, Sum... sum) {
   if constexpr (sizeof...(Sum) < product_rows * vectors) {
-    multiply_block<Words, vectors>(steps, a, b, b_stride, c, sum..., hn::Zero(FloatTag()));
+    multiply_register_tile<Words, vectors>(steps, a, b, b_stride, c, sum..., hn::Zero(FloatTag()));
   } else {
-    constexpr auto block = std::index_sequence_for<Sum...>();
+    constexpr auto tile = std::index_sequence_for<Sum...>();
     for (std::int64_t step = 0; step < steps; ++step)
-      multiply_step<Words, vectors>(block, a, step, b + step * b_stride, sum...);
-    c.template take<vectors>(block, sum...);
+      multiply_step<Words, vectors>(tile, a, step, b + step * b_stride, sum...);
+    c.template take<vectors>(tile, sum...);
   }
 }
 
@@ -106,8 +106,8 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const
   std::int64_t column = 0;
   const auto columns_of = [&]<int vectors>(std::integral_constant<int, vectors>) HWY_ATTR {
     for (std::int64_t row = 0; row < rows; row += product_rows) {
-      multiply_block<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
-                                     Sums{c.values + row * c.stride + column, c.stride, c.add});
+      multiply_register_tile<Words, vectors>(steps, a.from_row(row), b + column, b_stride,
+                                             Sums{c.values + row * c.stride + column, c.stride, c.add});
     }
     column += vectors * lanes();
   };

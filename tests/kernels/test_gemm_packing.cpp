@@ -1,4 +1,4 @@
-// A matrix that is turned or converted is packed before it is multiplied, a bounded part of it at a time.
+// A matrix that is transposed or converted is packed before it is multiplied, a bounded part of it at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -101,13 +101,13 @@ TEST(Math, NormalDistributionIsWithinSixUnitsAndTwelveInItsTails) {
   EXPECT_LE(worst_error<Density>(-5.0f, 5.0f), 12.0);
 }
 
-TEST(Math, TurnIsExactToARoundingAtAnyAngle) {
+TEST(Math, CosineAndSineAreExactToARoundingAtAnyAngle) {
   for (const double largest : {4.0, 1e3, 1e8}) {
     for (int i = -5000; i <= 5000; ++i) {
       const double angle = largest * i / 5000;
-      const math::Turn turn = math::turn(angle);
-      ASSERT_NEAR(turn.cosine, std::cos(angle), 2 * test::u);
-      ASSERT_NEAR(turn.sine, std::sin(angle), 2 * test::u);
+      const math::CosineSine of = math::cosine_sine(angle);
+      ASSERT_NEAR(of.cosine, std::cos(angle), 2 * test::u);
+      ASSERT_NEAR(of.sine, std::sin(angle), 2 * test::u);
     }
   }
 }

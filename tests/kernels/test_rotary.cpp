@@ -14,7 +14,7 @@ constexpr std::int64_t head_width = 10;
 constexpr std::int64_t rows = samples * length;
 constexpr std::int64_t columns = 3 * heads * head_width;
 
-std::vector<double> turned(const std::vector<float>& x, std::int64_t first_position, double direction) {
+std::vector<double> rotated(const std::vector<float>& x, std::int64_t first_position, double direction) {
   std::vector<double> y(x.begin(), x.end());
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t head = 0; head < 2 * heads; ++head) {  // of q and of k
@@ -48,17 +48,17 @@ class Rotary : public testing::TestWithParam<DType> {
 
 TEST_P(Rotary, TurnsQueriesAndKeysByTheirPositions) {
   rotary_forward(Execution{}, qkv_, length, heads, head_width, 0);
-  expect(qkv_, turned(x_, 0, 1));
+  expect(qkv_, rotated(x_, 0, 1));
 }
 
 TEST_P(Rotary, IsAsExactFarFromTheStart) {
   rotary_forward(Execution{}, qkv_, length, heads, head_width, 100'000);
-  expect(qkv_, turned(x_, 100'000, 1));
+  expect(qkv_, rotated(x_, 100'000, 1));
 }
 
 TEST_P(Rotary, BackwardTurnsBack) {
   rotary_backward(Execution{}, qkv_, length, heads, head_width, 5);
-  expect(qkv_, turned(x_, 5, -1));
+  expect(qkv_, rotated(x_, 5, -1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Rotary, testing::ValuesIn(test::all_types),

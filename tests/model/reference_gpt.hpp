@@ -83,7 +83,7 @@ struct ReferenceGpt {
                           .bias = parameters.contains(bias) ? parameters[bias] : zeros}
         .pre_activation(x);
   }
-  /// Turns the pair (j, j + d/2) of each head of q or k by position · 10000^(-2j/d).
+  /// Rotates the pair (j, j + d/2) of each head of q or k by position · 10000^(-2j/d).
   void rotate(Numbers& qkv, std::size_t first_column) const {
     const auto heads = static_cast<std::size_t>(model.heads);
     const std::size_t d = width() / heads;

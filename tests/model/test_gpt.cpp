@@ -122,7 +122,7 @@ std::vector<ModelOptions> all_shapes() {
 }
 
 // A layer rounds 5 values forward in each of its two blocks (norm, qkv or z, what is between, the branch, the
-// sum; one more where q and k are turned) and as many gradients backward; embedding, final norm, logits and
+// sum; one more where q and k are rotated) and as many gradients backward; embedding, final norm, logits and
 // their gradients add 8. Each rounding changes its value by at most u. What reaches a weight's gradient
 // passes products whose factors are about 1, so that per element the count of roundings bounds the error
 // against the tensor's largest element; over a whole tensor independent errors add up as their squares do,

@@ -99,14 +99,14 @@ KOKKOS_FORCEINLINE_FUNCTION float binary_sigmoid(float x) {
 }
 
 /// The cosine and sine of an angle.
-struct Turn {
+struct CosineSine {
   float cosine;
   float sine;
 };
 
 /// The angle, up to 2^30, is brought to |r| <= pi/4 in double; then polynomials of Cephes' sinf and cosf
 /// (Moshier 1992).
-KOKKOS_FORCEINLINE_FUNCTION Turn turn(double angle) {
+KOKKOS_FORCEINLINE_FUNCTION CosineSine cosine_sine(double angle) {
   constexpr double round_to_integer = 6755399441055744.0;  // 1.5 * 2^52, as in exp
   const double shifted = angle * 0.63661977236758134 + round_to_integer;
   const double quarters = shifted - round_to_integer;

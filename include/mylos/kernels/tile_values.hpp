@@ -20,11 +20,11 @@ void write_rounded(float* values, std::int64_t count, bfloat16* to);
 
 }  // namespace host_tile
 
-/// Asks for elements that will be read soon. On the host: rows of a strip are too far apart for the processor
-/// to see them coming.
+/// Prefetches elements that will be read soon. On the host: rows of a strip are too far apart for the
+/// processor's own prefetching.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void fetch_tile([[maybe_unused]] const T* from,
-                                            [[maybe_unused]] std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION void prefetch_tile([[maybe_unused]] const T* from,
+                                               [[maybe_unused]] std::int64_t count) {
   if constexpr (runs_on_host) {
     constexpr std::int64_t in_a_line = 64 / sizeof(T);
     for (std::int64_t i = 0; i < count; i += in_a_line) __builtin_prefetch(from + i);
@@ -33,8 +33,8 @@ KOKKOS_FORCEINLINE_FUNCTION void fetch_tile([[maybe_unused]] const T* from,
 
 /// The same for elements that will be written soon: on hosts their lines may lie in other cores' caches.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void fetch_tile_to_write([[maybe_unused]] T* to,
-                                                     [[maybe_unused]] std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION void prefetch_tile_to_write([[maybe_unused]] T* to,
+                                                        [[maybe_unused]] std::int64_t count) {
   if constexpr (runs_on_host) {
     constexpr std::int64_t in_a_line = 64 / sizeof(T);
     for (std::int64_t i = 0; i < count; i += in_a_line) __builtin_prefetch(to + i, 1);

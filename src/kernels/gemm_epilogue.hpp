@@ -1,4 +1,4 @@
-// What remains of a product after a library has summed it: bias, the old C, ReLU, and the one rounding.
+// The epilogue of a product that a library has summed: bias, the old C, ReLU, and the one rounding.
 #pragma once
 
 #include "mylos/base/dispatch.hpp"
@@ -10,14 +10,14 @@ namespace mylos {
 /// c = round(relu(sums + bias + c)), with the parts that `problem` names. `sums` may be c itself, when the
 /// library has already applied everything but ReLU and the problem says so.
 template <class Sum, class Output, class Bias>
-void finish_product(const Execution& execution, const GemmProblem& problem, const Sum* sums, const Bias* bias,
+void apply_epilogue(const Execution& execution, const GemmProblem& problem, const Sum* sums, const Bias* bias,
                     Output* c) {
   const std::int64_t columns = problem.n;
   const bool add_bias = problem.bias;
   const bool accumulate = problem.accumulate;
   const bool relu = problem.relu;
   for_each_element(
-      execution, "gemm_finish", problem.m * problem.n, KOKKOS_LAMBDA(std::int64_t i) {
+      execution, "gemm_epilogue", problem.m * problem.n, KOKKOS_LAMBDA(std::int64_t i) {
         float value = to_float(sums[i]);
         if (add_bias) value += to_float(bias[i % columns]);
         if (accumulate) value += to_float(c[i]);
@@ -26,13 +26,13 @@ void finish_product(const Execution& execution, const GemmProblem& problem, cons
       });
 }
 
-/// C = relu(C) alone. The libraries' own ReLU is not used: it turns NaN into zero.
+/// C = relu(C) alone. The libraries' own ReLU is not used: it makes NaN zero.
 inline void apply_relu(const Execution& execution, const GemmProblem& problem, void* c) {
   GemmProblem only = problem;
   only.bias = only.accumulate = false;
   dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
     auto* output = static_cast<Output*>(c);
-    finish_product(execution, only, output, static_cast<const float*>(nullptr), output);
+    apply_epilogue(execution, only, output, static_cast<const float*>(nullptr), output);
   });
 }
 

@@ -1,7 +1,7 @@
-// Tasks of some work each that host threads take one by one, in memory of their own.
+// Work stealing: tasks of some work each that host threads take one by one, in memory of their own.
 //
 // A thread begins with its own share of the tasks, a range of them, so that neighbouring tasks find in its
-// caches what the same thread has written before; then it takes what is left of the others': cores that
+// caches what the same thread has written before; then it steals what is left of the others': cores that
 // share their units with other programs do not run equally fast.
 #pragma once
 
@@ -39,15 +39,15 @@ class ShareOfTasks {
 
 inline constexpr std::size_t share_bytes = aligned_bytes(sizeof(ShareOfTasks));
 
-/// What for_each_dealt_task() takes of memory for most_workers() of `bytes` each.
-inline std::size_t dealt_bytes(std::size_t bytes) {
+/// What for_each_task() takes of memory for most_workers() of `bytes` each.
+inline std::size_t bytes_of_workers(std::size_t bytes) {
   return static_cast<std::size_t>(most_workers()) * (share_bytes + bytes);
 }
 
 /// body(task, memory) for every task; each worker of `exec` has its own `bytes`.
 template <class Body>
-void for_each_dealt_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
-                         std::size_t bytes, const Body& body) {
+void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
+                   std::size_t bytes, const Body& body) {
   const std::int64_t workers = exec.concurrency();
   const auto memory_of = [=](std::int64_t worker) {
     return memory + static_cast<std::size_t>(worker) * (share_bytes + bytes);

@@ -1,11 +1,11 @@
-// What becomes of a block of C's float sums in registers: bias, the old C, ReLU and the one rounding.
+// The epilogue of a register tile of C, on its float sums: bias, the old C, ReLU and the one rounding.
 #include <algorithm>
 
-#if defined(MYLOS_KERNELS_TILE_FINISH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
-#ifdef MYLOS_KERNELS_TILE_FINISH_INL_HPP
-#undef MYLOS_KERNELS_TILE_FINISH_INL_HPP
+#if defined(MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP
+#undef MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP
 #else
-#define MYLOS_KERNELS_TILE_FINISH_INL_HPP
+#define MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP
 #endif
 
 #include <hwy/highway.h>
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
 template <class Output>
-struct Finish {
+struct Epilogue {
   Output* c;
   std::int64_t c_stride;
   std::int64_t rows;     // that exist
@@ -28,38 +28,38 @@ struct Finish {
   bool last;  // chunk
 
   template <int vectors, std::size_t... i, class... Sum>
-  HWY_INLINE void take(std::index_sequence<i...> block, Sum... sum) const {
-    if (!last) return sums.take<vectors>(block, sum...);
+  HWY_INLINE void take(std::index_sequence<i...> tile, Sum... sum) const {
+    if (!last) return sums.take<vectors>(tile, sum...);
     const FloatTag d;
     if (sums.add) ((sum = hn::Add(sum, hn::LoadU(d, sums.at<vectors>(i)))), ...);
     if (bias != nullptr) ((sum = hn::Add(sum, hn::LoadU(d, bias + column_of<vectors>(i)))), ...);
     if (rows >= product_rows && columns >= vectors * lanes()) {
-      (finish(sum, c + row_of<vectors>(i) * c_stride + column_of<vectors>(i), AllLanes{}), ...);
+      (apply(sum, c + row_of<vectors>(i) * c_stride + column_of<vectors>(i), AllLanes{}), ...);
     } else {
       HWY_ALIGN float whole[product_rows * vectors * hn::MaxLanes(d)];
       const std::int64_t stride = vectors * lanes();
       (hn::StoreU(sum, d, whole + row_of<vectors>(i) * stride + column_of<vectors>(i)), ...);
-      finish_edge(whole, stride);
+      apply_to_edge(whole, stride);
     }
   }
 
  private:
   template <class Lanes>
-  HWY_INLINE void finish(Floats value, Output* to, Lanes some) const {
+  HWY_INLINE void apply(Floats value, Output* to, Lanes some) const {
     const FloatTag d;
     if (accumulate) value = hn::Add(value, load(d, to, some));
     if (relu) value = hn::IfThenZeroElse(hn::Lt(value, hn::Zero(d)), value);  // keeps NaN
     store(d, value, to, some);
   }
-  HWY_INLINE void finish_edge(const float* whole, std::int64_t stride) const {
+  HWY_INLINE void apply_to_edge(const float* whole, std::int64_t stride) const {
     for (std::int64_t row = 0; row < std::min(rows, product_rows); ++row) {
       for (std::int64_t column = 0; column < std::min(columns, stride); column += lanes()) {
         const Floats value = hn::LoadU(FloatTag(), whole + row * stride + column);
         Output* const to = c + row * c_stride + column;
         if (columns - column >= lanes()) {
-          finish(value, to, AllLanes{});
+          apply(value, to, AllLanes{});
         } else {
-          finish(value, to, SomeLanes{static_cast<std::size_t>(columns - column)});
+          apply(value, to, SomeLanes{static_cast<std::size_t>(columns - column)});
         }
       }
     }
