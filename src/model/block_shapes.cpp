@@ -62,7 +62,6 @@ std::vector<std::size_t> first_copies(const Chain& chain, const std::vector<std:
 Chain part_of(Chain chain, const std::vector<std::size_t>& blocks) {
   Chain part;
   for (const std::size_t block : blocks) {
-    part.groups.push_back({part.blocks.size(), part.blocks.size()});
     part.blocks.push_back(std::move(chain.blocks[block]));
     part.gradient_types.push_back(chain.gradient_types[block]);
   }

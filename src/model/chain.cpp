@@ -53,7 +53,6 @@ class MlpBuilder {
   void append(std::unique_ptr<Block> block) {
     width_ = block->outputs();
     chain_.gradient_types.push_back(gradient_type(precision_.gradient, block->output_type(), accumulates_));
-    chain_.groups.push_back({chain_.blocks.size(), chain_.blocks.size()});
     chain_.blocks.push_back(std::move(block));
   }
 

@@ -117,7 +117,6 @@ class GptBuilder {
 
   void append(std::unique_ptr<Block> block, DType gradient) {
     chain_.gradient_types.push_back(gradient);
-    chain_.groups.push_back({chain_.blocks.size(), chain_.blocks.size()});
     chain_.blocks.push_back(std::move(block));
   }
 

@@ -29,10 +29,6 @@ class LayoutBuilder {
       add_slot(chain.stage_name(stage), compute, spec, stage);
     }
     bucket_.last_block = stage;
-  }
-
-  void end_group() {
-    if (!open_) return;
     const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
     if (bytes >= bucket_bytes_) close_bucket();
   }
@@ -90,14 +86,7 @@ class LayoutBuilder {
 
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world) {
   LayoutBuilder builder(bucket_bytes, world);
-  builder.add_stage(chain, chain.blocks.size());
-  builder.end_group();
-  for (std::size_t group = chain.groups.size(); group-- > 0;) {
-    for (std::size_t block = chain.groups[group].last + 1; block-- > chain.groups[group].first;) {
-      builder.add_stage(chain, block);
-    }
-    builder.end_group();
-  }
+  for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
     layout.borrowed_by_head = {layout.slots_of_block[borrowed->block][borrowed->index],

@@ -72,7 +72,6 @@ TEST(BlockShapes, APartOfAChainHasItsFirstCopiesAndItsHead) {
   EXPECT_EQ(blocks, (std::vector<std::size_t>{0, 1, 2, 3, 4, 11}));
   const Chain part = part_of(std::move(chain), blocks);
   EXPECT_EQ(part.blocks.size(), 6u);
-  EXPECT_EQ(part.groups.size(), 6u);
   EXPECT_EQ(part.gradient_types.size(), 7u);
   EXPECT_EQ(part.stage_name(5), "final_norm");
   EXPECT_EQ(part.head->name(), "head");

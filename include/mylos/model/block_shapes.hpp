@@ -20,7 +20,7 @@ namespace mylos {
                                                     const std::vector<std::size_t>& shapes,
                                                     std::size_t copies);
 
-/// These blocks of the chain (ascending), each a layer group of its own, and its head. What a block writes
+/// These blocks of the chain (ascending) and its head. What a block writes
 /// need not be what the next one reads.
 [[nodiscard]] Chain part_of(Chain chain, const std::vector<std::size_t>& blocks);
 

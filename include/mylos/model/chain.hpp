@@ -1,4 +1,4 @@
-// Chain: a model as a sequence of blocks, gathered into layer groups, and the head that ends it in the loss.
+// Chain: a model as a sequence of blocks, and the head that ends it in the loss.
 //
 // Its stages are the blocks and, behind the last of them, the head.
 #pragma once
@@ -14,15 +14,8 @@
 
 namespace mylos {
 
-/// Blocks [first, last] whose gradients are complete, and may be reduced, together.
-struct LayerGroup {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<LayerGroup> groups;  // in forward order, covering all blocks
   std::unique_ptr<LossHead> head;
   std::vector<DType> gradient_types;  // of each stage's parameters
   std::int64_t rows_per_sample = 1;   // tokens of a window

@@ -1,6 +1,6 @@
 // ParameterLayout: where every parameter lies in the flat arenas of masters, compute weights and gradients.
 //
-// Parameters lie in backward order (the last block first), so that the gradients of a finished layer group
+// Parameters lie in backward order (the last block first), so that the gradients of a finished block
 // are one contiguous stretch that can be reduced while the backward pass goes on. Stretches are gathered into
 // buckets; each is padded so that it falls into one equal slice per rank. Masters, moments and gradients
 // share their element offsets; padding stays zero.
