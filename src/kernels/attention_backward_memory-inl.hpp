@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention.hpp"
 
 #if defined(MYLOS_KERNELS_ATTENTION_BACKWARD_MEMORY_INL_HPP) == defined(HWY_TARGET_TOGGLE)

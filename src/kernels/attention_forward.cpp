@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attention_mask.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/base/vector_targets.hpp"
 #include "mylos/kernels/attention.hpp"
 #include "work_stealing.hpp"

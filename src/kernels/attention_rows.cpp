@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention_mask.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/math.hpp"
 
 namespace mylos {
@@ -168,6 +169,20 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
       });
 }
 
+/// What backward works in.
+struct BackwardMemory {
+  BackwardMemory(const AttentionShape& shape, void* workspace)
+      : pieces(workspace),
+        scores(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)),
+        d_scores(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)),
+        output_products(pieces.take<float>(heads_at_a_time(shape) * shape.length)) {}
+
+  Pieces pieces;
+  float* scores;
+  float* d_scores;
+  float* output_products;
+};
+
 template <class T>
 void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
              float* log_sums, const Dropout& dropout, float* scores) {
@@ -186,21 +201,19 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
 template <class T>
 void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
               const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
-              float* workspace) {
+              void* workspace) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
+  const BackwardMemory memory(shape, workspace);
   const std::int64_t number = shape.samples * shape.heads;
   const std::int64_t together = heads_at_a_time(shape);
-  float* scores = workspace;
-  float* d_scores = scores + together * shape.length * shape.length;
-  float* output_products = d_scores + together * shape.length * shape.length;
   for (std::int64_t first = 0; first < number; first += together) {
     const std::int64_t count = std::min(together, number - first);
     const Heads<T> all = heads_from<T>(shape, qkv, first);
-    find_scores<T>(exec, all, count, scores, nullptr);
-    multiply_outputs<T>(exec, all, count, output.as<T>(), d_output.as<T>(), output_products);
-    find_probabilities<T>(exec, all, count, log_sums, output_products, d_output.as<T>(), mask, scores,
-                          d_scores);
-    weigh_gradients<T>(exec, all, count, scores, d_scores, d_output.as<T>(), d_qkv.as<T>());
+    find_scores<T>(exec, all, count, memory.scores, nullptr);
+    multiply_outputs<T>(exec, all, count, output.as<T>(), d_output.as<T>(), memory.output_products);
+    find_probabilities<T>(exec, all, count, log_sums, memory.output_products, d_output.as<T>(), mask,
+                          memory.scores, memory.d_scores);
+    weigh_gradients<T>(exec, all, count, memory.scores, memory.d_scores, d_output.as<T>(), d_qkv.as<T>());
   }
 }
 
@@ -211,8 +224,7 @@ std::size_t attention_forward_workspace(const AttentionShape& shape) {
 }
 
 std::size_t attention_backward_workspace(const AttentionShape& shape) {
-  return static_cast<std::size_t>(heads_at_a_time(shape) * shape.length * (2 * shape.length + 1)) *
-         sizeof(float);
+  return BackwardMemory(shape, nullptr).pieces.bytes();
 }
 
 void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
@@ -228,7 +240,7 @@ void attention_backward(const Execution& exec, const AttentionShape& shape, cons
                         const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&](auto type) {
     backward<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, d_output, d_qkv, dropout,
-                                            static_cast<float*>(workspace));
+                                            workspace);
   });
 }
 

@@ -1,6 +1,6 @@
 #include "mylos/kernels/embedding.hpp"
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
@@ -47,10 +47,9 @@ struct Occurrences {
   std::int32_t* next;
 };
 
-Occurrences occurrences_in(void* workspace, std::int64_t vocabulary) {
-  auto* start = static_cast<std::byte*>(workspace);
-  const std::size_t bytes = aligned_bytes(static_cast<std::size_t>(vocabulary) * sizeof(std::int32_t));
-  return {reinterpret_cast<std::int32_t*>(start), reinterpret_cast<std::int32_t*>(start + bytes)};
+Occurrences occurrences_in(Pieces& workspace, std::int64_t rows, std::int64_t vocabulary) {
+  auto* const first = workspace.take<std::int32_t>(vocabulary);
+  return {first, workspace.take<std::int32_t>(rows)};
 }
 
 /// One host thread walks the rows from the end.
@@ -165,15 +164,17 @@ void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::i
 }
 
 std::size_t embedding_backward_workspace(std::int64_t rows, std::int64_t vocabulary) {
-  return aligned_bytes(static_cast<std::size_t>(vocabulary) * sizeof(std::int32_t)) +
-         aligned_bytes(static_cast<std::size_t>(rows) * sizeof(std::int32_t));
+  Pieces pieces(nullptr);
+  occurrences_in(pieces, rows, vocabulary);
+  return pieces.bytes();
 }
 
 void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
                         const Tensor& d_output, const Tensor& d_token, const Tensor& d_position,
                         bool accumulate_token, bool accumulate_position, const Dropout& dropout,
                         void* workspace) {
-  const Occurrences lists = occurrences_in(workspace, d_token.rows());
+  Pieces pieces(workspace);
+  const Occurrences lists = occurrences_in(pieces, d_output.rows(), d_token.rows());
   if constexpr (runs_on_host) {
     link_rows_on_host(exec, tokens, d_output.rows(), d_token.rows(), lists);
   } else {

@@ -76,11 +76,7 @@ class Product {
 
   /// One task, in a thread's own memory.
   void compute(std::int64_t task, std::byte* memory) const {
-    Task part{};
-    part.panels = reinterpret_cast<Word*>(memory);
-    part.edge = reinterpret_cast<Word*>(memory + bytes_of_words(tiling_.panel_words()));
-    part.sums = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(part.edge) +
-                                         bytes_of_words(tiling_.edge_words()));
+    Task part{.memory = ThreadMemory<Word>(tiling_, memory)};
     part.first_panel = tiling_.first_panel(task % tiling_.column_tasks);
     part.end_panel = tiling_.first_panel(task % tiling_.column_tasks + 1);
     part.first_strip = tiling_.first_strip(task / tiling_.column_tasks);
@@ -93,12 +89,10 @@ class Product {
 
  private:
   struct Task {
-    Word* panels;
-    Word* edge;   // rows of A
-    float* sums;  // of the chunks before this one
-    std::int64_t first_panel, end_panel;
-    std::int64_t first_strip, end_strip;
-    std::int64_t chunk;
+    ThreadMemory<Word> memory;
+    std::int64_t first_panel = 0, end_panel = 0;
+    std::int64_t first_strip = 0, end_strip = 0;
+    std::int64_t chunk = 0;
   };
 
   [[nodiscard]] std::int64_t depth_of(std::int64_t chunk) const {
@@ -138,7 +132,7 @@ class Product {
     }
   }
   [[nodiscard]] Word* panel_at(const Task& part, std::int64_t panel) const {
-    return part.panels + (panel - part.first_panel) * tiling_.panel_stride;
+    return part.memory.panels + (panel - part.first_panel) * tiling_.panel_stride;
   }
 
   /// A strip's rows times the task's panels, which are packed as the first strip comes to them.
@@ -149,7 +143,7 @@ class Product {
     if (whole_rows < rows) {  // no kernel for fewer rows, and the memory behind the last one is not A's
       if constexpr (std::is_same_v<Input, typename Words::Element>) {
         copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rows - whole_rows, product_rows,
-                         depth_of(part.chunk), part.edge, tiling_.row_stride);
+                         depth_of(part.chunk), part.memory.edge, tiling_.row_stride);
       }
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
@@ -159,7 +153,8 @@ class Product {
       } else {
         multiply_rows(part, panel, row, whole_rows,
                       {reinterpret_cast<const Word*>(a_from(row, part.chunk)), problem_.k / Words::per_word});
-        multiply_rows(part, panel, row + whole_rows, rows - whole_rows, {part.edge, tiling_.row_stride});
+        multiply_rows(part, panel, row + whole_rows, rows - whole_rows,
+                      {part.memory.edge, tiling_.row_stride});
       }
     }
   }
@@ -178,7 +173,8 @@ class Product {
         .bias = problem_.bias ? bias : nullptr,
         .accumulate = problem_.accumulate,
         .relu = problem_.relu,
-        .sums = {part.sums + sums_row * sums_stride + (panel - part.first_panel) * tiling_.panel_columns,
+        .sums = {part.memory.sums + sums_row * sums_stride +
+                     (panel - part.first_panel) * tiling_.panel_columns,
                  sums_stride, part.chunk > 0},
         .last = part.chunk + 1 == tiling_.chunks};
     if (problem_.bias) load_bias(column, epilogue.columns, bias);
@@ -242,16 +238,17 @@ void run_typed(const Execution& execution, const GemmProblem& problem, const Gem
   const TileKernel kernel = kernel_for(problem.a);
   const bool packs = packs_a(problem, kernel);
   const std::int64_t most_rows = rows_at_once(problem, kernel);
-  std::byte* const memory = workspace + most_packed_bytes(problem, kernel);
+  const ProductMemory memory(problem, kernel, workspace);
   for (std::int64_t row = 0; row < problem.m; row += most_rows) {
     const std::int64_t rows = std::min(most_rows, problem.m - row);
     const Tiling tiling = tile(problem, rows, kernel, threads);
-    const Product<Input, Output> product(problem, operands, tiling, packs, row, rows, workspace);
+    const Product<Input, Output> product(problem, operands, tiling, packs, row, rows, memory.packed);
     if (packs) {
       for_each_row(execution, "gemm_pack", tiling.strips,
                    [product](std::int64_t strip, const Row&) HWY_ATTR { product.pack_strip(strip); });
     }
-    for_each_task(execution, "gemm_tiles", tiling.tasks(), memory, tiling.thread_bytes(),
+    for_each_task(execution, "gemm_tiles", tiling.tasks(), memory.workers,
+                  ThreadMemory<float>(tiling, nullptr).pieces.bytes(),
                   [product](std::int64_t task, std::byte* own) HWY_ATTR { product.compute(task, own); });
   }
 }
@@ -287,7 +284,7 @@ class TiledGemm final : public GemmEngine {
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const TileKernel kernel = kernel_for_(problem.a);
-    return most_packed_bytes(problem, kernel) + bytes_of_workers(most_thread_bytes(problem, kernel));
+    return ProductMemory(problem, kernel, nullptr).pieces.bytes();
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,

@@ -1,8 +1,9 @@
 // How a product on hosts is cut into tasks whose operands stay in their core's own caches.
 #pragma once
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "work_stealing.hpp"
 
 namespace mylos {
 
@@ -57,18 +58,25 @@ struct Tiling {
   [[nodiscard]] std::int64_t task_rows() const { return divide_up(strips, row_tasks) * strip_rows; }
   [[nodiscard]] std::int64_t task_panels() const { return divide_up(panels, column_tasks); }
 
-  // The parts of a thread's memory, in words: panels of B, rows of A at the edge of the matrix, and the sums
-  // of a task that has several chunks.
-  [[nodiscard]] std::int64_t panel_words() const { return task_panels() * panel_stride; }
-  [[nodiscard]] std::int64_t edge_words() const { return register_tile_rows * row_stride; }
-  [[nodiscard]] std::int64_t sums_words() const {
-    return chunks == 1 ? 0 : task_rows() * task_panels() * panel_columns;
-  }
-  [[nodiscard]] std::size_t thread_bytes() const {
-    return bytes_of_words(panel_words()) + bytes_of_words(edge_words()) + bytes_of_words(sums_words());
-  }
   /// Of a strip of A in one chunk.
   [[nodiscard]] std::int64_t strip_words() const { return strip_rows * row_stride; }
+};
+
+/// What a thread works in.
+template <class Word>
+struct ThreadMemory {
+  ThreadMemory(const Tiling& tiling, std::byte* memory) : pieces(memory) {
+    panels = pieces.take<Word>(tiling.task_panels() * tiling.panel_stride);
+    edge = pieces.take<Word>(tiling.register_tile_rows * tiling.row_stride);
+    const bool has_sums = tiling.chunks > 1;
+    sums =
+        pieces.take<float>(has_sums ? tiling.task_rows() * tiling.task_panels() * tiling.panel_columns : 0);
+  }
+
+  Pieces pieces;
+  Word* panels;  // of B
+  Word* edge;    // rows of A at the edge of the matrix
+  float* sums;   // of the chunks before this one
 };
 
 /// Whether A is rewritten before the tasks begin: transposed, converted, or so that words do not reach into
@@ -85,9 +93,21 @@ struct Tiling {
 // At least what this problem takes and all that are smaller in m, n or k: the cut of a smaller problem may
 // need more than that of a larger one.
 
-/// Of Tiling::thread_bytes().
+/// Of ThreadMemory.
 [[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
 /// Of the packed A.
 [[nodiscard]] std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
+
+/// What a product works in.
+struct ProductMemory {
+  ProductMemory(const GemmProblem& problem, const TileKernel& kernel, std::byte* workspace)
+      : pieces(workspace),
+        packed(pieces.take_bytes(most_packed_bytes(problem, kernel))),
+        workers(pieces.take_bytes(bytes_of_workers(most_thread_bytes(problem, kernel)))) {}
+
+  Pieces pieces;
+  std::byte* packed;   // A
+  std::byte* workers;  // see for_each_task()
+};
 
 }  // namespace mylos

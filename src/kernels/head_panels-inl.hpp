@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mylos/base/arena.hpp"
 #include "mylos/kernels/launch.hpp"
 
 #if defined(MYLOS_KERNELS_HEAD_PANELS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -125,23 +124,6 @@ void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std:
 HWY_INLINE std::int64_t transposed_stride(std::int64_t rows) {
   return padded_rows(rows) + tile_rows();
 }
-
-/// Hands out pieces of a workspace; with a null workspace it only counts bytes.
-class Pieces {
- public:
-  explicit Pieces(std::byte* workspace) : workspace_(workspace) {}
-  template <class T>
-  T* take(std::int64_t count) {
-    T* piece = reinterpret_cast<T*>(workspace_ + bytes_);
-    bytes_ += aligned_bytes(static_cast<std::size_t>(count) * sizeof(T));
-    return piece;
-  }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
- private:
-  std::byte* workspace_;
-  std::size_t bytes_ = 0;
-};
 
 }  // namespace mylos::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -27,24 +27,36 @@ GemmProblem input_gradient_product(const ClassifierOptions& options, std::int64_
   return linear_input_gradient(rows, options.width, options.classes, options.type);
 }
 
-/// Where the parts of the workspace start.
-struct Workspace {
-  std::size_t logits = 0;
-  std::size_t input = 0;  // a chunk in the head's type
-  std::size_t input_gradient = 0;
-  std::size_t gemm = 0;
+/// Of a chunk of `rows` rows, or fewer.
+std::size_t product_bytes(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows) {
+  return std::max({gemm.workspace_bytes(logits_product(options, rows)),
+                   gemm.workspace_bytes(weight_gradient_product(options, rows, false)),
+                   gemm.workspace_bytes(weight_gradient_product(options, rows, true)),
+                   gemm.workspace_bytes(input_gradient_product(options, rows))});
+}
+
+struct ChunkMemory {
+  /// For `rows` rows in chunks of at most `chunk`.
+  ChunkMemory(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows, std::int64_t chunk,
+              std::byte* workspace)
+      : pieces(workspace),
+        row_sums(pieces, rows),
+        logits(pieces.take_tensor(options.type, chunk, options.classes)),
+        input(take_copy(pieces, options.input_type, options.type, chunk, options.width)),
+        input_gradient(take_copy(pieces, options.input_type, options.type, chunk, options.width)),
+        products(pieces.take_bytes(product_bytes(options, gemm, chunk))) {}
+
+  Pieces pieces;
+  RowSums row_sums;
+  Tensor logits;
+  Tensor input;  // in the head's type
+  Tensor input_gradient;
+  std::byte* products;
 };
 
-/// For `rows` rows in chunks of at most `chunk`.
-Workspace workspace_of(const ClassifierOptions& options, std::int64_t rows, std::int64_t chunk) {
-  const std::size_t cast = cast_bytes(chunk * options.width, options.input_type, options.type);
-  Workspace layout;
-  layout.logits = row_sums_bytes(rows);
-  layout.input = layout.logits +
-                 aligned_bytes(static_cast<std::size_t>(chunk * options.classes) * size_of(options.type));
-  layout.input_gradient = layout.input + cast;
-  layout.gemm = layout.input_gradient + cast;
-  return layout;
+/// The first `count` rows of a chunk's matrix; empty where that is.
+Tensor rows_of(const Tensor& chunk, std::int64_t count) {
+  return chunk.empty() ? Tensor() : chunk.row_range(0, count);
 }
 
 }  // namespace
@@ -70,16 +82,8 @@ std::int64_t Classifier::chunk_rows(std::int64_t rows) const {
 
 LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
   const std::int64_t most = std::min(rows, most_chunk_rows());  // fewer rows may come in larger chunks
-  std::size_t product = 0;
-  const std::int64_t chunk = chunk_rows(rows);
-  for (const std::int64_t count : {most, chunk, rows - (rows - 1) / chunk * chunk}) {
-    for (const GemmProblem& problem :
-         {logits_product(options_, count), weight_gradient_product(options_, count, false),
-          weight_gradient_product(options_, count, true), input_gradient_product(options_, count)}) {
-      product = std::max(product, aligned_bytes(gemm.workspace_bytes(problem)));
-    }
-  }
-  return {workspace_of(options_, rows, most).gemm + product, 3 * flops_of(logits_product(options_, rows))};
+  return {ChunkMemory(options_, gemm, rows, most, nullptr).pieces.bytes(),
+          3 * flops_of(logits_product(options_, rows))};
 }
 
 std::vector<BlockProduct> Classifier::products(std::int64_t rows) const {
@@ -107,35 +111,30 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
   const Region region("classifier");
   const std::int64_t rows = memory.input.rows();
   const std::int64_t chunk = chunk_rows(rows);
-  const Workspace layout = workspace_of(options_, rows, chunk);
-  const RowSums row_sums(memory.workspace, rows);
+  const ChunkMemory own(options_, context.gemm, rows, chunk, memory.workspace);
   const void* weight = memory.weights[0].data();
-  std::byte* gemm_workspace = memory.workspace + layout.gemm;
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const std::int64_t count = std::min(chunk, rows - first);
-    const Tensor input = cast(context.exec, memory.input.row_range(first, count), options_.type,
-                              memory.workspace + layout.input);
-    const Tensor logits(memory.workspace + layout.logits, options_.type, count, options_.classes);
+    const Tensor input = cast(context.exec, memory.input.row_range(first, count), rows_of(own.input, count));
+    const Tensor logits = rows_of(own.logits, count);
     context.gemm.run(context.exec, logits_product(options_, count), {input.data(), weight, logits.data()},
-                     gemm_workspace);
+                     own.products);
     const bool seeds = !gradients.input.empty();
     softmax_cross_entropy(context.exec, logits, truth.labels + first, seeds ? logits : Tensor(),
-                          gradients.scale, gradients.inverse_count, row_sums.loss + first,
-                          row_sums.correct + first, truth.classes);
+                          gradients.scale, gradients.inverse_count, own.row_sums.loss + first,
+                          own.row_sums.correct + first, truth.classes);
     if (!seeds) continue;
     context.gemm.run(context.exec,
                      weight_gradient_product(options_, count, gradients.accumulate || first > 0),
-                     {logits.data(), input.data(), gradients.weights[0].data()}, gemm_workspace);
+                     {logits.data(), input.data(), gradients.weights[0].data()}, own.products);
     const Tensor d_input = gradients.input.row_range(first, count);
-    const bool casts = d_input.type() != options_.type;
-    const Tensor dx =
-        casts ? Tensor(memory.workspace + layout.input_gradient, options_.type, count, options_.width)
-              : d_input;
+    const bool casts = !own.input_gradient.empty();
+    const Tensor dx = casts ? rows_of(own.input_gradient, count) : d_input;
     context.gemm.run(context.exec, input_gradient_product(options_, count),
-                     {logits.data(), weight, dx.data()}, gemm_workspace);
+                     {logits.data(), weight, dx.data()}, own.products);
     if (casts) convert(context.exec, dx, d_input);
   }
-  row_sums.add_to(context.exec, LossType::cross_entropy, sums);
+  own.row_sums.add_to(context.exec, LossType::cross_entropy, sums);
 }
 
 Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
@@ -143,12 +142,11 @@ Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memo
   if (rows > most_chunk_rows()) {
     fail_run("logits of {} rows: at most {} at a time", rows, most_chunk_rows());
   }
-  const Workspace layout = workspace_of(options_, rows, rows);
-  const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace + layout.input);
-  const Tensor logits(memory.workspace + layout.logits, options_.type, rows, options_.classes);
+  const ChunkMemory own(options_, context.gemm, rows, rows, memory.workspace);
+  const Tensor input = cast(context.exec, memory.input, own.input);
   context.gemm.run(context.exec, logits_product(options_, rows),
-                   {input.data(), memory.weights[0].data(), logits.data()}, memory.workspace + layout.gemm);
-  return logits;
+                   {input.data(), memory.weights[0].data(), own.logits.data()}, own.products);
+  return own.logits;
 }
 
 }  // namespace mylos

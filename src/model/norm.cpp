@@ -1,15 +1,23 @@
 #include "mylos/model/norm.hpp"
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/layernorm.hpp"
 #include "mylos/kernels/rmsnorm.hpp"
 
 namespace mylos {
 namespace {
 
-std::size_t row_vector_bytes(std::int64_t rows) {
-  return aligned_bytes(static_cast<std::size_t>(rows) * sizeof(float));
-}
+/// Of each row.
+struct Statistics {
+  Statistics(NormType type, std::int64_t rows, std::byte* place) : pieces(place) {
+    if (type == NormType::layernorm) mean = pieces.take<float>(rows);
+    rstd = pieces.take<float>(rows);
+  }
+
+  Pieces pieces;
+  float* mean = nullptr;
+  float* rstd;
+};
 
 }  // namespace
 
@@ -25,7 +33,7 @@ std::vector<ParameterSpec> Norm::parameters(const std::string& prefix) const {
 }
 
 std::size_t Norm::statistics_bytes(std::int64_t rows) const {
-  return (type == NormType::layernorm ? 2 : 1) * row_vector_bytes(rows);
+  return Statistics(type, rows, nullptr).pieces.bytes();
 }
 
 std::size_t Norm::backward_workspace(std::int64_t rows) const {
@@ -35,26 +43,24 @@ std::size_t Norm::backward_workspace(std::int64_t rows) const {
 
 void Norm::forward(const Execution& exec, const Tensor& x, std::span<const Tensor> weights, const Tensor& y,
                    std::byte* statistics) const {
-  auto* first = reinterpret_cast<float*>(statistics);
+  const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
-    rmsnorm_forward(exec, x, weights[0], y, first, epsilon);
+    rmsnorm_forward(exec, x, weights[0], y, of.rstd, epsilon);
     return;
   }
-  auto* second = reinterpret_cast<float*>(statistics + row_vector_bytes(x.rows()));
-  layernorm_forward(exec, x, weights[0], has_bias() ? weights[1] : Tensor(), y, first, second, epsilon);
+  layernorm_forward(exec, x, weights[0], has_bias() ? weights[1] : Tensor(), y, of.mean, of.rstd, epsilon);
 }
 
 void Norm::backward(const Execution& exec, const Tensor& x, const Tensor& dy, std::span<const Tensor> weights,
-                    const std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
+                    std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
                     bool accumulate, std::byte* workspace, const Tensor& residual) const {
-  const auto* first = reinterpret_cast<const float*>(statistics);
+  const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
-    rmsnorm_backward(exec, x, dy, weights[0], first, dx, weight_gradients[0], accumulate, workspace,
+    rmsnorm_backward(exec, x, dy, weights[0], of.rstd, dx, weight_gradients[0], accumulate, workspace,
                      residual);
     return;
   }
-  const auto* second = reinterpret_cast<const float*>(statistics + row_vector_bytes(x.rows()));
-  layernorm_backward(exec, x, dy, weights[0], first, second, dx, weight_gradients[0],
+  layernorm_backward(exec, x, dy, weights[0], of.mean, of.rstd, dx, weight_gradients[0],
                      has_bias() ? weight_gradients[1] : Tensor(), accumulate, workspace, residual);
 }
 

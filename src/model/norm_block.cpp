@@ -4,40 +4,63 @@
 #include "mylos/model/cast.hpp"
 
 namespace mylos {
+namespace {
+
+struct NormForward {
+  /// `saved`: null where nobody keeps the statistics.
+  NormForward(const NormOptions& options, std::int64_t rows, std::byte* saved, std::byte* workspace)
+      : pieces(workspace),
+        input(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
+        statistics(saved != nullptr ? saved : pieces.take_bytes(options.norm.statistics_bytes(rows))) {}
+
+  Pieces pieces;
+  Tensor input;
+  std::byte* statistics;
+};
+
+struct NormBackward {
+  NormBackward(const NormOptions& options, std::int64_t rows, std::byte* workspace)
+      : pieces(workspace),
+        input(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
+        input_gradient(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
+        norm(pieces.take_bytes(options.norm.backward_workspace(rows))) {}
+
+  Pieces pieces;
+  Tensor input;
+  Tensor input_gradient;  // before its cast to the input's type
+  std::byte* norm;
+};
+
+}  // namespace
 
 BlockCost NormBlock::cost(const GemmEngine&, std::int64_t rows) const {
   const Norm& norm = options_.norm;
-  const std::int64_t elements = rows * norm.width;
-  const std::size_t cast = cast_bytes(elements, options_.input_type, options_.type);
   BlockCost cost;
-  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(elements) * size_of(options_.type));
-  cost.forward_workspace = cast + norm.statistics_bytes(rows);  // statistics that nobody keeps
+  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(rows * norm.width) * size_of(options_.type));
+  cost.forward_workspace = NormForward(options_, rows, nullptr, nullptr).pieces.bytes();
   cost.forward_flops = norm.forward_flops(rows);
   cost.backward_flops = norm.backward_flops(rows);
-  cost.variants.push_back({"all", norm.statistics_bytes(rows), 2 * cast + norm.backward_workspace(rows), 0});
+  cost.variants.push_back(
+      {"all", norm.statistics_bytes(rows), NormBackward(options_, rows, nullptr).pieces.bytes(), 0});
   return cost;
 }
 
 void NormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
-  const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
-  std::byte* statistics =
-      memory.saved != nullptr
-          ? memory.saved
-          : memory.workspace + cast_bytes(input.size(), options_.input_type, options_.type);
-  options_.norm.forward(context.exec, input, memory.weights, memory.output, statistics);
+  const NormForward own(options_, memory.input.rows(), memory.saved, memory.workspace);
+  options_.norm.forward(context.exec, cast(context.exec, memory.input, own.input), memory.weights,
+                        memory.output, own.statistics);
 }
 
 void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
                          const BlockGradients& gradients) const {
   const Region region("norm backward");
-  const std::size_t cast_size = cast_bytes(memory.input.size(), options_.input_type, options_.type);
-  const bool casts = cast_size > 0;
-  const Tensor input = cast(context.exec, memory.input, options_.type, memory.workspace);
-  const Tensor dx = casts ? Tensor(memory.workspace + cast_size, options_.type, input.rows(), input.columns())
-                          : gradients.input;
+  const NormBackward own(options_, memory.input.rows(), memory.workspace);
+  const bool casts = !own.input_gradient.empty();
+  const Tensor input = cast(context.exec, memory.input, own.input);
+  const Tensor dx = casts ? own.input_gradient : gradients.input;
   options_.norm.backward(context.exec, input, gradients.output, memory.weights, memory.saved, dx,
-                         gradients.weights, gradients.accumulate, memory.workspace + 2 * cast_size, {});
+                         gradients.weights, gradients.accumulate, own.norm, {});
   if (casts) convert(context.exec, dx, gradients.input);
 }
 

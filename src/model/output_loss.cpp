@@ -1,6 +1,5 @@
 #include "mylos/model/output_loss.hpp"
 
-#include "mylos/base/arena.hpp"
 #include "mylos/kernels/loss.hpp"
 #include "mylos/kernels/reduce.hpp"
 #include "row_sums.hpp"
@@ -8,7 +7,9 @@
 namespace mylos {
 
 LossCost OutputLoss::cost(const GemmEngine&, std::int64_t rows) const {
-  return {row_sums_bytes(rows), 8.0 * static_cast<double>(rows) * static_cast<double>(outputs_)};
+  Pieces pieces(nullptr);
+  const RowSums sums(pieces, rows);
+  return {pieces.bytes(), 8.0 * static_cast<double>(rows) * static_cast<double>(outputs_)};
 }
 
 void OutputLoss::evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
@@ -18,7 +19,8 @@ void OutputLoss::evaluate(const StepContext& context, const LossMemory& memory, 
 
 void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                    const LossGradients& gradients, LossSums* sums) const {
-  const RowSums rows(memory.workspace, memory.input.rows());
+  Pieces pieces(memory.workspace);
+  const RowSums rows(pieces, memory.input.rows());
   if (loss_ == LossType::cross_entropy) {
     softmax_cross_entropy(context.exec, memory.input, truth.labels, gradients.input, gradients.scale,
                           gradients.inverse_count, rows.loss, rows.correct, truth.classes);

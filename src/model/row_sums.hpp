@@ -1,20 +1,16 @@
 // RowSums: what a loss leaves for each row in the workspace, before it is summed up.
 #pragma once
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/loss.hpp"
 #include "mylos/model/loss_head.hpp"
 
 namespace mylos {
 
-[[nodiscard]] inline std::size_t row_sums_bytes(std::int64_t rows) {
-  return 2 * aligned_bytes(static_cast<std::size_t>(rows) * 4);
-}
-
 struct RowSums {
-  RowSums(std::byte* place, std::int64_t row_count)
-      : loss(reinterpret_cast<float*>(place)),
-        correct(reinterpret_cast<std::int32_t*>(place + row_sums_bytes(row_count) / 2)),
+  RowSums(Pieces& workspace, std::int64_t row_count)
+      : loss(workspace.take<float>(row_count)),
+        correct(workspace.take<std::int32_t>(row_count)),
         rows(row_count) {}
 
   void add_to(const Execution& exec, LossType type, LossSums* sums) const {

@@ -26,13 +26,13 @@ class KeyValueCache {
   /// [capacity, width]
   [[nodiscard]] const Tensor& keys(std::size_t layer) const { return keys_[layer]; }
   [[nodiscard]] const Tensor& values(std::size_t layer) const { return values_[layer]; }
-  [[nodiscard]] std::byte* workspace() const { return arena_.data() + workspace_; }
+  [[nodiscard]] std::byte* workspace() const { return workspace_; }
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
 
  private:
   std::int64_t length_ = 0;
   std::int64_t capacity_ = 0;
-  std::size_t workspace_ = 0;
+  std::byte* workspace_ = nullptr;
   Arena arena_;
   std::vector<Tensor> keys_, values_;
 };

@@ -34,7 +34,7 @@ struct Norm {
                std::byte* statistics) const;
   /// dx = gradient + residual (may be empty: none). dx may be dy or residual.
   void backward(const Execution& exec, const Tensor& x, const Tensor& dy, std::span<const Tensor> weights,
-                const std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
+                std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
                 bool accumulate, std::byte* workspace, const Tensor& residual) const;
 
  private:
