@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "branch_products.hpp"
 #include "branch_variants.hpp"
+#include "linear.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/attention.hpp"
 #include "mylos/kernels/residual.hpp"
@@ -23,14 +23,15 @@ AttentionShape shape_of(const AttentionOptions& options, std::int64_t samples) {
   return {samples, branch.context, options.heads, branch.width / options.heads, branch.type};
 }
 
-BranchLinear qkv_linear(const AttentionOptions& options) {
-  const std::int64_t width = options.branch.width;
-  return {width, 3 * width, options.branch.norm.parameter_count()};
+Linear qkv_linear(const AttentionOptions& options) {
+  const BranchOptions& branch = options.branch;
+  return branch_linear(branch, "qkv", branch.width, 3 * branch.width, branch.norm.parameter_count());
 }
 
-BranchLinear output_linear(const AttentionOptions& options) {
-  const std::int64_t width = options.branch.width;
-  return {width, width, options.branch.norm.parameter_count() + (options.branch.bias ? 2 : 1)};
+Linear output_linear(const AttentionOptions& options) {
+  const BranchOptions& branch = options.branch;
+  return branch_linear(branch, "output", branch.width, branch.width,
+                       branch.norm.parameter_count() + (branch.bias ? 2 : 1));
 }
 
 std::size_t matrix_bytes(const BranchOptions& branch, std::int64_t rows, std::int64_t columns) {
@@ -51,20 +52,18 @@ KeptParts<parts> parts_of(const AttentionOptions& options, std::int64_t rows, st
 
 /// Bytes of workspace that the kernels and products of a direction need.
 std::size_t forward_kernels(const AttentionOptions& options, const GemmEngine& gemm, std::int64_t rows) {
-  const BranchProducts products(options.branch);
   const AttentionShape shape = shape_of(options, rows / options.branch.context);
-  return std::max({products.forward_workspace(gemm, qkv_linear(options), rows),
-                   products.forward_workspace(gemm, output_linear(options), rows),
-                   aligned_bytes(attention_forward_workspace(shape))});
+  return aligned_bytes(
+      std::max({qkv_linear(options).forward_workspace(gemm, rows),
+                output_linear(options).forward_workspace(gemm, rows), attention_forward_workspace(shape)}));
 }
 
 std::size_t backward_kernels(const AttentionOptions& options, const GemmEngine& gemm, std::int64_t rows) {
-  const BranchProducts products(options.branch);
   const AttentionShape shape = shape_of(options, rows / options.branch.context);
-  return std::max({products.backward_workspace(gemm, qkv_linear(options), rows),
-                   products.backward_workspace(gemm, output_linear(options), rows),
-                   options.branch.norm.backward_workspace(rows),
-                   aligned_bytes(attention_backward_workspace(shape))});
+  return aligned_bytes(
+      std::max({qkv_linear(options).backward_workspace(gemm, rows),
+                output_linear(options).backward_workspace(gemm, rows),
+                options.branch.norm.backward_workspace(rows), attention_backward_workspace(shape)}));
 }
 
 /// Where the parts of the backward workspace start.
@@ -117,8 +116,7 @@ void attend(const StepContext& context, const AttentionOptions& options, const B
   const KeyValueCache* cache = context.cache;
   const std::int64_t first_position = cache != nullptr ? cache->length() : 0;
   const std::int64_t length = cache != nullptr ? rows : options.branch.context;
-  BranchProducts(options.branch)
-      .forward(context, qkv_linear(options), memory, tensors.normed, tensors.qkv, workspace);
+  qkv_linear(options).forward(context, memory.weights, tensors.normed, tensors.qkv, workspace);
   const AttentionShape shape = shape_of(options, cache != nullptr ? 1 : rows / length);
   if (options.rotary) {
     rotary_forward(context.exec, tensors.qkv, length, shape.heads, shape.head_width, first_position);
@@ -174,11 +172,7 @@ BlockCost AttentionBlock::cost(const GemmEngine& gemm, std::int64_t rows) const 
 }
 
 std::vector<BlockProduct> AttentionBlock::products(std::int64_t rows) const {
-  std::vector<BlockProduct> products;
-  const BranchProducts branch(options_.branch);
-  branch.add_products(products, "qkv", qkv_linear(options_), rows);
-  branch.add_products(products, "output", output_linear(options_), rows);
-  return products;
+  return products_of({qkv_linear(options_), output_linear(options_)}, rows);
 }
 
 void AttentionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
@@ -194,8 +188,7 @@ void AttentionBlock::forward(const StepContext& context, const BlockMemory& memo
   branch.norm.forward(context.exec, x, memory.weights, tensors.normed, tensors.statistics);
   attend(context, options_, memory, tensors,
          probability_dropout(context, probability_stream_, branch.dropout), kernels);
-  BranchProducts(branch).forward(context, output_linear(options_), memory, tensors.attended, memory.output,
-                                 kernels);
+  output_linear(options_).forward(context, memory.weights, tensors.attended, memory.output, kernels);
   residual_forward(context.exec, x, memory.output, memory.output,
                    token_dropout(context, residual_stream_, branch.dropout, branch.context));
 }
@@ -211,9 +204,8 @@ void AttentionBlock::backward(const StepContext& context, const BlockMemory& mem
   std::byte* kernels = memory.workspace + layout.kernels;
   const Dropout probabilities = probability_dropout(context, probability_stream_, branch.dropout);
   const Dropout dropout = token_dropout(context, residual_stream_, branch.dropout, branch.context);
-  const BranchProducts products(branch);
-  const BranchLinear to_qkv = qkv_linear(options_);
-  const BranchLinear to_output = output_linear(options_);
+  const Linear to_qkv = qkv_linear(options_);
+  const Linear to_output = output_linear(options_);
   const AttentionShape shape = shape_of(options_, rows / branch.context);
 
   const Tensor x = cast(context.exec, memory.input, branch.type, memory.workspace);
@@ -227,20 +219,21 @@ void AttentionBlock::backward(const StepContext& context, const BlockMemory& mem
       dropout.active() ? Tensor(d_qkv.data(), branch.type, rows, branch.width) : gradients.output;
   const Tensor d_attended(memory.workspace + layout.d_attended, branch.type, rows, branch.width);
   residual_backward(context.exec, gradients.output, d_branch,
-                    products.bias_gradient(context.gemm, to_output, gradients, rows), gradients.accumulate,
+                    to_output.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate,
                     dropout);
-  products.weight_gradient(context, to_output, gradients, d_branch, tensors.attended, kernels);
-  products.input_gradient(context, to_output, memory, d_branch, d_attended, kernels);
+  to_output.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, tensors.attended,
+                            kernels);
+  to_output.input_gradient(context, memory.weights, d_branch, d_attended, kernels);
   attention_backward(context.exec, shape, tensors.qkv, tensors.attended, tensors.log_sums, d_attended, d_qkv,
                      probabilities, kernels);
   if (options_.rotary) {
     rotary_backward(context.exec, d_qkv, branch.context, shape.heads, shape.head_width, 0);
   }
-  residual_backward(context.exec, d_qkv, d_qkv, products.bias_gradient(context.gemm, to_qkv, gradients, rows),
+  residual_backward(context.exec, d_qkv, d_qkv, to_qkv.bias_gradient(context.gemm, gradients.weights, rows),
                     gradients.accumulate, {});
-  products.weight_gradient(context, to_qkv, gradients, d_qkv, tensors.normed, kernels);
+  to_qkv.weight_gradient(context, gradients.weights, gradients.accumulate, d_qkv, tensors.normed, kernels);
   const Tensor& d_normed = d_attended;
-  products.input_gradient(context, to_qkv, memory, d_qkv, d_normed, kernels);
+  to_qkv.input_gradient(context, memory.weights, d_qkv, d_normed, kernels);
 
   const bool casts = branch.input_type != branch.type;
   const Tensor dx = casts ? Tensor(memory.workspace + layout.input_gradient, branch.type, rows, branch.width)

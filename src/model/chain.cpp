@@ -27,7 +27,6 @@ class MlpBuilder {
     options.type = compute_type(precision_, name, "linear");
     options.input_type = chain_.blocks.empty() ? options.type : last_type();
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.accumulates = accumulates_;
     options.first = chain_.blocks.empty();
     options.seed = seed_;
     append(std::make_unique<Dense>(std::move(options)));

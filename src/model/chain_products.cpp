@@ -4,16 +4,6 @@
 
 namespace mylos {
 
-std::vector<BlockProduct> products_of_linear(const std::string& linear, std::int64_t rows,
-                                             std::int64_t inputs, std::int64_t outputs, DType type,
-                                             DType gradient_type, bool input_gradient) {
-  std::vector<BlockProduct> products{
-      {linear, linear_output(rows, inputs, outputs, type)},
-      {linear, linear_weight_gradient(rows, inputs, outputs, type, gradient_type)}};
-  if (input_gradient) products.push_back({linear, linear_input_gradient(rows, inputs, outputs, type)});
-  return products;
-}
-
 std::vector<ChainProduct> products_of(const Chain& chain, std::int64_t rows) {
   std::vector<ChainProduct> all;
   const auto add = [&](std::size_t stage, std::vector<BlockProduct> products) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "linear.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/loss.hpp"
 #include "mylos/model/cast.hpp"
@@ -12,27 +13,14 @@ namespace {
 
 constexpr std::int64_t least_chunk_rows = 256;  // fewer would make the products slow
 
-GemmProblem logits_product(const ClassifierOptions& options, std::int64_t rows) {
-  return linear_output(rows, options.width, options.classes, options.type);
-}
-
-GemmProblem weight_gradient_product(const ClassifierOptions& options, std::int64_t rows, bool accumulate) {
-  GemmProblem problem =
-      linear_weight_gradient(rows, options.width, options.classes, options.type, DType::fp32);
-  problem.accumulate = accumulate;
-  return problem;
-}
-
-GemmProblem input_gradient_product(const ClassifierOptions& options, std::int64_t rows) {
-  return linear_input_gradient(rows, options.width, options.classes, options.type);
+Linear logits_of(const ClassifierOptions& options) {
+  return {.inputs = options.width, .outputs = options.classes, .bias = false, .type = options.type};
 }
 
 /// Of a chunk of `rows` rows, or fewer.
 std::size_t product_bytes(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows) {
-  return std::max({gemm.workspace_bytes(logits_product(options, rows)),
-                   gemm.workspace_bytes(weight_gradient_product(options, rows, false)),
-                   gemm.workspace_bytes(weight_gradient_product(options, rows, true)),
-                   gemm.workspace_bytes(input_gradient_product(options, rows))});
+  const Linear linear = logits_of(options);
+  return std::max(linear.forward_workspace(gemm, rows), linear.backward_workspace(gemm, rows));
 }
 
 struct ChunkMemory {
@@ -83,15 +71,15 @@ std::int64_t Classifier::chunk_rows(std::int64_t rows) const {
 LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
   const std::int64_t most = std::min(rows, most_chunk_rows());  // fewer rows may come in larger chunks
   return {ChunkMemory(options_, gemm, rows, most, nullptr).pieces.bytes(),
-          3 * flops_of(logits_product(options_, rows))};
+          6 * static_cast<double>(rows) * static_cast<double>(options_.width) *
+              static_cast<double>(options_.classes)};
 }
 
 std::vector<BlockProduct> Classifier::products(std::int64_t rows) const {
   const std::int64_t chunk = chunk_rows(rows);
   std::vector<BlockProduct> products;
   const auto add = [&](std::int64_t count, std::int64_t times) {
-    for (BlockProduct& product :
-         products_of_linear("", count, options_.width, options_.classes, options_.type, DType::fp32)) {
+    for (BlockProduct& product : logits_of(options_).products(count)) {
       product.times = times;
       products.push_back(std::move(product));
     }
@@ -112,26 +100,23 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
   const std::int64_t rows = memory.input.rows();
   const std::int64_t chunk = chunk_rows(rows);
   const ChunkMemory own(options_, context.gemm, rows, chunk, memory.workspace);
-  const void* weight = memory.weights[0].data();
+  const Linear linear = logits_of(options_);
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const std::int64_t count = std::min(chunk, rows - first);
     const Tensor input = cast(context.exec, memory.input.row_range(first, count), rows_of(own.input, count));
     const Tensor logits = rows_of(own.logits, count);
-    context.gemm.run(context.exec, logits_product(options_, count), {input.data(), weight, logits.data()},
-                     own.products);
+    linear.forward(context, memory.weights, input, logits, own.products);
     const bool seeds = !gradients.input.empty();
     softmax_cross_entropy(context.exec, logits, truth.labels + first, seeds ? logits : Tensor(),
                           gradients.scale, gradients.inverse_count, own.row_sums.loss + first,
                           own.row_sums.correct + first, truth.classes);
     if (!seeds) continue;
-    context.gemm.run(context.exec,
-                     weight_gradient_product(options_, count, gradients.accumulate || first > 0),
-                     {logits.data(), input.data(), gradients.weights[0].data()}, own.products);
+    linear.weight_gradient(context, gradients.weights, gradients.accumulate || first > 0, logits, input,
+                           own.products);
     const Tensor d_input = gradients.input.row_range(first, count);
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? rows_of(own.input_gradient, count) : d_input;
-    context.gemm.run(context.exec, input_gradient_product(options_, count),
-                     {logits.data(), weight, dx.data()}, own.products);
+    linear.input_gradient(context, memory.weights, logits, dx, own.products);
     if (casts) convert(context.exec, dx, d_input);
   }
   own.row_sums.add_to(context.exec, LossType::cross_entropy, sums);
@@ -144,8 +129,7 @@ Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memo
   }
   const ChunkMemory own(options_, context.gemm, rows, rows, memory.workspace);
   const Tensor input = cast(context.exec, memory.input, own.input);
-  context.gemm.run(context.exec, logits_product(options_, rows),
-                   {input.data(), memory.weights[0].data(), own.logits.data()}, own.products);
+  logits_of(options_).forward(context, memory.weights, input, own.logits, own.products);
   return own.logits;
 }
 

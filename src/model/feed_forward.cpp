@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "branch_products.hpp"
 #include "branch_variants.hpp"
+#include "linear.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/activation.hpp"
 #include "mylos/kernels/gated.hpp"
@@ -22,17 +22,22 @@ bool is_gated(const FeedForwardOptions& options) {
 }
 
 /// Its parameters come in the order norm, up, down, gate.
-BranchLinear up_linear(const FeedForwardOptions& options) {
-  return {options.branch.width, options.hidden, options.branch.norm.parameter_count()};
+Linear up_linear(const FeedForwardOptions& options) {
+  const BranchOptions& branch = options.branch;
+  return branch_linear(branch, "up", branch.width, options.hidden, branch.norm.parameter_count());
 }
-BranchLinear down_linear(const FeedForwardOptions& options) {
-  return {options.hidden, options.branch.width, up_linear(options).weight + (options.branch.bias ? 2 : 1)};
+Linear down_linear(const FeedForwardOptions& options) {
+  const BranchOptions& branch = options.branch;
+  return branch_linear(branch, "down", options.hidden, branch.width,
+                       up_linear(options).weight + (branch.bias ? 2 : 1));
 }
-BranchLinear gate_linear(const FeedForwardOptions& options) {
-  return {options.branch.width, options.hidden, down_linear(options).weight + (options.branch.bias ? 2 : 1)};
+Linear gate_linear(const FeedForwardOptions& options) {
+  const BranchOptions& branch = options.branch;
+  return branch_linear(branch, "gate", branch.width, options.hidden,
+                       down_linear(options).weight + (branch.bias ? 2 : 1));
 }
 /// What z is made with.
-BranchLinear z_linear(const FeedForwardOptions& options) {
+Linear z_linear(const FeedForwardOptions& options) {
   return is_gated(options) ? gate_linear(options) : up_linear(options);
 }
 
@@ -53,16 +58,14 @@ KeptParts<parts> parts_of(const FeedForwardOptions& options, std::int64_t rows, 
 
 /// Bytes of workspace that the kernels and products of a direction need.
 std::size_t forward_kernels(const FeedForwardOptions& options, const GemmEngine& gemm, std::int64_t rows) {
-  const BranchProducts products(options.branch);
-  return std::max(products.forward_workspace(gemm, up_linear(options), rows),
-                  products.forward_workspace(gemm, down_linear(options), rows));
+  return aligned_bytes(std::max(up_linear(options).forward_workspace(gemm, rows),
+                                down_linear(options).forward_workspace(gemm, rows)));
 }
 
 std::size_t backward_kernels(const FeedForwardOptions& options, const GemmEngine& gemm, std::int64_t rows) {
-  const BranchProducts products(options.branch);
-  return std::max({products.backward_workspace(gemm, up_linear(options), rows),
-                   products.backward_workspace(gemm, down_linear(options), rows),
-                   options.branch.norm.backward_workspace(rows)});
+  return aligned_bytes(std::max({up_linear(options).backward_workspace(gemm, rows),
+                                 down_linear(options).backward_workspace(gemm, rows),
+                                 options.branch.norm.backward_workspace(rows)}));
 }
 
 /// Where the parts of the backward workspace start.
@@ -113,10 +116,9 @@ struct Tensors {
 /// From norm(x) to z (and u).
 void expand(const StepContext& context, const FeedForwardOptions& options, const BlockMemory& memory,
             const Tensors& tensors, std::byte* workspace) {
-  const BranchProducts products(options.branch);
-  products.forward(context, z_linear(options), memory, tensors.normed, tensors.z, workspace);
+  z_linear(options).forward(context, memory.weights, tensors.normed, tensors.z, workspace);
   if (!is_gated(options)) return;
-  products.forward(context, up_linear(options), memory, tensors.normed, tensors.u, workspace);
+  up_linear(options).forward(context, memory.weights, tensors.normed, tensors.u, workspace);
 }
 
 /// From z (and u) to a.
@@ -169,12 +171,8 @@ BlockCost FeedForward::cost(const GemmEngine& gemm, std::int64_t rows) const {
 }
 
 std::vector<BlockProduct> FeedForward::products(std::int64_t rows) const {
-  std::vector<BlockProduct> products;
-  const BranchProducts branch(options_.branch);
-  if (is_gated(options_)) branch.add_products(products, "gate", gate_linear(options_), rows);
-  branch.add_products(products, "up", up_linear(options_), rows);
-  branch.add_products(products, "down", down_linear(options_), rows);
-  return products;
+  if (!is_gated(options_)) return products_of({up_linear(options_), down_linear(options_)}, rows);
+  return products_of({gate_linear(options_), up_linear(options_), down_linear(options_)}, rows);
 }
 
 void FeedForward::forward(const StepContext& context, const BlockMemory& memory) const {
@@ -190,7 +188,7 @@ void FeedForward::forward(const StepContext& context, const BlockMemory& memory)
   branch.norm.forward(context.exec, x, memory.weights, tensors.normed, tensors.statistics);
   expand(context, options_, memory, tensors, kernels);
   activate(context, options_, tensors);
-  BranchProducts(branch).forward(context, down_linear(options_), memory, tensors.a, memory.output, kernels);
+  down_linear(options_).forward(context, memory.weights, tensors.a, memory.output, kernels);
   residual_forward(context.exec, x, memory.output, memory.output,
                    token_dropout(context, dropout_stream_, branch.dropout, branch.context));
 }
@@ -205,9 +203,8 @@ void FeedForward::backward(const StepContext& context, const BlockMemory& memory
   const Tensors tensors(options_, kept, rows, memory.saved, memory.workspace + layout.parts);
   std::byte* kernels = memory.workspace + layout.kernels;
   const Dropout dropout = token_dropout(context, dropout_stream_, branch.dropout, branch.context);
-  const BranchProducts products(branch);
-  const BranchLinear down = down_linear(options_);
-  const BranchLinear up = up_linear(options_);
+  const Linear down = down_linear(options_);
+  const Linear up = up_linear(options_);
   const auto in_workspace = [&](std::size_t offset, std::int64_t columns) {
     return Tensor(memory.workspace + offset, branch.type, rows, columns);
   };
@@ -222,28 +219,27 @@ void FeedForward::backward(const StepContext& context, const BlockMemory& memory
   const Tensor d_normed = in_workspace(layout.d_normed, branch.width);
   const Tensor d_branch = dropout.active() ? d_normed : gradients.output;
   residual_backward(context.exec, gradients.output, d_branch,
-                    products.bias_gradient(context.gemm, down, gradients, rows), gradients.accumulate,
-                    dropout);
-  products.weight_gradient(context, down, gradients, d_branch, tensors.a, kernels);
+                    down.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, dropout);
+  down.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, tensors.a, kernels);
   const Tensor d_a = kept.kept[a] ? in_workspace(layout.d_a, options_.hidden) : tensors.a;
-  products.input_gradient(context, down, memory, d_branch, d_a, kernels);
+  down.input_gradient(context, memory.weights, d_branch, d_a, kernels);
 
   const Tensor& d_z = d_a;
   if (is_gated(options_)) {
-    const BranchLinear gate = gate_linear(options_);
+    const Linear gate = gate_linear(options_);
     const Tensor d_u = kept.kept[u] ? in_workspace(layout.d_u, options_.hidden) : tensors.u;
     gated_backward(context.exec, tensors.z, tensors.u, d_a, d_z, d_u,
-                   products.bias_gradient(context.gemm, gate, gradients, rows),
-                   products.bias_gradient(context.gemm, up, gradients, rows), gradients.accumulate);
-    products.weight_gradient(context, gate, gradients, d_z, tensors.normed, kernels);
-    products.weight_gradient(context, up, gradients, d_u, tensors.normed, kernels);
-    products.input_gradient(context, gate, memory, d_z, d_normed, kernels);
-    products.input_gradient(context, up, memory, d_u, d_normed, kernels, true);
+                   gate.bias_gradient(context.gemm, gradients.weights, rows),
+                   up.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate);
+    gate.weight_gradient(context, gradients.weights, gradients.accumulate, d_z, tensors.normed, kernels);
+    up.weight_gradient(context, gradients.weights, gradients.accumulate, d_u, tensors.normed, kernels);
+    gate.input_gradient(context, memory.weights, d_z, d_normed, kernels);
+    up.input_gradient(context, memory.weights, d_u, d_normed, kernels, true);
   } else {
     activation_backward(context.exec, Activation::gelu_tanh, tensors.z, d_a, d_z,
-                        products.bias_gradient(context.gemm, up, gradients, rows), gradients.accumulate, {});
-    products.weight_gradient(context, up, gradients, d_z, tensors.normed, kernels);
-    products.input_gradient(context, up, memory, d_z, d_normed, kernels);
+                        up.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, {});
+    up.weight_gradient(context, gradients.weights, gradients.accumulate, d_z, tensors.normed, kernels);
+    up.input_gradient(context, memory.weights, d_z, d_normed, kernels);
   }
 
   const bool casts = branch.input_type != branch.type;

@@ -108,7 +108,6 @@ class GptBuilder {
     options.type = compute_type(precision_, name, kind);
     options.input_type = last_type();
     options.gradient_type = gradient_of(options.type);
-    options.accumulates = accumulates_;
     options.initial_std = initial_std;
     options.residual_std = initial_std / std::sqrt(2.0f * static_cast<float>(model_.layers));
     options.seed = seed_;

@@ -1,5 +1,5 @@
-// Dropout of activations whose rows are tokens: a row's random numbers are those of its token's index in the
-// global batch.
+// Dropout of activations: a row's random numbers are those of its sample's or token's index in the global
+// batch.
 #pragma once
 
 #include "mylos/kernels/dropout.hpp"
@@ -7,7 +7,7 @@
 
 namespace mylos {
 
-/// `length`: tokens of a sample.
+/// `length`: tokens of a sample; 1 where rows are samples.
 [[nodiscard]] inline Dropout token_dropout(const StepContext& context, const RandomStream& stream,
                                            double probability, std::int64_t length) {
   if (!context.training || probability == 0) return {};

@@ -41,7 +41,6 @@ DenseOptions options_of(const Case& test) {
   options.input_type = test.input_type;
   options.type = test.type;
   options.gradient_type = test.gradient_type;
-  options.accumulates = true;
   options.seed = 5;
   return options;
 }

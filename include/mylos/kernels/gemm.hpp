@@ -105,7 +105,7 @@ class GemmEngine {
 
   /// Bytes of workspace that are enough for `run` of this problem and of every one that is smaller in m, n or
   /// k, aligned as an Arena aligns: what is planned for a whole micro-batch serves a ragged one.
-  /// It does not depend on `row_sums`.
+  /// It does not depend on `row_sums` and `accumulate`.
   [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
 
   /// Computes the product in the order of `execution`. Throws Error when the types do not go together or the

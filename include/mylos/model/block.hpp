@@ -60,12 +60,6 @@ struct BlockProduct {
   std::int64_t times = 1;  // of a micro-batch
 };
 
-/// The three products of a linear map (two where nobody needs dx).
-[[nodiscard]] std::vector<BlockProduct> products_of_linear(const std::string& linear, std::int64_t rows,
-                                                           std::int64_t inputs, std::int64_t outputs,
-                                                           DType type, DType gradient_type,
-                                                           bool input_gradient = true);
-
 class KeyValueCache;
 
 /// What every operation of a step needs to know.

@@ -21,8 +21,7 @@ struct DenseOptions {
   DType input_type = DType::fp32;  // another type than `type` is cast at the entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
-  bool accumulates = false;  // gradients of several micro-batches are added
-  bool first = false;        // nobody needs the gradient of its input
+  bool first = false;  // nobody needs the gradient of its input
   std::uint64_t seed = 0;
 };
 

@@ -18,7 +18,6 @@ struct BranchOptions {
   DType input_type = DType::fp32;  // another type than `type` is cast at the entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
-  bool accumulates = false;  // gradients of several micro-batches are added
   float initial_std = 0.02f;
   float residual_std = 0.02f;  // of the matrix whose product is added to x: GPT-2's 0.02/sqrt(2 layers)
   std::uint64_t seed = 0;

@@ -1,0 +1,96 @@
+#include "linear.hpp"
+
+#include <algorithm>
+
+namespace mylos {
+
+GemmProblem Linear::output_product(std::int64_t rows) const {
+  GemmProblem problem = linear_output(rows, inputs, outputs, type);
+  problem.bias = bias;
+  problem.relu = relu;
+  return problem;
+}
+
+GemmProblem Linear::weight_product(const GemmEngine& gemm, std::int64_t rows, bool accumulate) const {
+  GemmProblem problem = linear_weight_gradient(rows, inputs, outputs, type, gradient_type);
+  problem.accumulate = accumulate;
+  return bias ? with_row_sums(gemm, problem) : problem;
+}
+
+GemmProblem Linear::input_product(std::int64_t rows, bool add) const {
+  GemmProblem problem = linear_input_gradient(rows, inputs, outputs, type);
+  problem.accumulate = add;
+  return problem;
+}
+
+std::vector<BlockProduct> Linear::products(std::int64_t rows) const {
+  std::vector<BlockProduct> products{
+      {name, output_product(rows)},
+      {name, linear_weight_gradient(rows, inputs, outputs, type, gradient_type)}};
+  if (needs_input_gradient) products.push_back({name, input_product(rows, false)});
+  return products;
+}
+
+std::size_t Linear::forward_workspace(const GemmEngine& gemm, std::int64_t rows) const {
+  return gemm.workspace_bytes(output_product(rows));
+}
+
+std::size_t Linear::backward_workspace(const GemmEngine& gemm, std::int64_t rows) const {
+  const std::size_t bytes = gemm.workspace_bytes(weight_product(gemm, rows, false));
+  return needs_input_gradient ? std::max(bytes, gemm.workspace_bytes(input_product(rows, false))) : bytes;
+}
+
+void Linear::forward(const StepContext& context, std::span<const Tensor> weights, const Tensor& x,
+                     const Tensor& y, std::byte* workspace) const {
+  const void* shift = bias ? weights[weight + 1].data() : nullptr;
+  context.gemm.run(context.exec, output_product(x.rows()),
+                   {x.data(), weights[weight].data(), y.data(), shift}, workspace);
+}
+
+void Linear::weight_gradient(const StepContext& context, std::span<const Tensor> gradients, bool accumulate,
+                             const Tensor& dy, const Tensor& x, std::byte* workspace) const {
+  void* sums = bias ? gradients[weight + 1].data() : nullptr;
+  context.gemm.run(context.exec, weight_product(context.gemm, x.rows(), accumulate),
+                   {dy.data(), x.data(), gradients[weight].data(), nullptr, sums}, workspace);
+}
+
+void Linear::input_gradient(const StepContext& context, std::span<const Tensor> weights, const Tensor& dy,
+                            const Tensor& dx, std::byte* workspace, bool add) const {
+  context.gemm.run(context.exec, input_product(dy.rows(), add),
+                   {dy.data(), weights[weight].data(), dx.data()}, workspace);
+}
+
+Tensor Linear::bias_gradient(const GemmEngine& gemm, std::span<const Tensor> gradients,
+                             std::int64_t rows) const {
+  const bool summed = weight_product(gemm, rows, false).row_sums;
+  return bias && !summed ? gradients[weight + 1] : Tensor();
+}
+
+Linear branch_linear(const BranchOptions& branch, const std::string& name, std::int64_t inputs,
+                     std::int64_t outputs, std::size_t weight) {
+  return {.name = name,
+          .inputs = inputs,
+          .outputs = outputs,
+          .weight = weight,
+          .bias = branch.bias,
+          .type = branch.type,
+          .gradient_type = branch.gradient_type};
+}
+
+std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std::int64_t rows) {
+  std::vector<BlockProduct> all;
+  for (const Linear& linear : linears) {
+    for (BlockProduct& product : linear.products(rows)) all.push_back(std::move(product));
+  }
+  return all;
+}
+
+void add_linear(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t outputs,
+                std::int64_t inputs, bool bias, float initial_std) {
+  ParameterSpec weight{.name = name + "_weight", .rows = outputs, .columns = inputs, .is_matrix = true};
+  weight.initial_std = initial_std;
+  specs.push_back(weight);
+  if (bias) specs.push_back({.name = name + "_bias", .rows = 1, .columns = outputs});
+}
+
+}  // namespace mylos
