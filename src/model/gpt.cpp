@@ -47,7 +47,7 @@ class GptBuilder {
     options.rotary = model_.positions == PositionType::rotary;
     options.layer = static_cast<std::size_t>(layer);
     const DType gradient = options.branch.gradient_type;
-    append(std::make_unique<AttentionBlock>(std::move(options)), gradient);
+    append(make_attention_block(std::move(options)), gradient);
   }
 
   void add_feed_forward(std::int64_t layer) {
@@ -56,7 +56,7 @@ class GptBuilder {
     options.hidden = feed_forward_width(model_);
     options.type = model_.feed_forward;
     const DType gradient = options.branch.gradient_type;
-    append(std::make_unique<FeedForward>(std::move(options)), gradient);
+    append(make_feed_forward_block(std::move(options)), gradient);
   }
 
   void add_final_norm() {

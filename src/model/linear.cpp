@@ -66,15 +66,20 @@ Tensor Linear::bias_gradient(const GemmEngine& gemm, std::span<const Tensor> gra
   return bias && !summed ? gradients[weight + 1] : Tensor();
 }
 
-Linear branch_linear(const BranchOptions& branch, const std::string& name, std::int64_t inputs,
-                     std::int64_t outputs, std::size_t weight) {
-  return {.name = name,
-          .inputs = inputs,
-          .outputs = outputs,
-          .weight = weight,
-          .bias = branch.bias,
-          .type = branch.type,
-          .gradient_type = branch.gradient_type};
+std::vector<Linear> linears_of(const BranchOptions& branch, const std::vector<LinearShape>& shapes) {
+  std::vector<Linear> linears;
+  std::size_t weight = branch.norm.parameter_count();
+  for (const LinearShape& shape : shapes) {
+    linears.push_back({.name = shape.name,
+                       .inputs = shape.inputs,
+                       .outputs = shape.outputs,
+                       .weight = weight,
+                       .bias = branch.bias,
+                       .type = branch.type,
+                       .gradient_type = branch.gradient_type});
+    weight += branch.bias ? 2 : 1;
+  }
+  return linears;
 }
 
 std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std::int64_t rows) {
@@ -85,12 +90,12 @@ std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std
   return all;
 }
 
-void add_linear(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t outputs,
-                std::int64_t inputs, bool bias, float initial_std) {
-  ParameterSpec weight{.name = name + "_weight", .rows = outputs, .columns = inputs, .is_matrix = true};
+void add_linear(std::vector<ParameterSpec>& specs, const Linear& linear, float initial_std) {
+  ParameterSpec weight{
+      .name = linear.name + "_weight", .rows = linear.outputs, .columns = linear.inputs, .is_matrix = true};
   weight.initial_std = initial_std;
   specs.push_back(weight);
-  if (bias) specs.push_back({.name = name + "_bias", .rows = 1, .columns = outputs});
+  if (linear.bias) specs.push_back({.name = linear.name + "_bias", .rows = 1, .columns = linear.outputs});
 }
 
 }  // namespace mylos

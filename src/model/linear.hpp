@@ -49,9 +49,18 @@ struct Linear {
   [[nodiscard]] GemmProblem input_product(std::int64_t rows, bool add) const;
 };
 
-/// A layer of a residual branch.
-[[nodiscard]] Linear branch_linear(const BranchOptions& branch, const std::string& name, std::int64_t inputs,
-                                   std::int64_t outputs, std::size_t weight);
+struct LinearShape {
+  std::string name;
+  std::int64_t inputs;
+  std::int64_t outputs;
+};
+
+/// The layers of a residual branch, whose parameters follow the norm's in this order.
+[[nodiscard]] std::vector<Linear> linears_of(const BranchOptions& branch,
+                                             const std::vector<LinearShape>& shapes);
+
+/// Appends "<name>_weight" [outputs, inputs] and, where there is one, "<name>_bias" [1, outputs].
+void add_linear(std::vector<ParameterSpec>& specs, const Linear& linear, float initial_std);
 
 [[nodiscard]] std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std::int64_t rows);
 

@@ -9,7 +9,8 @@
 // With a key-value cache the rows continue the cache's one sample, and nothing can be kept.
 #pragma once
 
-#include "mylos/base/random.hpp"
+#include <memory>
+
 #include "mylos/model/residual_branch.hpp"
 
 namespace mylos {
@@ -21,27 +22,6 @@ struct AttentionOptions {
   std::size_t layer = 0;  // its place in a key-value cache
 };
 
-class AttentionBlock final : public Block {
- public:
-  explicit AttentionBlock(AttentionOptions options);
-
-  [[nodiscard]] const std::string& name() const override { return options_.branch.name; }
-  [[nodiscard]] std::string_view kind() const override { return "attention"; }
-  [[nodiscard]] std::int64_t inputs() const override { return options_.branch.width; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.branch.width; }
-  [[nodiscard]] DType input_type() const override { return options_.branch.input_type; }
-  [[nodiscard]] DType output_type() const override { return options_.branch.type; }
-  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
-  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
-  void forward(const StepContext& context, const BlockMemory& memory) const override;
-  void backward(const StepContext& context, const BlockMemory& memory,
-                const BlockGradients& gradients) const override;
-
- private:
-  AttentionOptions options_;
-  RandomStream residual_stream_;
-  RandomStream probability_stream_;
-};
+[[nodiscard]] std::unique_ptr<Block> make_attention_block(AttentionOptions options);
 
 }  // namespace mylos

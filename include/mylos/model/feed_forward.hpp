@@ -9,7 +9,8 @@
 //   "input"  computes all of these again, but not the product with Wdown
 #pragma once
 
-#include "mylos/base/random.hpp"
+#include <memory>
+
 #include "mylos/model/residual_branch.hpp"
 
 namespace mylos {
@@ -20,26 +21,6 @@ struct FeedForwardOptions {
   FeedForwardType type = FeedForwardType::gelu;
 };
 
-class FeedForward final : public Block {
- public:
-  explicit FeedForward(FeedForwardOptions options);
-
-  [[nodiscard]] const std::string& name() const override { return options_.branch.name; }
-  [[nodiscard]] std::string_view kind() const override { return "mlp"; }
-  [[nodiscard]] std::int64_t inputs() const override { return options_.branch.width; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.branch.width; }
-  [[nodiscard]] DType input_type() const override { return options_.branch.input_type; }
-  [[nodiscard]] DType output_type() const override { return options_.branch.type; }
-  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
-  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
-  void forward(const StepContext& context, const BlockMemory& memory) const override;
-  void backward(const StepContext& context, const BlockMemory& memory,
-                const BlockGradients& gradients) const override;
-
- private:
-  FeedForwardOptions options_;
-  RandomStream dropout_stream_;
-};
+[[nodiscard]] std::unique_ptr<Block> make_feed_forward_block(FeedForwardOptions options);
 
 }  // namespace mylos

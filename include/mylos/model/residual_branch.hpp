@@ -23,8 +23,4 @@ struct BranchOptions {
   std::uint64_t seed = 0;
 };
 
-/// "<name>_weight" [outputs, inputs] and, where there are biases, "<name>_bias" [1, outputs].
-void add_linear(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t outputs,
-                std::int64_t inputs, bool bias, float initial_std);
-
 }  // namespace mylos

@@ -1,0 +1,211 @@
+// ResidualBlock: y = x + dropout(last(inner(norm(x)))), the skeleton of a transformer layer's two blocks.
+//
+// A Branch says what lies between norm(x) and y, by these members:
+//   options         what it is made of; options.branch is a BranchOptions
+//   linears         in the order of their parameters, behind the norm's
+//   last()          the one of them whose product is added to x
+//   Inner           tensors from norm(x) on, cut from `lean` and `rest`; last() reads its `output`
+//   Gradients       by last()'s result (`branch`), Inner's output (`output`) and norm(x) (`normed`), written
+//                   in this order: they may share memory
+//   expand()        makes what of Inner lies in `rest`
+//   activate()      makes what of Inner lies in `lean`
+//   backward()      from gradients.output to gradients.normed, and the gradients of all weights but last()'s
+//   *_kernels()     bytes of workspace that its kernels take besides products
+//   flops(), products()
+//
+// Variant "all" keeps what lies between x and y, "lean" makes norm(x) and `lean` again, "input" `rest` too.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "linear.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/residual.hpp"
+#include "mylos/model/cast.hpp"
+#include "token_dropout.hpp"
+
+namespace mylos {
+
+enum BranchVariant : std::size_t { keeps_all, keeps_lean, keeps_input, branch_variants };
+
+inline constexpr const char* branch_variant_names[branch_variants] = {"all", "lean", "input"};
+
+/// Of a branch besides its norm.
+struct BranchFlops {
+  double forward = 0;
+  double backward = 0;
+  double expand = 0;
+  double activate = 0;
+};
+
+template <class Branch>
+class ResidualBlock final : public Block {
+ public:
+  explicit ResidualBlock(typename Branch::Options options)
+      : branch_(std::move(options)),
+        dropout_stream_(this->options().seed, RandomPurpose::dropout, this->options().name) {}
+
+  [[nodiscard]] const std::string& name() const override { return options().name; }
+  [[nodiscard]] std::string_view kind() const override { return Branch::kind; }
+  [[nodiscard]] std::int64_t inputs() const override { return options().width; }
+  [[nodiscard]] std::int64_t outputs() const override { return options().width; }
+  [[nodiscard]] DType input_type() const override { return options().input_type; }
+  [[nodiscard]] DType output_type() const override { return options().type; }
+
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
+    std::vector<ParameterSpec> specs = options().norm.parameters("norm_");
+    for (const Linear& linear : branch_.linears) {
+      const bool is_last = &linear == &branch_.last();
+      add_linear(specs, linear, is_last ? options().residual_std : options().initial_std);
+    }
+    return specs;
+  }
+
+  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override {
+    return branch_.products(rows);
+  }
+
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
+    const BranchFlops flops = branch_.flops(rows);
+    const double norm = options().norm.forward_flops(rows);
+    const double lean = norm + flops.activate;
+    const double again[branch_variants] = {0, lean, lean + flops.expand};
+    BlockCost cost;
+    cost.output_bytes =
+        aligned_bytes(static_cast<std::size_t>(rows * options().width) * size_of(options().type));
+    cost.forward_workspace = Forward(branch_, gemm, rows, keeps_input, nullptr, nullptr).pieces.bytes();
+    cost.forward_flops = norm + flops.forward;
+    cost.backward_flops = options().norm.backward_flops(rows) + flops.backward;
+    for (std::size_t variant = 0; variant < branch_variants; ++variant) {
+      const Backward backward(branch_, gemm, rows, variant, nullptr, nullptr);
+      cost.variants.push_back({branch_variant_names[variant], backward.kept.saved_bytes,
+                               backward.pieces.bytes(), again[variant]});
+    }
+    return cost;
+  }
+
+  void forward(const StepContext& context, const BlockMemory& memory) const override {
+    const Region region(Branch::forward_name);
+    const std::size_t variant = memory.saved == nullptr ? std::size_t{keeps_input} : memory.variant;
+    const Forward own(branch_, context.gemm, memory.input.rows(), variant, memory.saved, memory.workspace);
+    const Kept& kept = own.kept;
+    const Tensor x = cast(context.exec, memory.input, own.input);
+    options().norm.forward(context.exec, x, memory.weights, kept.normed, kept.statistics);
+    branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
+    branch_.activate(context, kept.inner);
+    branch_.last().forward(context, memory.weights, kept.inner.output, memory.output, own.kernels);
+    residual_forward(context.exec, x, memory.output, memory.output, dropout(context));
+  }
+
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override {
+    const Region region(Branch::backward_name);
+    const std::int64_t rows = memory.input.rows();
+    const Backward own(branch_, context.gemm, rows, memory.variant, memory.saved, memory.workspace);
+    const Kept& kept = own.kept;
+    const Tensor x = cast(context.exec, memory.input, own.input);
+    if (memory.variant != keeps_all) {
+      options().norm.forward(context.exec, x, memory.weights, kept.normed, kept.statistics);
+      if (memory.variant == keeps_input)
+        branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
+      branch_.activate(context, kept.inner);
+    }
+
+    const Linear& last = branch_.last();
+    const Dropout drops = dropout(context);
+    const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
+    residual_backward(context.exec, gradients.output, d_branch,
+                      last.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, drops);
+    last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, kept.inner.output,
+                         own.kernels);
+    last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
+    branch_.backward(context, memory.weights, gradients, kept.normed, kept.inner, own.gradients, own.kernels);
+
+    const bool casts = !own.input_gradient.empty();
+    const Tensor dx = casts ? own.input_gradient : gradients.input;
+    options().norm.backward(context.exec, x, own.gradients.normed, memory.weights, kept.statistics, dx,
+                            gradients.weights, gradients.accumulate, own.kernels, gradients.output);
+    if (casts) convert(context.exec, dx, gradients.input);
+  }
+
+ private:
+  /// What lies between x and y, kept or not.
+  struct Kept {
+    Kept(const Branch& branch, std::int64_t rows, std::size_t variant, std::byte* saved, Pieces& workspace) {
+      const BranchOptions& options = branch.options.branch;
+      Pieces pieces(saved);
+      Pieces& lean = variant == keeps_all ? pieces : workspace;
+      Pieces& rest = variant == keeps_input ? workspace : pieces;
+      statistics = lean.take_bytes(options.norm.statistics_bytes(rows));
+      normed = lean.take_tensor(options.type, rows, options.width);
+      inner = typename Branch::Inner(branch, rows, lean, rest);
+      saved_bytes = pieces.bytes();
+    }
+
+    std::byte* statistics;
+    Tensor normed;
+    typename Branch::Inner inner;
+    std::size_t saved_bytes;
+  };
+
+  static std::size_t forward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
+    std::size_t bytes = branch.forward_kernels(rows);
+    for (const Linear& linear : branch.linears) bytes = std::max(bytes, linear.forward_workspace(gemm, rows));
+    return bytes;
+  }
+  static std::size_t backward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
+    std::size_t bytes =
+        std::max(branch.backward_kernels(rows), branch.options.branch.norm.backward_workspace(rows));
+    for (const Linear& linear : branch.linears)
+      bytes = std::max(bytes, linear.backward_workspace(gemm, rows));
+    return bytes;
+  }
+  static Tensor take_input(Pieces& pieces, const BranchOptions& options, std::int64_t rows) {
+    return take_copy(pieces, options.input_type, options.type, rows, options.width);
+  }
+
+  struct Forward {
+    Forward(const Branch& branch, const GemmEngine& gemm, std::int64_t rows, std::size_t variant,
+            std::byte* saved, std::byte* workspace)
+        : pieces(workspace),
+          input(take_input(pieces, branch.options.branch, rows)),
+          kept(branch, rows, variant, saved, pieces),
+          kernels(pieces.take_bytes(forward_bytes(branch, gemm, rows))) {}
+
+    Pieces pieces;
+    Tensor input;
+    Kept kept;
+    std::byte* kernels;
+  };
+
+  struct Backward {
+    Backward(const Branch& branch, const GemmEngine& gemm, std::int64_t rows, std::size_t variant,
+             std::byte* saved, std::byte* workspace)
+        : pieces(workspace),
+          input(take_input(pieces, branch.options.branch, rows)),
+          input_gradient(take_input(pieces, branch.options.branch, rows)),
+          kept(branch, rows, variant, saved, pieces),
+          gradients(branch, rows, variant, kept.inner, pieces) {
+      const std::size_t again = variant == keeps_input ? forward_bytes(branch, gemm, rows) : 0;
+      kernels = pieces.take_bytes(std::max(again, backward_bytes(branch, gemm, rows)));
+    }
+
+    Pieces pieces;
+    Tensor input;
+    Tensor input_gradient;  // before its cast to the input's type
+    Kept kept;
+    typename Branch::Gradients gradients;
+    std::byte* kernels;
+  };
+
+  [[nodiscard]] const BranchOptions& options() const { return branch_.options.branch; }
+  [[nodiscard]] Dropout dropout(const StepContext& context) const {
+    return token_dropout(context, dropout_stream_, options().dropout, options().context);
+  }
+
+  Branch branch_;
+  RandomStream dropout_stream_;
+};
+
+}  // namespace mylos
