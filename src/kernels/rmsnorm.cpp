@@ -1,136 +1,53 @@
 #include "mylos/kernels/rmsnorm.hpp"
 
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/store.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "row_blocks.hpp"
-#include "row_sums.hpp"
+#include "norm_rows.hpp"
 
 namespace mylos {
 namespace {
 
-template <class T, class W>
-void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& weight_tensor,
-             const Tensor& y_tensor, float* rstd, float epsilon) {
-  const T* x = x_tensor.as<T>();
-  T* y = y_tensor.as<T>();
-  const W* weight = weight_tensor.as<W>();
-  const std::int64_t rows = x_tensor.rows();
-  const std::int64_t columns = x_tensor.columns();
-  const float inverse_columns = 1.0f / static_cast<float>(columns);
-  for_each_row(
-      exec, "rmsnorm", x_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* in = x + index * columns;
-        T* out = y + index * columns;
-        prefetch_tile_to_write(out + launch::smaller(norm_prefetch_distance, rows - 1 - index) * columns,
-                               columns);
-        const float mean_square = inverse_columns * sum_of_squares(row, in, 0.0f, columns);
-        const float r = 1.0f / Kokkos::sqrt(mean_square + epsilon);
-        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
-          float buffers[2][tile_width];
-          float value[tile_width];
-          const auto element = tile_values(in + first, count, buffers[0]);
-          const auto factor = tile_values(weight + first, count, buffers[1]);
-          for_each_in_tile(count, [&](std::int64_t i) { value[i] = element[i] * r * factor[i]; });
-          write_tile(value, count, out + first);
-        });
-        row.once([=]() { rstd[index] = r; });
-      });
-}
+struct RmsNorm {
+  static constexpr bool has_mean = false;
+  static constexpr bool has_bias = false;
 
-/// Leaves in workspace, for each block of rows, its sums for dweight.
-template <class T, class W>
-void backward_rows(const Execution& exec, const Tensor& x_tensor, const Tensor& dy_tensor,
-                   const Tensor& weight_tensor, const float* rstd, const Tensor& dx_tensor,
-                   const Tensor& residual_tensor, float* workspace) {
-  const T* x = x_tensor.as<T>();
-  const T* dy = dy_tensor.as<T>();
-  T* dx = dx_tensor.as<T>();
-  const T* residual = residual_tensor.empty() ? nullptr : residual_tensor.as<T>();
-  const W* weight = weight_tensor.as<W>();
-  const std::int64_t rows = x_tensor.rows();
-  const std::int64_t columns = x_tensor.columns();
-  const std::int64_t block = rows_per_block(rows);
-  const float inverse_columns = 1.0f / static_cast<float>(columns);
-  for_each_row(
-      exec, "d_rmsnorm", row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        float* sums = workspace + index * columns;
-        row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
-          for_each_in_tile(count, [=](std::int64_t i) { sums[first + i] = 0.0f; });
-        });
-        const std::int64_t end = launch::smaller((index + 1) * block, rows);
-        for (std::int64_t r = index * block; r < end; ++r) {
-          const T* in = x + r * columns;
-          const T* d_out = dy + r * columns;
-          T* d_in = dx + r * columns;
-          const std::int64_t ahead = launch::smaller(norm_prefetch_distance, rows - 1 - r) * columns;
-          prefetch_tile(in + ahead, columns);
-          prefetch_tile(d_out + ahead, columns);
-          prefetch_tile_to_write(d_in + ahead, columns);
-          const float s = rstd[r];
-          const float mean_gn = inverse_columns * sum_of_normalized(row, in, d_out, weight, 0.0f, s, columns);
-          row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
-            float buffers[4][tile_width];
-            float value[tile_width];
-            const auto element = tile_values(in + first, count, buffers[0]);
-            const auto gradient = tile_values(d_out + first, count, buffers[1]);
-            const auto factor = tile_values(weight + first, count, buffers[2]);
-            float* const result = value;
-            for_each_in_tile(count, [=](std::int64_t i) {
-              const float n = element[i] * s;
-              sums[first + i] += gradient[i] * n;
-              result[i] = s * (gradient[i] * factor[i] - n * mean_gn);
-            });
-            if (residual != nullptr) {
-              const auto past = tile_values(residual + r * columns + first, count, buffers[3]);
-              for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
-            }
-            write_tile(value, count, d_in + first);
-          });
-        }
-      });
-}
-
-/// Adds up what backward_rows left.
-void add_blocks(const Execution& exec, std::int64_t rows, std::int64_t columns, const float* workspace,
-                const Tensor& dweight, bool accumulate) {
-  const ResultVector gradient(dweight);
-  sum_columns(
-      exec, "d_rmsnorm_sum", row_blocks(rows), columns,
-      KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
-        const float* sums = workspace + block * columns + first;
-        for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
-      },
-      KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
-}
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static float mean(const Row&, const T*, std::int64_t, float) {
+    return 0.0f;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static float output(float x, float, float r, float weight, float bias) {
+    return x * r * weight + bias;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static float output(float x, float, float r, float weight) {
+    return x * r * weight;
+  }
+  template <class T, class W>
+  KOKKOS_FORCEINLINE_FUNCTION static GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
+                                                                const W* weight, float m, float s,
+                                                                std::int64_t columns) {
+    return {0.0f, sum_of_normalized(row, x, dy, weight, m, s, columns)};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static float normalized(float x, float, float s) { return x * s; }
+  KOKKOS_FORCEINLINE_FUNCTION static float input_gradient(float s, float dy, float weight, float n, float,
+                                                          float mean_gn) {
+    return s * (dy * weight - n * mean_gn);
+  }
+};
 
 }  // namespace
 
 void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
                      float* rstd, float epsilon) {
-  dispatch(x.type(), [&](auto type) {
-    dispatch(weight.type(), [&](auto weight_type) {
-      forward<typename decltype(type)::type, typename decltype(weight_type)::type>(exec, x, weight, y, rstd,
-                                                                                   epsilon);
-    });
-  });
+  norm_rows::forward<RmsNorm>(exec, "rmsnorm", x, weight, {}, y, nullptr, rstd, epsilon);
 }
 
 std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(room_for_row_blocks(rows) * columns) * sizeof(float);
+  return norm_rows::backward_workspace<RmsNorm>(rows, columns);
 }
 
 void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
                       const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
                       void* workspace, const Tensor& residual) {
-  auto* sums = static_cast<float*>(workspace);
-  dispatch(x.type(), [&](auto type) {
-    dispatch(weight.type(), [&](auto weight_type) {
-      backward_rows<typename decltype(type)::type, typename decltype(weight_type)::type>(
-          exec, x, dy, weight, rstd, dx, residual, sums);
-    });
-  });
-  add_blocks(exec, x.rows(), x.columns(), sums, dweight, accumulate);
+  norm_rows::backward<RmsNorm>(exec, "d_rmsnorm", "d_rmsnorm_sum", x, dy, weight, nullptr, rstd, dx, dweight,
+                               {}, accumulate, workspace, residual);
 }
 
 }  // namespace mylos
