@@ -6,27 +6,16 @@ namespace mylos {
 namespace {
 
 struct Shape {
-  std::string_view kind;
-  std::int64_t inputs = 0;
-  std::int64_t outputs = 0;
-  DType input_type = DType::fp32;
-  DType output_type = DType::fp32;
-  DType gradient_type = DType::fp32;
+  Signature signature;                   // without the name
   std::vector<std::int64_t> parameters;  // rows and columns of each
   BlockCost cost;
 
   bool operator==(const Shape&) const = default;
 };
 
-Shape shape_of(const Block& block, DType gradient_type, const GemmEngine& gemm, std::int64_t rows) {
-  Shape shape{.kind = block.kind(),
-              .inputs = block.inputs(),
-              .outputs = block.outputs(),
-              .input_type = block.input_type(),
-              .output_type = block.output_type(),
-              .gradient_type = gradient_type,
-              .parameters = {},
-              .cost = block.cost(gemm, rows)};
+Shape shape_of(const Block& block, const GemmEngine& gemm, std::int64_t rows) {
+  Shape shape{.signature = block.signature(), .parameters = {}, .cost = block.cost(gemm, rows)};
+  shape.signature.name.clear();
   for (const ParameterSpec& parameter : block.parameters()) {
     shape.parameters.push_back(parameter.rows);
     shape.parameters.push_back(parameter.columns);
@@ -40,7 +29,7 @@ std::vector<std::size_t> first_of_shape(const Chain& chain, const GemmEngine& ge
   std::vector<std::size_t> result;
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
-    shapes.push_back(shape_of(*chain.blocks[i], chain.gradient_types[i], gemm, rows));
+    shapes.push_back(shape_of(*chain.blocks[i], gemm, rows));
     std::size_t first = std::min<std::size_t>(i, 1);
     while (first < i && (result[first] != first || !(shapes[first] == shapes[i]))) ++first;
     result.push_back(first);
@@ -63,9 +52,7 @@ Chain part_of(Chain chain, const std::vector<std::size_t>& blocks) {
   Chain part;
   for (const std::size_t block : blocks) {
     part.blocks.push_back(std::move(chain.blocks[block]));
-    part.gradient_types.push_back(chain.gradient_types[block]);
   }
-  part.gradient_types.push_back(chain.gradient_types.back());
   part.head = std::move(chain.head);
   part.rows_per_sample = chain.rows_per_sample;
   return part;

@@ -38,20 +38,19 @@ class MlpBuilder {
     options.norm = {.type = type, .width = width_};
     options.type = compute_type(precision_, name, kind_of(type));
     options.input_type = last_type();
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
     append(std::make_unique<NormBlock>(std::move(options)));
   }
 
   Chain finish(LossType loss) {
     chain_.head = std::make_unique<OutputLoss>(loss, width_, last_type());
-    chain_.gradient_types.push_back(last_type());
     return std::move(chain_);
   }
 
  private:
-  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->output_type(); }
+  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->signature().output_type; }
   void append(std::unique_ptr<Block> block) {
-    width_ = block->outputs();
-    chain_.gradient_types.push_back(gradient_type(precision_.gradient, block->output_type(), accumulates_));
+    width_ = block->signature().outputs;
     chain_.blocks.push_back(std::move(block));
   }
 
@@ -66,13 +65,13 @@ class MlpBuilder {
 
 bool Chain::computes_in(DType type) const {
   for (const auto& block : blocks) {
-    if (block->output_type() == type) return true;
+    if (block->signature().compute_type == type) return true;
   }
-  return head->output_type() == type;
+  return head->signature().compute_type == type;
 }
 
-const std::string& Chain::stage_name(std::size_t stage) const {
-  return stage < blocks.size() ? blocks[stage]->name() : head->name();
+const Signature& Chain::signature(std::size_t stage) const {
+  return stage < blocks.size() ? blocks[stage]->signature() : head->signature();
 }
 
 std::vector<ParameterSpec> Chain::stage_parameters(std::size_t stage) const {
@@ -91,16 +90,16 @@ std::int64_t Chain::parameter_count() const {
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) {
   for (const PrecisionRule& rule : precision.rules) {
     const auto applies = [&rule](const auto& block) {
-      return rule_applies(rule, block->name(), block->kind());
+      return rule_applies(rule, block->signature().name, block->signature().kind);
     };
     const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
     if (head_computes && applies(chain.head)) continue;
     std::string layers;
-    for (const auto& block : chain.blocks) {
-      layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", block->name(), block->kind());
+    for (std::size_t stage = 0; stage < chain.blocks.size() + (head_computes ? 1 : 0); ++stage) {
+      const Signature& layer = chain.signature(stage);
+      layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", layer.name, layer.kind);
     }
-    if (head_computes) layers += fmt::format(", {} ({})", chain.head->name(), chain.head->kind());
     fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
                rule.pattern, layers);
   }

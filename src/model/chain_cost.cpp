@@ -21,11 +21,12 @@ double weight_bytes(const std::vector<ParameterSpec>& parameters, DType type) {
 /// does so twice, for values and for gradients.
 StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t rows,
                      const MachineRates& rates) {
+  const Signature& signature = block.signature();
   const double input =
-      static_cast<double>(rows * block.inputs()) * static_cast<double>(size_of(block.input_type()));
+      static_cast<double>(rows * signature.inputs) * static_cast<double>(size_of(signature.input_type));
   const auto all = static_cast<double>(cost.variants.front().saved_bytes);
   const double traffic = input + static_cast<double>(cost.output_bytes) + 2 * all +
-                         weight_bytes(block.parameters(), block.output_type());
+                         weight_bytes(block.parameters(), signature.compute_type);
   StageCost stage;
   stage.output_bytes = cost.output_bytes;
   stage.forward_workspace = cost.forward_workspace;
@@ -49,8 +50,8 @@ ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t ro
   }
   const LossCost loss = chain.head->cost(gemm, rows);
   cost.loss_workspace = loss.workspace;
-  const double traffic = 2 * static_cast<double>(rows * chain.head->inputs()) *
-                             static_cast<double>(size_of(chain.head->input_type())) +
+  const double traffic = 2 * static_cast<double>(rows * chain.head->signature().inputs) *
+                             static_cast<double>(size_of(chain.head->signature().input_type)) +
                          3 * static_cast<double>(loss.workspace);
   cost.loss_time = time_of(loss.flops, traffic, rates);
   return cost;

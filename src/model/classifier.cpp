@@ -49,6 +49,17 @@ Tensor rows_of(const Tensor& chunk, std::int64_t count) {
 
 }  // namespace
 
+Classifier::Classifier(ClassifierOptions options)
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = "classifier",
+                 .inputs = options_.width,
+                 .outputs = options_.classes,
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .gradient_type = DType::fp32} {}
+
 std::vector<ParameterSpec> Classifier::parameters() const {
   if (options_.tied) return {};
   ParameterSpec weight{

@@ -65,7 +65,16 @@ struct DenseBackward {
 }  // namespace
 
 Dense::Dense(DenseOptions options)
-    : options_(std::move(options)), dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = "linear",
+                 .inputs = options_.inputs,
+                 .outputs = options_.outputs,
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .gradient_type = options_.gradient_type},
+      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
 std::vector<ParameterSpec> Dense::parameters() const {
   const auto bound = static_cast<float>(1.0 / std::sqrt(static_cast<double>(options_.inputs)));

@@ -9,7 +9,16 @@
 namespace mylos {
 
 Embedding::Embedding(EmbeddingOptions options)
-    : options_(std::move(options)), dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = "embedding",
+                 .inputs = 1,
+                 .outputs = options_.width,
+                 .input_type = DType::int32,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .gradient_type = options_.gradient_type},
+      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
 std::vector<ParameterSpec> Embedding::parameters() const {
   ParameterSpec token{

@@ -36,8 +36,8 @@ class GptBuilder {
     options.type = compute_type(precision_, options.name, "embedding");
     options.initial_std = initial_std;
     options.seed = seed_;
-    const DType gradient = model_.tied ? DType::fp32 : gradient_of(options.type);
-    append(std::make_unique<Embedding>(std::move(options)), gradient);
+    options.gradient_type = model_.tied ? DType::fp32 : gradient_of(options.type);
+    append(std::make_unique<Embedding>(std::move(options)));
   }
 
   void add_attention(std::int64_t layer) {
@@ -46,8 +46,7 @@ class GptBuilder {
     options.heads = model_.heads;
     options.rotary = model_.positions == PositionType::rotary;
     options.layer = static_cast<std::size_t>(layer);
-    const DType gradient = options.branch.gradient_type;
-    append(make_attention_block(std::move(options)), gradient);
+    append(make_attention_block(std::move(options)));
   }
 
   void add_feed_forward(std::int64_t layer) {
@@ -55,8 +54,7 @@ class GptBuilder {
     options.branch = branch(fmt::format("mlp{}", layer + 1), "mlp");
     options.hidden = feed_forward_width(model_);
     options.type = model_.feed_forward;
-    const DType gradient = options.branch.gradient_type;
-    append(make_feed_forward_block(std::move(options)), gradient);
+    append(make_feed_forward_block(std::move(options)));
   }
 
   void add_final_norm() {
@@ -65,8 +63,8 @@ class GptBuilder {
     options.norm = norm_;
     options.type = compute_type(precision_, options.name, kind_of(norm_.type));
     options.input_type = last_type();
-    const DType gradient = gradient_of(options.type);
-    append(std::make_unique<NormBlock>(std::move(options)), gradient);
+    options.gradient_type = gradient_of(options.type);
+    append(std::make_unique<NormBlock>(std::move(options)));
   }
 
   Chain finish() {
@@ -76,7 +74,7 @@ class GptBuilder {
     options.input_type = last_type();
     options.type = compute_type(precision_, options.name, "classifier");
     options.initial_std = initial_std;
-    const DType embedding = chain_.blocks.front()->output_type();
+    const DType embedding = chain_.signature(0).compute_type;
     if (model_.tied) {
       if (options.type != embedding && options.type != DType::fp32) {
         fail_input(
@@ -87,12 +85,11 @@ class GptBuilder {
       options.tied = BorrowedParameter{0, 0};
     }
     chain_.head = std::make_unique<Classifier>(std::move(options));
-    chain_.gradient_types.push_back(DType::fp32);
     return std::move(chain_);
   }
 
  private:
-  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->output_type(); }
+  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->signature().output_type; }
   [[nodiscard]] DType gradient_of(DType type) const {
     return gradient_type(precision_.gradient, type, accumulates_);
   }
@@ -114,10 +111,7 @@ class GptBuilder {
     return options;
   }
 
-  void append(std::unique_ptr<Block> block, DType gradient) {
-    chain_.gradient_types.push_back(gradient);
-    chain_.blocks.push_back(std::move(block));
-  }
+  void append(std::unique_ptr<Block> block) { chain_.blocks.push_back(std::move(block)); }
 
   const ModelOptions& model_;
   const PrecisionOptions& precision_;

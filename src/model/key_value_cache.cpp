@@ -8,7 +8,7 @@ namespace mylos {
 KeyValueCache::KeyValueCache(const ModelOptions& model, const Chain& chain) : capacity_(model.context) {
   std::vector<DType> types;
   for (const auto& block : chain.blocks) {
-    if (block->kind() == "attention") types.push_back(block->output_type());
+    if (block->signature().kind == "attention") types.push_back(block->signature().output_type);
   }
   const AttentionShape shape{1, capacity_, model.heads, model.width / model.heads, DType::fp32};
   const auto cut = [&](Pieces pieces) {

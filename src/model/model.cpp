@@ -46,8 +46,8 @@ std::byte* Model::at(std::size_t offset) const {
 
 /// x_i, or its gradient, of the rows of the last forward().
 Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
-  const Block& writer = *chain_.blocks[boundary - 1];
-  return arena_.tensor(offset, writer.output_type(), input_.rows(), writer.outputs());
+  const Signature& writer = chain_.signature(boundary - 1);
+  return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
 }
 
 BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& places) const {

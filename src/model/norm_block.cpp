@@ -33,6 +33,17 @@ struct NormBackward {
 
 }  // namespace
 
+NormBlock::NormBlock(NormOptions options)
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = kind_of(options_.norm.type),
+                 .inputs = options_.norm.width,
+                 .outputs = options_.norm.width,
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .gradient_type = options_.gradient_type} {}
+
 BlockCost NormBlock::cost(const GemmEngine&, std::int64_t rows) const {
   const Norm& norm = options_.norm;
   BlockCost cost;

@@ -9,7 +9,7 @@ namespace mylos {
 LossCost OutputLoss::cost(const GemmEngine&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
-  return {pieces.bytes(), 8.0 * static_cast<double>(rows) * static_cast<double>(outputs_)};
+  return {pieces.bytes(), 8.0 * static_cast<double>(rows) * static_cast<double>(signature_.outputs)};
 }
 
 void OutputLoss::evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,

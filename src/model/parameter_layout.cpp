@@ -17,16 +17,15 @@ class LayoutBuilder {
   LayoutBuilder(std::int64_t bucket_bytes, int world) : bucket_bytes_(bucket_bytes), world_(world) {}
 
   void add_stage(const Chain& chain, std::size_t stage) {
-    const std::size_t blocks = chain.blocks.size();
-    const DType compute = stage < blocks ? chain.blocks[stage]->output_type() : chain.head->output_type();
-    layout_.slots_of_block.resize(blocks + 1);
+    const Signature& signature = chain.signature(stage);
+    layout_.slots_of_block.resize(chain.blocks.size() + 1);
     const std::vector<ParameterSpec> parameters = chain.stage_parameters(stage);
     if (parameters.empty()) return;
-    const DType gradient = chain.gradient_types[stage];
+    const DType gradient = signature.gradient_type;
     if (!open_ || bucket_.type != gradient) start_bucket(gradient);
     for (const ParameterSpec& spec : parameters) {
       layout_.slots_of_block[stage].push_back(layout_.slots.size());
-      add_slot(chain.stage_name(stage), compute, spec, stage);
+      add_slot(signature, spec, stage);
     }
     bucket_.last_block = stage;
     const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
@@ -39,14 +38,14 @@ class LayoutBuilder {
   }
 
  private:
-  void add_slot(const std::string& layer, DType compute, const ParameterSpec& spec, std::size_t stage) {
+  void add_slot(const Signature& signature, const ParameterSpec& spec, std::size_t stage) {
     ParameterSlot slot;
-    slot.layer = layer;
+    slot.layer = signature.name;
     slot.spec = spec;
     slot.block = stage;
     slot.bucket = layout_.buckets.size();
     slot.offset = bucket_.first + bucket_.count;
-    slot.compute = compute;
+    slot.compute = signature.compute_type;
     slot.gradient_offset =
         bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     bucket_.count += round_up(slot.size(), slot_alignment);
@@ -90,7 +89,7 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
     layout.borrowed_by_head = {layout.slots_of_block[borrowed->block][borrowed->index],
-                               chain.head->output_type()};
+                               chain.head->signature().compute_type};
   }
   return layout;
 }

@@ -44,14 +44,17 @@ class ResidualBlock final : public Block {
  public:
   explicit ResidualBlock(typename Branch::Options options)
       : branch_(std::move(options)),
+        signature_{.name = this->options().name,
+                   .kind = Branch::kind,
+                   .inputs = this->options().width,
+                   .outputs = this->options().width,
+                   .input_type = this->options().input_type,
+                   .output_type = this->options().type,
+                   .compute_type = this->options().type,
+                   .gradient_type = this->options().gradient_type},
         dropout_stream_(this->options().seed, RandomPurpose::dropout, this->options().name) {}
 
-  [[nodiscard]] const std::string& name() const override { return options().name; }
-  [[nodiscard]] std::string_view kind() const override { return Branch::kind; }
-  [[nodiscard]] std::int64_t inputs() const override { return options().width; }
-  [[nodiscard]] std::int64_t outputs() const override { return options().width; }
-  [[nodiscard]] DType input_type() const override { return options().input_type; }
-  [[nodiscard]] DType output_type() const override { return options().type; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
 
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
     std::vector<ParameterSpec> specs = options().norm.parameters("norm_");
@@ -205,6 +208,7 @@ class ResidualBlock final : public Block {
   }
 
   Branch branch_;
+  Signature signature_;
   RandomStream dropout_stream_;
 };
 

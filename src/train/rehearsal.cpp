@@ -44,11 +44,13 @@ RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64
   };
   std::size_t workspace = chain.head->cost(gemm, rows).workspace;
   std::size_t widest_output = 0;
-  std::size_t widest_input = matrix_bytes(rows, chain.head->inputs(), chain.head->input_type());
-  std::int64_t columns = std::max(chain.head->inputs(), chain.head->outputs());
+  const Signature& head = chain.head->signature();
+  std::size_t widest_input = matrix_bytes(rows, head.inputs, head.input_type);
+  std::int64_t columns = std::max(head.inputs, head.outputs);
   for (const auto& block : chain.blocks) {
     const BlockCost cost = block->cost(gemm, rows);
-    const std::size_t input = matrix_bytes(rows, block->inputs(), block->input_type());
+    const Signature& signature = block->signature();
+    const std::size_t input = matrix_bytes(rows, signature.inputs, signature.input_type);
     std::size_t saved = 0;
     workspace = std::max(workspace, cost.forward_workspace);
     for (const SavedVariant& variant : cost.variants) {
@@ -59,7 +61,7 @@ RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64
     layout.blocks.push_back({take(input), take(cost.output_bytes), take(saved)});
     widest_input = std::max(widest_input, input);
     widest_output = std::max(widest_output, cost.output_bytes);
-    columns = std::max({columns, block->inputs(), block->outputs()});
+    columns = std::max({columns, signature.inputs, signature.outputs});
   }
   layout.noise_count = rows * columns;
   layout.noise = take(matrix_bytes(rows, columns, DType::fp32));
@@ -120,7 +122,7 @@ Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std:
       context_{exec_, gemm_, step_.data()} {
   parameters_.initialize(exec_, options.run.seed);
   draw_noise(exec_, reinterpret_cast<float*>(at(layout_.noise)), layout_.noise_count);
-  draw_choices(exec_, reinterpret_cast<std::int32_t*>(at(layout_.labels)), rows, chain_.head->outputs());
+  draw_choices(exec_, reinterpret_cast<std::int32_t*>(at(layout_.labels)), rows, chain_.outputs());
   if (chain_.input_type() == DType::int32) {
     const std::int64_t vocabulary = chain_.blocks.front()->parameters().front().rows;
     draw_choices(exec_, reinterpret_cast<std::int32_t*>(at(layout_.blocks.front().input)), rows, vocabulary);
@@ -135,11 +137,11 @@ Tensor Rehearsal::tensor(std::size_t offset, DType type, std::int64_t columns) c
 }
 
 BlockMemory Rehearsal::memory_of(std::size_t block, std::size_t variant) const {
-  const Block& now = *chain_.blocks[block];
+  const Signature& now = chain_.signature(block);
   const RehearsalLayout::BlockPlaces& places = layout_.blocks[block];
   return {.weights = parameters_.weights(block),
-          .input = tensor(places.input, now.input_type(), now.inputs()),
-          .output = tensor(places.output, now.output_type(), now.outputs()),
+          .input = tensor(places.input, now.input_type, now.inputs),
+          .output = tensor(places.output, now.output_type, now.outputs),
           .saved = at(places.saved),
           .workspace = at(layout_.workspace),
           .variant = variant};
@@ -169,7 +171,8 @@ double Rehearsal::forward(std::size_t block, std::size_t variant) {
 double Rehearsal::loss() {
   const std::size_t stage = chain_.blocks.size();
   const LossHead& head = *chain_.head;
-  const Tensor input = tensor(layout_.output_gradient, head.input_type(), head.inputs());
+  const Signature& now = head.signature();
+  const Tensor input = tensor(layout_.output_gradient, now.input_type, now.inputs);
   copy_noise(input);
   const bool has_labels = head.loss() == LossType::cross_entropy;
   Truth truth;
@@ -177,7 +180,7 @@ double Rehearsal::loss() {
   if (!has_labels) truth.targets = reinterpret_cast<const float*>(at(layout_.noise));
   const LossGradients gradients{.weights = parameters_.gradients(stage),
                                 .accumulate = accumulates_,
-                                .input = tensor(layout_.input_gradient, head.input_type(), head.inputs()),
+                                .input = tensor(layout_.input_gradient, now.input_type, now.inputs),
                                 .scale = scale_.data(),
                                 .inverse_count = 1.0f / static_cast<float>(rows_)};
   const LossMemory memory{parameters_.weights(stage), input, at(layout_.workspace)};
@@ -185,17 +188,17 @@ double Rehearsal::loss() {
 }
 
 double Rehearsal::backward(std::size_t block, std::size_t variant) {
-  const Block& now = *chain_.blocks[block];
-  const Tensor output_gradient = tensor(layout_.output_gradient, now.output_type(), now.outputs());
+  const Signature& now = chain_.signature(block);
+  const Tensor output_gradient = tensor(layout_.output_gradient, now.output_type, now.outputs);
   copy_noise(output_gradient);
   const Tensor input_gradient =
-      block == 0 ? Tensor() : tensor(layout_.input_gradient, now.input_type(), now.inputs());
+      block == 0 ? Tensor() : tensor(layout_.input_gradient, now.input_type, now.inputs);
   const BlockGradients gradients{.weights = parameters_.gradients(block),
                                  .accumulate = accumulates_,
                                  .output = output_gradient,
                                  .input = input_gradient};
   const BlockMemory memory = memory_of(block, variant);
-  return time_of([&] { now.backward(context_, memory, gradients); });
+  return time_of([&] { chain_.blocks[block]->backward(context_, memory, gradients); });
 }
 
 double Rehearsal::check_and_update() {

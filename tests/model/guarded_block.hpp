@@ -33,14 +33,15 @@ class GuardedBlock {
                std::size_t variant = 0)
       : block_(block), variant_(variant), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 20) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
+    const Signature& is = block.signature();
     for (const ParameterSpec& spec : block.parameters()) {
-      weights_.push_back(add(spec.name, block.output_type(), spec.rows, spec.columns));
+      weights_.push_back(add(spec.name, is.compute_type, spec.rows, spec.columns));
       gradients_.push_back(add(spec.name + " gradient", gradient_type, spec.rows, spec.columns));
     }
-    input_ = add("input", block.input_type(), rows, block.inputs());
-    output_ = add("output", block.output_type(), rows, block.outputs());
-    output_gradient_ = add("output gradient", block.output_type(), rows, block.outputs());
-    if (input_gradient) input_gradient_ = add("input gradient", block.input_type(), rows, block.inputs());
+    input_ = add("input", is.input_type, rows, is.inputs);
+    output_ = add("output", is.output_type, rows, is.outputs);
+    output_gradient_ = add("output gradient", is.output_type, rows, is.outputs);
+    if (input_gradient) input_gradient_ = add("input gradient", is.input_type, rows, is.inputs);
     saved_ = add("saved", cost_.variants.at(variant).saved_bytes);
     forward_workspace_ = add("forward workspace", cost_.forward_workspace);
     backward_workspace_ = add("backward workspace", cost_.variants[variant].backward_workspace);

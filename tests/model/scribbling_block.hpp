@@ -12,12 +12,7 @@ class ScribblingBlock final : public Block {
  public:
   explicit ScribblingBlock(std::unique_ptr<Block> inner) : inner_(std::move(inner)) {}
 
-  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
-  [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
-  [[nodiscard]] std::int64_t inputs() const override { return inner_->inputs(); }
-  [[nodiscard]] std::int64_t outputs() const override { return inner_->outputs(); }
-  [[nodiscard]] DType input_type() const override { return inner_->input_type(); }
-  [[nodiscard]] DType output_type() const override { return inner_->output_type(); }
+  [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
     return inner_->cost(gemm, rows);

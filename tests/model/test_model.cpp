@@ -72,14 +72,14 @@ class ModelTest : public testing::Test {
       Layer layer;
       layer.first = as_double(weights[0]);
       layer.second = as_double(weights[1]);
-      layer.inputs = static_cast<std::size_t>(block.inputs());
-      layer.outputs = static_cast<std::size_t>(block.outputs());
-      layer.is_norm = block.kind() == "layernorm";
+      layer.inputs = static_cast<std::size_t>(block.signature().inputs);
+      layer.outputs = static_cast<std::size_t>(block.signature().outputs);
+      layer.is_norm = block.signature().kind == "layernorm";
       if (!layer.is_norm && b + 1 < model->chain().blocks.size()) {
         layer.activation = network.activation;
         if (network.dropout > 0) {
-          layer.mask = test::dropout_mask(seed, block.name(), network.dropout, step, first_sample, rows,
-                                          layer.outputs);
+          layer.mask = test::dropout_mask(seed, block.signature().name, network.dropout, step, first_sample,
+                                          rows, layer.outputs);
         }
       }
       reference.push_back(layer);
@@ -230,9 +230,9 @@ TEST_F(ModelTest, MixedTypesMeetInCasts) {
          .compute = DType::bf16,
          .rules = {{"head", DType::fp32}, {"layernorm", DType::fp32}}});
   EXPECT_EQ(model->chain().output_type(), DType::fp32);
-  EXPECT_EQ(model->chain().blocks[1]->output_type(), DType::fp32);
-  EXPECT_EQ(model->chain().blocks[2]->input_type(), DType::fp32);
-  EXPECT_EQ(model->chain().blocks[2]->output_type(), DType::bf16);
+  EXPECT_EQ(model->chain().blocks[1]->signature().output_type, DType::fp32);
+  EXPECT_EQ(model->chain().blocks[2]->signature().input_type, DType::fp32);
+  EXPECT_EQ(model->chain().blocks[2]->signature().output_type, DType::bf16);
   run_step();
   expect_gradients(roundings * unit_roundoff<bfloat16>, roundings * unit_roundoff<bfloat16>);
   build({.compute = DType::fp16, .rules = {{"hidden2", DType::bf16}, {"head", DType::fp32}}});

@@ -72,9 +72,8 @@ TEST(BlockShapes, APartOfAChainHasItsFirstCopiesAndItsHead) {
   EXPECT_EQ(blocks, (std::vector<std::size_t>{0, 1, 2, 3, 4, 11}));
   const Chain part = part_of(std::move(chain), blocks);
   EXPECT_EQ(part.blocks.size(), 6u);
-  EXPECT_EQ(part.gradient_types.size(), 7u);
   EXPECT_EQ(part.stage_name(5), "final_norm");
-  EXPECT_EQ(part.head->name(), "head");
+  EXPECT_EQ(part.head->signature().name, "head");
   EXPECT_EQ(part.head->borrows()->block, 0u);
 }
 
@@ -119,12 +118,7 @@ class SlowBlock final : public Block {
   SlowBlock(std::unique_ptr<Block> inner, std::shared_ptr<double> milliseconds)
       : inner_(std::move(inner)), milliseconds_(std::move(milliseconds)) {}
 
-  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
-  [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
-  [[nodiscard]] std::int64_t inputs() const override { return inner_->inputs(); }
-  [[nodiscard]] std::int64_t outputs() const override { return inner_->outputs(); }
-  [[nodiscard]] DType input_type() const override { return inner_->input_type(); }
-  [[nodiscard]] DType output_type() const override { return inner_->output_type(); }
+  [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
     return inner_->cost(gemm, rows);

@@ -18,6 +18,7 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/signature.hpp"
 
 namespace mylos {
 
@@ -76,8 +77,8 @@ struct StepContext {
 /// the latter those of `variant`; forward without `saved` keeps nothing.
 struct BlockMemory {
   std::span<const Tensor> weights;  // compute weights, in the order of parameters()
-  Tensor input;                     // [rows, inputs] in input_type()
-  Tensor output;                    // [rows, outputs] in output_type()
+  Tensor input;                     // [rows, inputs]
+  Tensor output;                    // [rows, outputs]
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
@@ -94,15 +95,7 @@ class Block {
  public:
   virtual ~Block() = default;
 
-  /// The name that decks, checkpoints and messages use: "hidden1", "head".
-  [[nodiscard]] virtual const std::string& name() const = 0;
-  [[nodiscard]] virtual std::string_view kind() const = 0;
-  [[nodiscard]] virtual std::int64_t inputs() const = 0;
-  [[nodiscard]] virtual std::int64_t outputs() const = 0;
-  [[nodiscard]] virtual DType input_type() const = 0;
-  /// The type of the output, of the compute weights and of the arithmetic's operands.
-  [[nodiscard]] virtual DType output_type() const = 0;
-
+  [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
   /// Of forward and backward, without what is computed again.

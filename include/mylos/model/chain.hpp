@@ -17,15 +17,15 @@ namespace mylos {
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
   std::unique_ptr<LossHead> head;
-  std::vector<DType> gradient_types;  // of each stage's parameters
-  std::int64_t rows_per_sample = 1;   // tokens of a window
+  std::int64_t rows_per_sample = 1;  // tokens of a window
 
-  [[nodiscard]] std::int64_t inputs() const { return blocks.front()->inputs(); }
-  [[nodiscard]] std::int64_t outputs() const { return head->outputs(); }
-  [[nodiscard]] DType input_type() const { return blocks.front()->input_type(); }
-  [[nodiscard]] DType output_type() const { return head->output_type(); }
+  [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
+  [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }
+  [[nodiscard]] DType input_type() const { return signature(0).input_type; }
+  [[nodiscard]] DType output_type() const { return head->signature().output_type; }
   [[nodiscard]] LossType loss() const { return head->loss(); }
-  [[nodiscard]] const std::string& stage_name(std::size_t stage) const;
+  [[nodiscard]] const Signature& signature(std::size_t stage) const;
+  [[nodiscard]] const std::string& stage_name(std::size_t stage) const { return signature(stage).name; }
   [[nodiscard]] std::vector<ParameterSpec> stage_parameters(std::size_t stage) const;
   /// True where anything computes in half: what the scaler's mode "auto" asks.
   [[nodiscard]] bool computes_in(DType type) const;

@@ -26,15 +26,10 @@ struct ClassifierOptions {
 
 class Classifier final : public LossHead {
  public:
-  explicit Classifier(ClassifierOptions options) : options_(std::move(options)) {}
+  explicit Classifier(ClassifierOptions options);
 
-  [[nodiscard]] const std::string& name() const override { return options_.name; }
-  [[nodiscard]] std::string_view kind() const override { return "classifier"; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return LossType::cross_entropy; }
-  [[nodiscard]] std::int64_t inputs() const override { return options_.width; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.classes; }
-  [[nodiscard]] DType input_type() const override { return options_.input_type; }
-  [[nodiscard]] DType output_type() const override { return options_.type; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::optional<BorrowedParameter> borrows() const override { return options_.tied; }
   [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
@@ -53,6 +48,7 @@ class Classifier final : public LossHead {
   [[nodiscard]] std::int64_t most_chunk_rows() const;
 
   ClassifierOptions options_;
+  Signature signature_;
 };
 
 }  // namespace mylos

@@ -29,12 +29,7 @@ class Dense final : public Block {
  public:
   explicit Dense(DenseOptions options);
 
-  [[nodiscard]] const std::string& name() const override { return options_.name; }
-  [[nodiscard]] std::string_view kind() const override { return "linear"; }
-  [[nodiscard]] std::int64_t inputs() const override { return options_.inputs; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.outputs; }
-  [[nodiscard]] DType input_type() const override { return options_.input_type; }
-  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
@@ -44,6 +39,7 @@ class Dense final : public Block {
 
  private:
   DenseOptions options_;
+  Signature signature_;
   RandomStream dropout_stream_;
 };
 

@@ -18,6 +18,7 @@ struct EmbeddingOptions {
   bool tied = false;         // the head has written its part of the token gradient before backward
   double dropout = 0;
   DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
   float initial_std = 0.02f;
   std::uint64_t seed = 0;
 };
@@ -26,12 +27,7 @@ class Embedding final : public Block {
  public:
   explicit Embedding(EmbeddingOptions options);
 
-  [[nodiscard]] const std::string& name() const override { return options_.name; }
-  [[nodiscard]] std::string_view kind() const override { return "embedding"; }
-  [[nodiscard]] std::int64_t inputs() const override { return 1; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.width; }
-  [[nodiscard]] DType input_type() const override { return DType::int32; }
-  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
@@ -40,6 +36,7 @@ class Embedding final : public Block {
 
  private:
   EmbeddingOptions options_;
+  Signature signature_;
   RandomStream dropout_stream_;
 };
 

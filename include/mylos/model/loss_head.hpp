@@ -38,7 +38,7 @@ struct LossCost {
 
 struct LossMemory {
   std::span<const Tensor> weights;  // in the order of parameters(); or the borrowed one
-  Tensor input;                     // [rows, inputs] in input_type(); is not changed
+  Tensor input;                     // [rows, inputs]; is not changed
   std::byte* workspace = nullptr;
 };
 
@@ -54,15 +54,8 @@ class LossHead {
  public:
   virtual ~LossHead() = default;
 
-  [[nodiscard]] virtual const std::string& name() const = 0;
-  [[nodiscard]] virtual std::string_view kind() const = 0;
+  [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual LossType loss() const = 0;
-  [[nodiscard]] virtual std::int64_t inputs() const = 0;
-  /// Classes, or predicted values per row.
-  [[nodiscard]] virtual std::int64_t outputs() const = 0;
-  [[nodiscard]] virtual DType input_type() const = 0;
-  /// The type of the outputs and of the arithmetic's operands.
-  [[nodiscard]] virtual DType output_type() const = 0;
   /// Its own parameters.
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }

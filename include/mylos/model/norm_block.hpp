@@ -11,18 +11,14 @@ struct NormOptions {
   Norm norm;
   DType input_type = DType::fp32;  // another type than `type` is cast at the entry
   DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
 };
 
 class NormBlock final : public Block {
  public:
-  explicit NormBlock(NormOptions options) : options_(std::move(options)) {}
+  explicit NormBlock(NormOptions options);
 
-  [[nodiscard]] const std::string& name() const override { return options_.name; }
-  [[nodiscard]] std::string_view kind() const override { return kind_of(options_.norm.type); }
-  [[nodiscard]] std::int64_t inputs() const override { return options_.norm.width; }
-  [[nodiscard]] std::int64_t outputs() const override { return options_.norm.width; }
-  [[nodiscard]] DType input_type() const override { return options_.input_type; }
-  [[nodiscard]] DType output_type() const override { return options_.type; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
     return options_.norm.parameters("");
   }
@@ -33,6 +29,7 @@ class NormBlock final : public Block {
 
  private:
   NormOptions options_;
+  Signature signature_;
 };
 
 }  // namespace mylos

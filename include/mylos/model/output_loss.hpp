@@ -8,15 +8,19 @@ namespace mylos {
 class OutputLoss final : public LossHead {
  public:
   /// `type`: of the output that it reads.
-  OutputLoss(LossType loss, std::int64_t outputs, DType type) : loss_(loss), outputs_(outputs), type_(type) {}
+  OutputLoss(LossType loss, std::int64_t outputs, DType type)
+      : loss_(loss),
+        signature_{.name = "loss",
+                   .kind = "loss",
+                   .inputs = outputs,
+                   .outputs = outputs,
+                   .input_type = type,
+                   .output_type = type,
+                   .compute_type = type,
+                   .gradient_type = type} {}
 
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::string_view kind() const override { return name_; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }
-  [[nodiscard]] std::int64_t inputs() const override { return outputs_; }
-  [[nodiscard]] std::int64_t outputs() const override { return outputs_; }
-  [[nodiscard]] DType input_type() const override { return type_; }
-  [[nodiscard]] DType output_type() const override { return type_; }
   [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
@@ -26,10 +30,8 @@ class OutputLoss final : public LossHead {
   [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
  private:
-  std::string name_ = "loss";
   LossType loss_;
-  std::int64_t outputs_;
-  DType type_;
+  Signature signature_;
 };
 
 }  // namespace mylos

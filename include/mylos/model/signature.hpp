@@ -1,0 +1,26 @@
+// Signature: what a stage of a chain is to the others: its name and kind, the sizes and types of its
+// matrices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mylos/base/dtype.hpp"
+
+namespace mylos {
+
+struct Signature {
+  std::string name;          // in decks, checkpoints and messages: "hidden1", "head"
+  std::string_view kind;     // what rules of the deck may name instead: "linear"
+  std::int64_t inputs = 0;   // columns of the input
+  std::int64_t outputs = 0;  // columns of the output; the head: classes, or predicted values per row
+  DType input_type = DType::fp32;
+  DType output_type = DType::fp32;
+  DType compute_type = DType::fp32;   // of weights and of the arithmetic's operands
+  DType gradient_type = DType::fp32;  // of the weights' gradients
+
+  bool operator==(const Signature&) const = default;
+};
+
+}  // namespace mylos
