@@ -84,7 +84,7 @@ struct AttentionBranch {
   }
 
   /// From norm(x) to the attention's output.
-  void expand(const StepContext& context, std::span<const Tensor> weights, const Tensor& normed,
+  void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
               const Inner& inner, std::byte* workspace) const {
     const std::int64_t rows = normed.rows();
     const KeyValueCache* cache = context.cache;
@@ -106,7 +106,7 @@ struct AttentionBranch {
 
   void activate(const StepContext& /*context*/, const Inner& /*inner*/) const {}
 
-  void backward(const StepContext& context, std::span<const Tensor> weights, const BlockGradients& gradients,
+  void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const AttentionShape of = shape_of(normed.rows());
     attention_backward(context.exec, of, inner.qkv, inner.output, inner.log_sums, own.output, own.qkv,

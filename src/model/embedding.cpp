@@ -46,9 +46,9 @@ void Embedding::forward(const StepContext& context, const BlockMemory& memory) c
   const Region region("embedding forward");
   const bool continues = context.cache != nullptr;
   const std::int64_t length = continues ? memory.input.rows() : options_.context;
-  Tensor positions = options_.positions ? memory.weights[1] : Tensor();
+  Tensor positions = options_.positions ? memory.weights["position"] : Tensor();
   if (continues && options_.positions) positions = positions.row_range(context.cache->length(), length);
-  embedding_forward(context.exec, memory.input.as<std::int32_t>(), length, memory.weights[0], positions,
+  embedding_forward(context.exec, memory.input.as<std::int32_t>(), length, memory.weights["token"], positions,
                     memory.output,
                     token_dropout(context, dropout_stream_, options_.dropout, options_.context));
 }
@@ -56,11 +56,11 @@ void Embedding::forward(const StepContext& context, const BlockMemory& memory) c
 void Embedding::backward(const StepContext& context, const BlockMemory& memory,
                          const BlockGradients& gradients) const {
   const Region region("embedding backward");
-  embedding_backward(context.exec, memory.input.as<std::int32_t>(), options_.context, gradients.output,
-                     gradients.weights[0], options_.positions ? gradients.weights[1] : Tensor(),
-                     gradients.accumulate || options_.tied, gradients.accumulate,
-                     token_dropout(context, dropout_stream_, options_.dropout, options_.context),
-                     memory.workspace);
+  embedding_backward(
+      context.exec, memory.input.as<std::int32_t>(), options_.context, gradients.output,
+      gradients.weights["token"], options_.positions ? gradients.weights["position"] : Tensor(),
+      gradients.accumulate || options_.tied, gradients.accumulate,
+      token_dropout(context, dropout_stream_, options_.dropout, options_.context), memory.workspace);
 }
 
 }  // namespace mylos

@@ -84,7 +84,7 @@ struct FeedForwardBranch {
   }
 
   /// From norm(x) to z (and u).
-  void expand(const StepContext& context, std::span<const Tensor> weights, const Tensor& normed,
+  void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
               const Inner& inner, std::byte* workspace) const {
     to_z().forward(context, weights, normed, inner.z, workspace);
     if (is_gated(options)) up().forward(context, weights, normed, inner.u, workspace);
@@ -99,7 +99,7 @@ struct FeedForwardBranch {
     }
   }
 
-  void backward(const StepContext& context, std::span<const Tensor> weights, const BlockGradients& gradients,
+  void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const Tensor& d_z = own.output;
     const auto bias_gradient = [&](const Linear& linear) {

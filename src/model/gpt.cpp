@@ -82,7 +82,7 @@ class GptBuilder {
             "rules; the head can compute in that or in fp32, not in {}",
             name_of(embedding), name_of(options.type));
       }
-      options.tied = BorrowedParameter{0, 0};
+      options.tied = BorrowedParameter{0, "token", "weight"};
     }
     chain_.head = std::make_unique<Classifier>(std::move(options));
     return std::move(chain_);

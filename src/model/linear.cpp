@@ -40,44 +40,41 @@ std::size_t Linear::backward_workspace(const GemmEngine& gemm, std::int64_t rows
   return needs_input_gradient ? std::max(bytes, gemm.workspace_bytes(input_product(rows, false))) : bytes;
 }
 
-void Linear::forward(const StepContext& context, std::span<const Tensor> weights, const Tensor& x,
+void Linear::forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x,
                      const Tensor& y, std::byte* workspace) const {
-  const void* shift = bias ? weights[weight + 1].data() : nullptr;
+  const void* shift = bias ? weights.of(name)["bias"].data() : nullptr;
   context.gemm.run(context.exec, output_product(x.rows()),
-                   {x.data(), weights[weight].data(), y.data(), shift}, workspace);
+                   {x.data(), weights.of(name)["weight"].data(), y.data(), shift}, workspace);
 }
 
-void Linear::weight_gradient(const StepContext& context, std::span<const Tensor> gradients, bool accumulate,
+void Linear::weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
                              const Tensor& dy, const Tensor& x, std::byte* workspace) const {
-  void* sums = bias ? gradients[weight + 1].data() : nullptr;
+  void* sums = bias ? gradients.of(name)["bias"].data() : nullptr;
   context.gemm.run(context.exec, weight_product(context.gemm, x.rows(), accumulate),
-                   {dy.data(), x.data(), gradients[weight].data(), nullptr, sums}, workspace);
+                   {dy.data(), x.data(), gradients.of(name)["weight"].data(), nullptr, sums}, workspace);
 }
 
-void Linear::input_gradient(const StepContext& context, std::span<const Tensor> weights, const Tensor& dy,
+void Linear::input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                             const Tensor& dx, std::byte* workspace, bool add) const {
   context.gemm.run(context.exec, input_product(dy.rows(), add),
-                   {dy.data(), weights[weight].data(), dx.data()}, workspace);
+                   {dy.data(), weights.of(name)["weight"].data(), dx.data()}, workspace);
 }
 
-Tensor Linear::bias_gradient(const GemmEngine& gemm, std::span<const Tensor> gradients,
+Tensor Linear::bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,
                              std::int64_t rows) const {
   const bool summed = weight_product(gemm, rows, false).row_sums;
-  return bias && !summed ? gradients[weight + 1] : Tensor();
+  return bias && !summed ? gradients.of(name)["bias"] : Tensor();
 }
 
 std::vector<Linear> linears_of(const BranchOptions& branch, const std::vector<LinearShape>& shapes) {
   std::vector<Linear> linears;
-  std::size_t weight = branch.norm.parameter_count();
   for (const LinearShape& shape : shapes) {
     linears.push_back({.name = shape.name,
                        .inputs = shape.inputs,
                        .outputs = shape.outputs,
-                       .weight = weight,
                        .bias = branch.bias,
                        .type = branch.type,
                        .gradient_type = branch.gradient_type});
-    weight += branch.bias ? 2 : 1;
   }
   return linears;
 }
@@ -91,11 +88,14 @@ std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std
 }
 
 void add_linear(std::vector<ParameterSpec>& specs, const Linear& linear, float initial_std) {
-  ParameterSpec weight{
-      .name = linear.name + "_weight", .rows = linear.outputs, .columns = linear.inputs, .is_matrix = true};
+  ParameterSpec weight{.name = parameter_name(linear.name, "weight"),
+                       .rows = linear.outputs,
+                       .columns = linear.inputs,
+                       .is_matrix = true};
   weight.initial_std = initial_std;
   specs.push_back(weight);
-  if (linear.bias) specs.push_back({.name = linear.name + "_bias", .rows = 1, .columns = linear.outputs});
+  if (linear.bias)
+    specs.push_back({.name = parameter_name(linear.name, "bias"), .rows = 1, .columns = linear.outputs});
 }
 
 }  // namespace mylos

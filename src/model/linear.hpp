@@ -13,10 +13,9 @@
 namespace mylos {
 
 struct Linear {
-  std::string name = {};  // "qkv"; empty where the block has no other
+  std::string name = {};  // "qkv", the group of its parameters; empty where the block has no other
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
-  std::size_t weight = 0;  // index of its weight in the block's parameters; its bias follows
   bool bias = true;
   bool relu = false;  // y = relu(x·Wᵀ + b)
   bool needs_input_gradient = true;
@@ -30,17 +29,17 @@ struct Linear {
   [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
 
-  void forward(const StepContext& context, std::span<const Tensor> weights, const Tensor& x, const Tensor& y,
+  void forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x, const Tensor& y,
                std::byte* workspace) const;
   /// dW, and db where the engine has it; added to what is there if `accumulate`.
-  void weight_gradient(const StepContext& context, std::span<const Tensor> gradients, bool accumulate,
+  void weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
                        const Tensor& dy, const Tensor& x, std::byte* workspace) const;
   /// dx, or dx + dy·W.
-  void input_gradient(const StepContext& context, std::span<const Tensor> weights, const Tensor& dy,
+  void input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                       const Tensor& dx, std::byte* workspace, bool add = false) const;
   /// db, for the kernel that writes dy to sum; empty where weight_gradient() does it and where
   /// there is none.
-  [[nodiscard]] Tensor bias_gradient(const GemmEngine& gemm, std::span<const Tensor> gradients,
+  [[nodiscard]] Tensor bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,
                                      std::int64_t rows) const;
 
  private:

@@ -15,7 +15,7 @@ void observe(const Observer* observer, std::size_t block, const char* tensor, co
 }
 
 void observe_parameters(const Observer* observer, const Chain& chain, std::size_t stage,
-                        std::span<const Tensor> tensors, const char* suffix) {
+                        std::span<const NamedTensor> tensors, const char* suffix) {
   if (observer == nullptr) return;
   const auto specs = chain.stage_parameters(stage);
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -142,7 +142,7 @@ void Model::loss_and_seed(const StepContext& context, const Truth& truth, const 
                                 .inverse_count = seed.inverse_count};
   observe_parameters(observer, chain_, head, parameters_.weights(head), "");
   chain_.head->evaluate_and_seed(context, loss_memory(), truth, gradients, sums);
-  observe_parameters(observer, chain_, head, gradients.weights, " gradient");
+  observe_parameters(observer, chain_, head, parameters_.gradients(head), " gradient");
   observe(observer, head - 1, "output gradient", gradient);
 }
 
@@ -156,7 +156,7 @@ void Model::run_backward(const StepContext& context, std::size_t operation, bool
       .output = tensor_of(now.block + 1, places.output_gradient),
       .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient)};
   chain_.blocks[now.block]->backward(context, memory_of(now, places), gradients);
-  observe_parameters(observer, chain_, now.block, gradients.weights, " gradient");
+  observe_parameters(observer, chain_, now.block, parameters_.gradients(now.block), " gradient");
   if (now.block > 0) observe(observer, now.block - 1, "output gradient", gradients.input);
 }
 

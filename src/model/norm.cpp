@@ -25,10 +25,10 @@ std::string_view kind_of(NormType type) {
   return type == NormType::rmsnorm ? "rmsnorm" : "layernorm";
 }
 
-std::vector<ParameterSpec> Norm::parameters(const std::string& prefix) const {
+std::vector<ParameterSpec> Norm::parameters(const std::string& group) const {
   std::vector<ParameterSpec> specs{
-      {.name = prefix + "weight", .rows = 1, .columns = width, .initial_value = 1}};
-  if (has_bias()) specs.push_back({.name = prefix + "bias", .rows = 1, .columns = width});
+      {.name = parameter_name(group, "weight"), .rows = 1, .columns = width, .initial_value = 1}};
+  if (has_bias()) specs.push_back({.name = parameter_name(group, "bias"), .rows = 1, .columns = width});
   return specs;
 }
 
@@ -41,27 +41,28 @@ std::size_t Norm::backward_workspace(std::int64_t rows) const {
                                                    : rmsnorm_backward_workspace(rows, width));
 }
 
-void Norm::forward(const Execution& exec, const Tensor& x, std::span<const Tensor> weights, const Tensor& y,
+void Norm::forward(const Execution& exec, const Tensor& x, const ParameterTensors& weights, const Tensor& y,
                    std::byte* statistics) const {
   const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
-    rmsnorm_forward(exec, x, weights[0], y, of.rstd, epsilon);
+    rmsnorm_forward(exec, x, weights["weight"], y, of.rstd, epsilon);
     return;
   }
-  layernorm_forward(exec, x, weights[0], has_bias() ? weights[1] : Tensor(), y, of.mean, of.rstd, epsilon);
+  layernorm_forward(exec, x, weights["weight"], has_bias() ? weights["bias"] : Tensor(), y, of.mean, of.rstd,
+                    epsilon);
 }
 
-void Norm::backward(const Execution& exec, const Tensor& x, const Tensor& dy, std::span<const Tensor> weights,
-                    std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
+void Norm::backward(const Execution& exec, const Tensor& x, const Tensor& dy, const ParameterTensors& weights,
+                    std::byte* statistics, const Tensor& dx, const ParameterTensors& weight_gradients,
                     bool accumulate, std::byte* workspace, const Tensor& residual) const {
   const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
-    rmsnorm_backward(exec, x, dy, weights[0], of.rstd, dx, weight_gradients[0], accumulate, workspace,
-                     residual);
+    rmsnorm_backward(exec, x, dy, weights["weight"], of.rstd, dx, weight_gradients["weight"], accumulate,
+                     workspace, residual);
     return;
   }
-  layernorm_backward(exec, x, dy, weights[0], of.mean, of.rstd, dx, weight_gradients[0],
-                     has_bias() ? weight_gradients[1] : Tensor(), accumulate, workspace, residual);
+  layernorm_backward(exec, x, dy, weights["weight"], of.mean, of.rstd, dx, weight_gradients["weight"],
+                     has_bias() ? weight_gradients["bias"] : Tensor(), accumulate, workspace, residual);
 }
 
 }  // namespace mylos

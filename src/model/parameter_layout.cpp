@@ -81,6 +81,13 @@ class LayoutBuilder {
   bool open_ = false;
 };
 
+std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std::string& name) {
+  for (const std::size_t slot : layout.slots_of_block[block]) {
+    if (layout.slots[slot].spec.name == name) return slot;
+  }
+  fail_run("block {} has no parameter {}", block, name);
+}
+
 }  // namespace
 
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world) {
@@ -88,8 +95,8 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
-    layout.borrowed_by_head = {layout.slots_of_block[borrowed->block][borrowed->index],
-                               chain.head->signature().compute_type};
+    layout.borrowed_by_head = {slot_of(layout, borrowed->block, borrowed->name),
+                               chain.head->signature().compute_type, borrowed->own_name};
   }
   return layout;
 }

@@ -49,14 +49,16 @@ ParameterStore::ParameterStore(ParameterLayout layout)
     auto& weights = weights_.emplace_back();
     auto& gradients = gradients_.emplace_back();
     for (const std::size_t index : slots) {
-      weights.push_back(compute_weight(layout_.slots[index]));
-      gradients.push_back(gradient(layout_.slots[index]));
+      const ParameterSlot& slot = layout_.slots[index];
+      weights.emplace_back(slot.spec.name, compute_weight(slot));
+      gradients.emplace_back(slot.spec.name, gradient(slot));
     }
   }
   if (const auto& borrowed = layout_.borrowed_by_head) {
     const ParameterSlot& slot = layout_.slots[borrowed->slot];
-    weights_.back().push_back(borrowed->type == DType::fp32 ? master(slot) : compute_weight(slot));
-    gradients_.back().push_back(gradient(slot));
+    weights_.back().emplace_back(borrowed->name,
+                                 borrowed->type == DType::fp32 ? master(slot) : compute_weight(slot));
+    gradients_.back().emplace_back(borrowed->name, gradient(slot));
   }
 }
 

@@ -57,7 +57,7 @@ class ResidualBlock final : public Block {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
 
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
-    std::vector<ParameterSpec> specs = options().norm.parameters("norm_");
+    std::vector<ParameterSpec> specs = options().norm.parameters("norm");
     for (const Linear& linear : branch_.linears) {
       const bool is_last = &linear == &branch_.last();
       add_linear(specs, linear, is_last ? options().residual_std : options().initial_std);
@@ -94,7 +94,7 @@ class ResidualBlock final : public Block {
     const Forward own(branch_, context.gemm, memory.input.rows(), variant, memory.saved, memory.workspace);
     const Kept& kept = own.kept;
     const Tensor x = cast(context.exec, memory.input, own.input);
-    options().norm.forward(context.exec, x, memory.weights, kept.normed, kept.statistics);
+    options().norm.forward(context.exec, x, memory.weights.of("norm"), kept.normed, kept.statistics);
     branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
     branch_.activate(context, kept.inner);
     branch_.last().forward(context, memory.weights, kept.inner.output, memory.output, own.kernels);
@@ -109,7 +109,7 @@ class ResidualBlock final : public Block {
     const Kept& kept = own.kept;
     const Tensor x = cast(context.exec, memory.input, own.input);
     if (memory.variant != keeps_all) {
-      options().norm.forward(context.exec, x, memory.weights, kept.normed, kept.statistics);
+      options().norm.forward(context.exec, x, memory.weights.of("norm"), kept.normed, kept.statistics);
       if (memory.variant == keeps_input)
         branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
       branch_.activate(context, kept.inner);
@@ -127,8 +127,9 @@ class ResidualBlock final : public Block {
 
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? own.input_gradient : gradients.input;
-    options().norm.backward(context.exec, x, own.gradients.normed, memory.weights, kept.statistics, dx,
-                            gradients.weights, gradients.accumulate, own.kernels, gradients.output);
+    options().norm.backward(context.exec, x, own.gradients.normed, memory.weights.of("norm"), kept.statistics,
+                            dx, gradients.weights.of("norm"), gradients.accumulate, own.kernels,
+                            gradients.output);
     if (casts) convert(context.exec, dx, gradients.input);
   }
 

@@ -35,8 +35,9 @@ class GuardedBlock {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     const Signature& is = block.signature();
     for (const ParameterSpec& spec : block.parameters()) {
-      weights_.push_back(add(spec.name, is.compute_type, spec.rows, spec.columns));
-      gradients_.push_back(add(spec.name + " gradient", gradient_type, spec.rows, spec.columns));
+      weights_.emplace_back(spec.name, add(spec.name, is.compute_type, spec.rows, spec.columns));
+      gradients_.emplace_back(spec.name,
+                              add(spec.name + " gradient", gradient_type, spec.rows, spec.columns));
     }
     input_ = add("input", is.input_type, rows, is.inputs);
     output_ = add("output", is.output_type, rows, is.outputs);
@@ -48,8 +49,8 @@ class GuardedBlock {
   }
 
   [[nodiscard]] const BlockCost& cost() const { return cost_; }
-  [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
-  [[nodiscard]] const std::vector<Tensor>& gradients() const { return gradients_; }
+  [[nodiscard]] const std::vector<NamedTensor>& weights() const { return weights_; }
+  [[nodiscard]] const std::vector<NamedTensor>& gradients() const { return gradients_; }
   [[nodiscard]] const Tensor& input() const { return input_; }
   [[nodiscard]] const Tensor& output() const { return output_; }
   [[nodiscard]] const Tensor& output_gradient() const { return output_gradient_; }
@@ -155,7 +156,7 @@ class GuardedBlock {
   Arena arena_;
   std::size_t end_ = 0;
   std::map<std::string, Stretch> stretches_;
-  std::vector<Tensor> weights_, gradients_;
+  std::vector<NamedTensor> weights_, gradients_;
   Tensor input_, output_, output_gradient_, input_gradient_;
   std::byte* saved_ = nullptr;
   std::byte* forward_workspace_ = nullptr;

@@ -53,14 +53,16 @@ struct Bench {
     test::set_values(input, test::drawn_values(rows * width, 2));
   }
   void run(bool accumulate = false) {
-    const LossMemory memory{{&weight, 1}, input, workspace.data() + 256};
-    const LossGradients gradients{
-        {&weight_gradient, 1}, accumulate, input_gradient, scale.data(), 1.0f / rows};
+    const std::vector<NamedTensor> weights{{"weight", weight}};
+    const std::vector<NamedTensor> weight_gradients{{"weight", weight_gradient}};
+    const LossMemory memory{weights, input, workspace.data() + 256};
+    const LossGradients gradients{weight_gradients, accumulate, input_gradient, scale.data(), 1.0f / rows};
     head.evaluate_and_seed(context(), memory, {.labels = labels.data()}, gradients, sums.data());
     expect_guards();
   }
   void evaluate() {
-    head.evaluate(context(), {{&weight, 1}, input, workspace.data() + 256}, {.labels = labels.data()},
+    const std::vector<NamedTensor> weights{{"weight", weight}};
+    head.evaluate(context(), {weights, input, workspace.data() + 256}, {.labels = labels.data()},
                   sums.data());
     expect_guards();
   }

@@ -41,8 +41,8 @@ class FaultyBlock final : public Block {
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override {
     inner_->backward(context, memory, gradients);
-    if (strikes(context, "weight gradient")) poison(gradients.weights[0], 3);
-    if (strikes(context, "bias gradient")) poison(gradients.weights[1], 1);
+    if (strikes(context, "weight gradient")) poison(gradients.weights["weight"], 3);
+    if (strikes(context, "bias gradient")) poison(gradients.weights["bias"], 1);
     if (strikes(context, "input gradient")) {
       // A whole row: where the ReLU below is shut, an infinity does not pass.
       for (std::int64_t i = 0; i < gradients.input.columns(); ++i) poison(gradients.input, i);

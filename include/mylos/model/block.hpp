@@ -11,13 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/parameter_tensors.hpp"
 #include "mylos/model/signature.hpp"
 
 namespace mylos {
@@ -76,19 +76,19 @@ struct StepContext {
 /// The memory that a block works on. `workspace` and `saved` hold at least the bytes that its cost states,
 /// the latter those of `variant`; forward without `saved` keeps nothing.
 struct BlockMemory {
-  std::span<const Tensor> weights;  // compute weights, in the order of parameters()
-  Tensor input;                     // [rows, inputs]
-  Tensor output;                    // [rows, outputs]
+  ParameterTensors weights;  // compute weights
+  Tensor input;              // [rows, inputs]
+  Tensor output;             // [rows, outputs]
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
 };
 
 struct BlockGradients {
-  std::span<const Tensor> weights;  // gradients, in the order of parameters(); float or the compute type
-  bool accumulate = false;          // add to what the gradient buffers hold
-  Tensor output;                    // d loss / d output, like the output; may be overwritten
-  Tensor input;                     // d loss / d input, like the input; empty where nobody needs it
+  ParameterTensors weights;  // gradients; float or the compute type
+  bool accumulate = false;   // add to what the gradient buffers hold
+  Tensor output;             // d loss / d output, like the output; may be overwritten
+  Tensor input;              // d loss / d input, like the input; empty where nobody needs it
 };
 
 class Block {

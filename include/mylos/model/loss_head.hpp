@@ -28,7 +28,8 @@ struct LossSums {
 /// A parameter of a block that the head reads too; both add to its gradient, the head first.
 struct BorrowedParameter {
   std::size_t block = 0;
-  std::size_t index = 0;  // in the block's parameters()
+  std::string name;      // among the block's parameters
+  std::string own_name;  // by which the head knows it
 };
 
 struct LossCost {
@@ -37,17 +38,17 @@ struct LossCost {
 };
 
 struct LossMemory {
-  std::span<const Tensor> weights;  // in the order of parameters(); or the borrowed one
-  Tensor input;                     // [rows, inputs]; is not changed
+  ParameterTensors weights;  // a borrowed one by the name that the head gives it
+  Tensor input;              // [rows, inputs]; is not changed
   std::byte* workspace = nullptr;
 };
 
 struct LossGradients {
-  std::span<const Tensor> weights;  // as LossMemory::weights
-  bool accumulate = false;          // add to what the gradient buffers hold
-  Tensor input;                     // d loss / d input, like the input
-  const float* scale = nullptr;     // device memory; the gradients are those of scale · inverse_count ·
-  float inverse_count = 1;          // (sum of the rows' losses)
+  ParameterTensors weights;      // as LossMemory::weights
+  bool accumulate = false;       // add to what the gradient buffers hold
+  Tensor input;                  // d loss / d input, like the input
+  const float* scale = nullptr;  // device memory; the gradients are those of scale · inverse_count ·
+  float inverse_count = 1;       // (sum of the rows' losses)
 };
 
 class LossHead {

@@ -4,7 +4,6 @@
 // in float whatever the storage: two per row (mean, 1/sigma) or one (1/rms).
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,21 +19,20 @@ struct Norm {
   float epsilon = 1e-5f;
 
   [[nodiscard]] bool has_bias() const { return bias && type == NormType::layernorm; }
-  [[nodiscard]] std::size_t parameter_count() const { return has_bias() ? 2 : 1; }
-  /// "<prefix>weight" and, where there is one, "<prefix>bias".
-  [[nodiscard]] std::vector<ParameterSpec> parameters(const std::string& prefix) const;
+  /// "weight" and, where there is one, "bias", in this group.
+  [[nodiscard]] std::vector<ParameterSpec> parameters(const std::string& group) const;
   /// A multiple of arena_alignment.
   [[nodiscard]] std::size_t statistics_bytes(std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(std::int64_t rows) const;
   [[nodiscard]] double forward_flops(std::int64_t rows) const { return 8.0 * elements(rows); }
   [[nodiscard]] double backward_flops(std::int64_t rows) const { return 14.0 * elements(rows); }
 
-  /// `weights`: starts with the norm's own. x and y are of one type.
-  void forward(const Execution& exec, const Tensor& x, std::span<const Tensor> weights, const Tensor& y,
+  /// `weights`: the norm's own. x and y are of one type.
+  void forward(const Execution& exec, const Tensor& x, const ParameterTensors& weights, const Tensor& y,
                std::byte* statistics) const;
   /// dx = gradient + residual (may be empty: none). dx may be dy or residual.
-  void backward(const Execution& exec, const Tensor& x, const Tensor& dy, std::span<const Tensor> weights,
-                std::byte* statistics, const Tensor& dx, std::span<const Tensor> weight_gradients,
+  void backward(const Execution& exec, const Tensor& x, const Tensor& dy, const ParameterTensors& weights,
+                std::byte* statistics, const Tensor& dx, const ParameterTensors& weight_gradients,
                 bool accumulate, std::byte* workspace, const Tensor& residual) const;
 
  private:

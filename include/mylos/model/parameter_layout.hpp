@@ -43,6 +43,7 @@ struct GradientBucket {
 struct BorrowedSlot {
   std::size_t slot = 0;
   DType type = DType::fp32;
+  std::string name;  // by which the head knows it
 };
 
 struct ParameterLayout {

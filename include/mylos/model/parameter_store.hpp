@@ -18,8 +18,8 @@ class ParameterStore {
   explicit ParameterStore(ParameterLayout layout);
 
   [[nodiscard]] const ParameterLayout& layout() const { return layout_; }
-  [[nodiscard]] std::span<const Tensor> weights(std::size_t block) const { return weights_[block]; }
-  [[nodiscard]] std::span<const Tensor> gradients(std::size_t block) const { return gradients_[block]; }
+  [[nodiscard]] std::span<const NamedTensor> weights(std::size_t block) const { return weights_[block]; }
+  [[nodiscard]] std::span<const NamedTensor> gradients(std::size_t block) const { return gradients_[block]; }
   [[nodiscard]] Tensor master(const ParameterSlot& slot) const;
   [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot) const;
   [[nodiscard]] Tensor gradient(const ParameterSlot& slot) const;
@@ -41,8 +41,8 @@ class ParameterStore {
   Arena masters_;
   Arena compute_;
   Arena gradient_arena_;
-  std::vector<std::vector<Tensor>> weights_;    // compute weights of each block
-  std::vector<std::vector<Tensor>> gradients_;  // of each block
+  std::vector<std::vector<NamedTensor>> weights_;    // compute weights of each block
+  std::vector<std::vector<NamedTensor>> gradients_;  // of each block
 };
 
 }  // namespace mylos
