@@ -16,35 +16,14 @@
 namespace mylos {
 namespace {
 
-constexpr const char* column_names =
-    "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n";
-
 // Of a disk that stays full: some ten thousand rows, which are dropped together.
 constexpr std::size_t most_unwritten = std::size_t{1} << 20;
-
-std::string line_of(const HistoryRow& row) {
-  const StepRecord& record = row.record;
-  return fmt::format("{},{:.6g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{:.6g},{:.3f}\n", record.step, row.epoch,
-                     record.loss, record.lr, record.gradient_norm, record.scale, record.overflow != 0 ? 1 : 0,
-                     record.updates, row.samples_per_s, row.elapsed_s);
-}
 
 /// The step in the first column; 0 for the header or what is no row.
 std::uint64_t step_of(const std::string& line) {
   std::uint64_t step = 0;
   std::from_chars(line.data(), line.data() + line.size(), step);
   return step;
-}
-
-bool is_whole(const std::string& line) {
-  const std::string_view names = column_names;
-  return std::count(line.begin(), line.end(), ',') == std::count(names.begin(), names.end(), ',');
-}
-
-/// The row without speed and elapsed time: clocks of ranks differ, and each has written a part of the tail.
-std::string_view computed_part(std::string_view line) {
-  for (int column = 0; column < 2; ++column) line = line.substr(0, line.rfind(','));
-  return line;
 }
 
 struct FileRows {
@@ -59,18 +38,20 @@ FileRows read_rows(const std::string& path, const std::deque<HistoryRow>& tail, 
   rows.shared.resize(tail.size());
   std::uint64_t newest = 0;
   std::size_t own = 0;
+  const std::string header = history_header();
+  const auto commas = std::count(header.begin(), header.end(), ',');
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (file.eof()) break;  // half a row
     const std::uint64_t step = step_of(line);
-    if (step <= newest || step > last || !is_whole(line)) continue;
+    if (step <= newest || step > last || std::count(line.begin(), line.end(), ',') != commas) continue;
     newest = step;
     line += '\n';
     while (own < tail.size() && tail[own].record.step < step) ++own;
     if (tail.empty() || step < tail.front().record.step) {
       rows.text += line;
     } else if (own < tail.size() && tail[own].record.step == step) {
-      if (computed_part(line_of(tail[own])) != computed_part(line)) rows.are_others = true;
+      if (computed_part(history_line(tail[own])) != computed_part(line)) rows.are_others = true;
       rows.shared[own] = line;
     } else {
       continue;
@@ -95,7 +76,7 @@ void History::append(std::span<const HistoryRow> rows) {
   }
   if (path_.empty() || rows.empty()) return;
   if (unwritten_.size() > most_unwritten) unwritten_.clear();
-  for (const HistoryRow& row : rows) unwritten_ += line_of(row);
+  for (const HistoryRow& row : rows) unwritten_ += history_line(row);
   std::error_code failure;
   const auto found = std::filesystem::file_size(path_, failure);
   const auto before = failure ? 0 : found;
@@ -105,7 +86,7 @@ void History::append(std::span<const HistoryRow> rows) {
   }
   try {
     std::ofstream file(path_, std::ios::app);
-    write_or_fail(file, path_, (before == 0 ? column_names : "") + unwritten_);
+    write_or_fail(file, path_, (before == 0 ? history_header() : "") + unwritten_);
   } catch (const Error&) {
     std::filesystem::resize_file(path_, before, failure);
     throw;
@@ -132,11 +113,11 @@ std::string History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
     said = fmt::format("{} is of another run: now {}. ", path_, begin_anew());
     found = read_rows(path_, tail_, step);
   }
-  std::string rows = column_names + found.text;
+  std::string rows = history_header() + found.text;
   std::uint64_t taken = 0;
   for (std::size_t i = 0; i < tail_.size(); ++i) {
     taken += found.shared[i].empty() ? 1 : 0;
-    rows += found.shared[i].empty() ? line_of(tail_[i]) : found.shared[i];
+    rows += found.shared[i].empty() ? history_line(tail_[i]) : found.shared[i];
   }
   const std::string aside = path_ + ".tmp";
   {

@@ -62,7 +62,7 @@ void OnlineTrainer::save(const std::string& path) {
   run.arena_bytes = static_cast<std::int64_t>(trainer.model().activation_bytes());
   run.rank_bytes = static_cast<std::int64_t>(parts.memory->rank_bytes());
   run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan, parts.memory->engines);
-  run.history = columns_of(parts.history(run.step.step));
+  run.history = HistoryColumns(parts.history(run.step.step));
   CheckpointHeader header;
   header.step = static_cast<std::int64_t>(run.step.step);
   header.code_version = code_version();
@@ -85,14 +85,14 @@ void OnlineTrainer::load(const std::string& path) {
     require_same_network(reader, parts.options);
   });
   RunState run;
-  run.history.resize(static_cast<std::size_t>(reader.length("/history/step")));
+  run.history = HistoryColumns(static_cast<std::size_t>(reader.length("/history/step")));
   CheckpointState state = full_state(trainer, run);
   reader.read(state);
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
   trainer.model().parameters().refresh_compute_weights(trainer.execution());
   parts.consumed = run.position;
-  parts.earlier = rows_of(run.history);
+  parts.earlier = run.history.rows();
   parts.first_step = run.step.step;
   parts.diverged.reset();
 }

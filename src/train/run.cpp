@@ -176,7 +176,7 @@ void Run::write_checkpoint() {
   state_.step = trainer_->read_state();
   state_.position = position();
   state_.epoch = data_->epochs().of(position());
-  state_.history = columns_of(history_->tail());
+  state_.history = HistoryColumns(history_->tail());
   CheckpointHeader header;
   header.step = step_;
   header.code_version = code_version();

@@ -136,8 +136,9 @@ void Run::require_same_run(const CheckpointReader& reader) const {
 }
 
 void Run::restore(const CheckpointReader& reader) {
-  run_on_all(communicator_->ranks(),
-             [&] { state_.history.resize(static_cast<std::size_t>(reader.length("/history/step"))); });
+  run_on_all(communicator_->ranks(), [&] {
+    state_.history = HistoryColumns(static_cast<std::size_t>(reader.length("/history/step")));
+  });
   CheckpointState state = full_state(*trainer_, state_);
   reader.read(state);
   if (const auto step = static_cast<std::int64_t>(state_.step.step); step != reader.header().step)
@@ -148,7 +149,7 @@ void Run::restore(const CheckpointReader& reader) {
   checkpoints_->restarted_from(step_);
   std::string gap;
   run_on_all(communicator_->ranks(),
-             [&] { gap = history_->resume(rows_of(state_.history), state_.step.step); });
+             [&] { gap = history_->resume(state_.history.rows(), state_.step.step); });
   if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
   request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
   if (!gap.empty()) request_.output.line(gap);

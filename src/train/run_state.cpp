@@ -3,24 +3,6 @@
 namespace mylos {
 namespace {
 
-template <class T>
-void add_column(CheckpointState& state, const std::string& name, std::vector<T>& values) {
-  state.add_host("/history/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
-}
-
-void add_history(CheckpointState& state, HistoryColumns& history) {
-  add_column(state, "step", history.step);
-  add_column(state, "updates", history.updates);
-  add_column(state, "epoch", history.epoch);
-  add_column(state, "loss", history.loss);
-  add_column(state, "gradient_norm", history.gradient_norm);
-  add_column(state, "lr", history.lr);
-  add_column(state, "scale", history.scale);
-  add_column(state, "overflow", history.overflow);
-  add_column(state, "samples_per_s", history.samples_per_s);
-  add_column(state, "elapsed_s", history.elapsed_s);
-}
-
 void add_scaler(CheckpointState& state, ScalerState& scaler) {
   state.add_scalar("/scaler/scale", scaler.scale);
   state.add_scalar("/scaler/good_steps", scaler.good_steps);
@@ -82,51 +64,6 @@ CheckpointState parameters_at(const ParameterLayout& layout, const Place& place)
 
 }  // namespace
 
-void HistoryColumns::resize(std::size_t rows) {
-  step.resize(rows);
-  updates.resize(rows);
-  for (auto* column : {&epoch, &loss, &gradient_norm, &lr, &scale, &samples_per_s, &elapsed_s})
-    column->resize(rows);
-  overflow.resize(rows);
-}
-
-HistoryColumns columns_of(const std::deque<HistoryRow>& rows) {
-  HistoryColumns columns;
-  columns.resize(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const StepRecord& record = rows[i].record;
-    columns.step[i] = record.step;
-    columns.updates[i] = record.updates;
-    columns.epoch[i] = rows[i].epoch;
-    columns.loss[i] = record.loss;
-    columns.gradient_norm[i] = record.gradient_norm;
-    columns.lr[i] = static_cast<double>(record.lr);
-    columns.scale[i] = static_cast<double>(record.scale);
-    columns.overflow[i] = record.overflow;
-    columns.samples_per_s[i] = rows[i].samples_per_s;
-    columns.elapsed_s[i] = rows[i].elapsed_s;
-  }
-  return columns;
-}
-
-std::deque<HistoryRow> rows_of(const HistoryColumns& columns) {
-  std::deque<HistoryRow> rows(columns.step.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    StepRecord& record = rows[i].record;
-    record.step = columns.step[i];
-    record.updates = columns.updates[i];
-    rows[i].epoch = columns.epoch[i];
-    record.loss = columns.loss[i];
-    record.gradient_norm = columns.gradient_norm[i];
-    record.lr = static_cast<float>(columns.lr[i]);
-    record.scale = static_cast<float>(columns.scale[i]);
-    record.overflow = columns.overflow[i];
-    rows[i].samples_per_s = columns.samples_per_s[i];
-    rows[i].elapsed_s = columns.elapsed_s[i];
-  }
-  return rows;
-}
-
 CheckpointState parameter_shapes(const ParameterLayout& layout) {
   return parameters_at(layout, [](const ParameterSlot&) -> float* { return nullptr; });
 }
@@ -167,7 +104,7 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   state.add_scalar("/plan/arena_bytes", run.arena_bytes);
   state.add_scalar("/plan/rank_bytes", run.rank_bytes);
   state.add_text("/plan/list", run.operations);
-  add_history(state, run.history);
+  run.history.add_to(state);
   return state;
 }
 

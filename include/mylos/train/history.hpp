@@ -6,16 +6,9 @@
 #include <span>
 #include <string>
 
-#include "mylos/optim/step_state.hpp"
+#include "mylos/train/history_columns.hpp"
 
 namespace mylos {
-
-struct HistoryRow {
-  StepRecord record;
-  double epoch = 0;          // passes over the training data, after the step
-  double samples_per_s = 0;  // over all ranks
-  double elapsed_s = 0;      // since the run was first started, restarts included
-};
 
 class History {
  public:

@@ -21,22 +21,10 @@
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/data/vocabulary.hpp"
-#include "mylos/train/history.hpp"
+#include "mylos/train/history_columns.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
-
-/// The history's tail, column by column.
-struct HistoryColumns {
-  std::vector<std::uint64_t> step, updates;
-  std::vector<double> epoch, loss, gradient_norm, lr, scale, samples_per_s, elapsed_s;
-  std::vector<std::int32_t> overflow;
-
-  void resize(std::size_t rows);
-};
-
-[[nodiscard]] HistoryColumns columns_of(const std::deque<HistoryRow>& rows);
-[[nodiscard]] std::deque<HistoryRow> rows_of(const HistoryColumns& columns);
 
 struct RunState {
   StepState step;

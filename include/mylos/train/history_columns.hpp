@@ -1,0 +1,52 @@
+// The columns of a run's history: those of history.csv, and the arrays of a checkpoint. A column is a line in
+// history_columns.cpp.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mylos/checkpoint/state.hpp"
+#include "mylos/optim/step_state.hpp"
+
+namespace mylos {
+
+struct HistoryRow {
+  StepRecord record;
+  double epoch = 0;          // passes over the training data, after the step
+  double samples_per_s = 0;  // over all ranks
+  double elapsed_s = 0;      // since the run was first started, restarts included
+};
+
+/// The first line of history.csv.
+[[nodiscard]] std::string history_header();
+/// A row's line in it.
+[[nodiscard]] std::string history_line(const HistoryRow& row);
+/// The part of a line that no clock had a hand in.
+[[nodiscard]] std::string_view computed_part(std::string_view line);
+
+/// Rows as a checkpoint holds them: an array per column.
+class HistoryColumns {
+ public:
+  /// Room for so many rows, to be read.
+  explicit HistoryColumns(std::size_t rows = 0);
+  explicit HistoryColumns(const std::deque<HistoryRow>& rows);
+
+  [[nodiscard]] std::deque<HistoryRow> rows() const;
+  /// `state` points into this object then.
+  void add_to(CheckpointState& state);
+
+ private:
+  struct Column {
+    std::string name;
+    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
+                 std::vector<std::int32_t>>
+        values;
+  };
+  std::vector<Column> columns_;
+};
+
+}  // namespace mylos

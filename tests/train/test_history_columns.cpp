@@ -1,0 +1,44 @@
+// A row of the history as text, and as a checkpoint holds it.
+#include "mylos/train/history_columns.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mylos::history_columns_test {
+
+const HistoryRow skipped{.record = {.step = 7,
+                                    .updates = 5,
+                                    .loss = 0.1234567891,
+                                    .gradient_norm = 2.5,
+                                    .lr = 0.0009765625f,  // exact
+                                    .scale = 65536,
+                                    .overflow = 3},
+                         .epoch = 1.25,
+                         .samples_per_s = 4821.34,
+                         .elapsed_s = 12.3456};
+
+TEST(HistoryColumns, StandInTheFileInThisOrderAndPrecision) {
+  EXPECT_EQ(history_header(),
+            "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,elapsed_s\n");
+  EXPECT_EQ(history_line(skipped), "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,4821.34,12.346\n");
+  EXPECT_EQ(computed_part(history_line(skipped)), "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5");
+}
+
+TEST(HistoryColumns, ComeBackFromACheckpointAsTheyWere) {
+  HistoryRow other = skipped;
+  other.record.step = 8;
+  other.record.overflow = 0;
+  HistoryColumns saved(std::deque<HistoryRow>{skipped, other});
+  CheckpointState state;
+  saved.add_to(state);
+  ASSERT_EQ(state.arrays.size(), 10u);
+  for (const StateArray& array : state.arrays)
+    EXPECT_EQ(array.dims, std::vector<std::int64_t>{2}) << array.path;
+
+  const std::deque<HistoryRow> rows = saved.rows();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].record.overflow, skipped.record.overflow) << "which rank it was";
+  EXPECT_EQ(history_line(rows[0]), history_line(skipped));
+  EXPECT_EQ(history_line(rows[1]), history_line(other));
+}
+
+}  // namespace mylos::history_columns_test
