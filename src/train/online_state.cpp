@@ -62,12 +62,13 @@ void OnlineTrainer::save(const std::string& path) {
   run.arena_bytes = static_cast<std::int64_t>(trainer.model().activation_bytes());
   run.rank_bytes = static_cast<std::int64_t>(parts.memory->rank_bytes());
   run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan, parts.memory->engines);
-  run.history = HistoryColumns(parts.history(run.step.step));
   CheckpointHeader header;
   header.step = static_cast<std::int64_t>(run.step.step);
   header.code_version = code_version();
   header.deck = resolve(parts.options);
-  const CheckpointState state = full_state(trainer, run);
+  CheckpointState state = full_state(trainer, run);
+  HistoryColumns history(parts.history(run.step.step));
+  history.add_to(state);
   require_equal_replicas(parts.communicator->ranks(), trainer.execution(), state);
   write_checkpoint_file(parts.communicator->ranks(), path, header, state);
 }
@@ -85,14 +86,15 @@ void OnlineTrainer::load(const std::string& path) {
     require_same_network(reader, parts.options);
   });
   RunState run;
-  run.history = HistoryColumns(static_cast<std::size_t>(reader.length("/history/step")));
   CheckpointState state = full_state(trainer, run);
+  HistoryColumns history(static_cast<std::size_t>(reader.length("/history/step")));
+  history.add_to(state);
   reader.read(state);
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
   trainer.model().parameters().refresh_compute_weights(trainer.execution());
   parts.consumed = run.position;
-  parts.earlier = run.history.rows();
+  parts.earlier = history.rows();
   parts.first_step = run.step.step;
   parts.diverged.reset();
 }

@@ -32,12 +32,11 @@ std::string RunCheckpoints::write_beside_steps(const CheckpointState& state, boo
   return "";
 }
 
-bool RunCheckpoints::due(std::int64_t step, bool log_point) {
-  if (options_.every > 0 && step % options_.every == 0) return true;
-  if (options_.every_minutes == 0 || !log_point) return false;
-  char due = seconds_since(begun_) >= 60 * options_.every_minutes ? 1 : 0;
-  communicator_.ranks().broadcast(&due, sizeof due, 0);
-  return due != 0;
+void RunCheckpoints::decide(std::int64_t step, bool log_point, bool last) {
+  due_ = !last && options_.every > 0 && step % options_.every == 0;
+  if (due_ || last || options_.every_minutes == 0 || !log_point) return;
+  due_ = seconds_since(begun_) >= 60 * options_.every_minutes;
+  communicator_.ranks().broadcast(&due_, sizeof due_, 0);
 }
 
 void RunCheckpoints::begin() {

@@ -129,29 +129,27 @@ void Run::require_same_run(const CheckpointReader& reader) const {
     fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
                options_.data.train);
   }
-  if (const std::int64_t step = reader.header().step; step > total_steps_) {
+  if (const std::int64_t step = reader.header().step; step > position_.total) {
     fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
-               step, total_steps_);
+               step, position_.total);
   }
 }
 
 void Run::restore(const CheckpointReader& reader) {
-  run_on_all(communicator_->ranks(), [&] {
-    state_.history = HistoryColumns(static_cast<std::size_t>(reader.length("/history/step")));
-  });
   CheckpointState state = full_state(*trainer_, state_);
+  run_on_all(communicator_->ranks(), [&] { log_->make_room(reader, state); });
   reader.read(state);
-  if (const auto step = static_cast<std::int64_t>(state_.step.step); step != reader.header().step)
+  const auto step = static_cast<std::int64_t>(state_.step.step);
+  if (step != reader.header().step)
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
   trainer_->write_state(state_.step);
   trainer_->model().parameters().refresh_compute_weights(trainer_->execution());
-  step_ = first_step_ = logged_step_ = static_cast<std::int64_t>(state_.step.step);
-  checkpoints_->restarted_from(step_);
+  position_.step = position_.first = step;
+  checkpoints_->restarted_from(step);
   std::string gap;
-  run_on_all(communicator_->ranks(),
-             [&] { gap = history_->resume(state_.history.rows(), state_.step.step); });
-  if (!history_->tail().empty()) elapsed_before_s_ = history_->tail().back().elapsed_s;
-  request_.output.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step_, total_steps_));
+  run_on_all(communicator_->ranks(), [&] { gap = log_->restore(step, clock_); });
+  request_.output.line(
+      fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   if (!gap.empty()) request_.output.line(gap);
   const Options written = read_stored_deck(reader.header().deck, reader.path()).options;
   for (const KeyDifference& difference : differing_keys(written, request_.deck.options)) {
@@ -161,7 +159,7 @@ void Run::restore(const CheckpointReader& reader) {
   }
   const std::string change = describe_schedule_change(
       learning_rate(written.optimizer, written.schedule, run_length(written, data_->epochs())),
-      learning_rate(options_.optimizer, options_.schedule, total_steps_),
+      learning_rate(options_.optimizer, options_.schedule, position_.total),
       static_cast<std::int64_t>(state_.step.updates), options_.schedule.steps == 0);
   if (!change.empty()) request_.output.line(change);
 }

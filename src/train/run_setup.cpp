@@ -46,7 +46,9 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   run_on_all(communicator_->ranks(), [this] { open_data(); });
   require_same_data();
   run_on_all(communicator_->ranks(), [this] {
-    total_steps_ = run_length(options_, data_->epochs());
+    position_ = {.epochs = data_->epochs(),
+                 .total = run_length(options_, data_->epochs()),
+                 .most_of_start = request_.stop_after};
     require_rules_apply(make_chain(options_.model, options_.precision, options_.run.seed, false),
                         options_.precision);
   });
@@ -57,10 +59,13 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   build_trainer();
   checkpoints_ = std::make_unique<RunCheckpoints>(
       options_.checkpoint, options_.run.folder, *communicator_,
-      RunCheckpoints::Listener{.note = [this](const std::string& line) { progress_->note(line); },
+      RunCheckpoints::Listener{.note = [this](const std::string& line) { log_->progress().note(line); },
                                .trouble = [this](const Error& error) { meet_trouble(error); }});
   if (saved) restore(*saved);
-  open_evaluations();
+  const EvaluationOptions evaluating{trainer_->model().chain().input_type(), plan_.micro_batch,
+                                     communicator_->rank(), communicator_->size()};
+  evaluations_ =
+      std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options_.run.evaluate_every);
   note_plan();
   open_folder();
   prepare_checkpoints();
@@ -71,7 +76,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
                                .rank = communicator_->rank(),
                                .ranks = communicator_->size(),
                                .ranks_on_node = communicator_->ranks().ranks_on_node(),
-                               .first_position = position()};
+                               .first_position = position_.samples()};
   run_on_all(communicator_->ranks(), [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
   StopSources stop = request_.stop;
   if (communicator_->rank() == 0) {  // one look for all
@@ -80,7 +85,7 @@ Run::Run(RunRequest request, MPI_Comm ranks)
   }
   stop_ = StopRequests(std::move(stop));
   batches_ = std::make_unique<StagedBatches>(*reader_, Staging(trainer_->model().chain(), plan_.micro_batch));
-  started_ = logged_ = std::chrono::steady_clock::now();
+  clock_.start();
 }
 
 void Run::open_data() {
@@ -116,28 +121,15 @@ void Run::require_same_data() {
 void Run::build_trainer() {
   Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
   trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_,
-                                       total_steps_, memory_->plan.schedule);
+                                       position_.total, memory_->plan.schedule);
   state_.seed = options_.run.seed;
-  const bool first = communicator_->rank() == 0;
-  history_ = std::make_unique<History>(first ? options_.run.folder + "/history.csv" : "");
-  progress_ = std::make_unique<Progress>(request_.output, static_cast<std::uint64_t>(total_steps_));
-}
-
-/// After a restart has read its normalisation.
-void Run::open_evaluations() {
-  const EvaluationOptions evaluating{trainer_->model().chain().input_type(), plan_.micro_batch,
-                                     communicator_->rank(), communicator_->size()};
-  for (const DataPart part : judging_parts) {
-    if (data_->has(part)) {
-      judged_parts_.push_back(
-          {name_of(part), data_->pass_over(part, state_.normalizer, evaluating), std::nullopt});
-    }
-  }
+  const std::string history = communicator_->rank() == 0 ? options_.run.folder + "/history.csv" : "";
+  log_ = std::make_unique<RunLog>(request_.output, history, position_.total);
 }
 
 void Run::open_folder() {
   const std::vector<std::string> aside =
-      set_aside_newer(communicator_->ranks(), options_.run.folder, step_ > 0 ? step_ : -1);
+      set_aside_newer(communicator_->ranks(), options_.run.folder, position_.step > 0 ? position_.step : -1);
   const std::string resolved = options_.run.folder + "/resolved.toml";  // deck.toml is the user's
   std::vector<std::string> notes;
   run_on_all(communicator_->ranks(), [&] {
@@ -145,7 +137,7 @@ void Run::open_folder() {
     std::error_code failure;
     std::filesystem::create_directories(options_.run.folder + "/checkpoints", failure);
     if (failure) fail_run("{}/checkpoints: cannot be made: {}", options_.run.folder, failure.message());
-    if (const std::string before = step_ == 0 ? history_->begin_anew() : ""; !before.empty())
+    if (const std::string before = position_.step == 0 ? log_->begin_anew() : ""; !before.empty())
       notes.push_back(
           fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
     if (!write_resolved(resolved, request_.deck.resolved))
@@ -160,7 +152,7 @@ void Run::open_folder() {
     if (std::filesystem::remove(stop_file(), failure))  // meant for an earlier start
       notes.push_back(fmt::format("removed {}, which was there before this start", stop_file()));
   });
-  if (step_ == 0 && request_.restart == "auto") {
+  if (position_.step == 0 && request_.restart == "auto") {
     request_.output.line(
         fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", options_.run.folder));
   }
@@ -172,7 +164,7 @@ void Run::open_folder() {
   request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
                                    options_.run.name, trainer_->model().chain().parameter_count(),
                                    communicator_->size(), communicator_->size() == 1 ? "" : "s",
-                                   options_.data.batch, total_steps_, gemm_->name(),
+                                   options_.data.batch, position_.total, gemm_->name(),
                                    describe_instructions()));
   request_.output.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}",
                                    format_bytes(static_cast<std::int64_t>(memory_->rank_bytes())),

@@ -104,7 +104,6 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   state.add_scalar("/plan/arena_bytes", run.arena_bytes);
   state.add_scalar("/plan/rank_bytes", run.rank_bytes);
   state.add_text("/plan/list", run.operations);
-  run.history.add_to(state);
   return state;
 }
 

@@ -7,6 +7,7 @@
 
 #include "mylos/base/seconds_since.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/comm/collective_error.hpp"
 
 namespace mylos {
 namespace {
@@ -42,6 +43,11 @@ bool StopRequests::due(double reserve_s) {
                             format_duration(std::max(0.0, sources_.walltime_s - elapsed)));
   }
   return !reason_.empty();
+}
+
+std::string StopRequests::agreed_reason(RankGroup& ranks) const {
+  const std::string reason = broadcast_text(ranks, reason_, asking_rank_);
+  return ranks.size() == 1 ? reason : fmt::format("{}, on rank {}", reason, asking_rank_);
 }
 
 }  // namespace mylos

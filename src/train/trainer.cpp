@@ -9,7 +9,7 @@ namespace mylos {
 ExitCode train(Run& run) {
   try {
     while (!run.finished()) {
-      run.trainer().step(run.batches(), run.stop_requested());
+      run.step();
       run.look_at_step();
       if (run.wants_evaluation()) run.evaluate();
       if (run.wants_checkpoint()) run.write_checkpoint();

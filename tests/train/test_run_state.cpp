@@ -39,14 +39,12 @@ TEST(RunState, EveryMemberOfTheScalerComesBack) {
                        .increases = 7,
                        .decreases = 8,
                        .tolerated = 9};
-  saved.history = HistoryColumns(1);
   const std::string file = folder.path() + "/state.h5";
   CheckpointHeader header;
   header.step = 17;
   write_checkpoint_file(ranks, file, header, full_state(*run.trainer, saved));
 
   RunState restored;
-  restored.history = HistoryColumns(1);
   CheckpointState places = full_state(*run.trainer, restored);
   CheckpointReader(ranks, file).read(places);
   EXPECT_EQ(members_of(restored.step.scaler), members_of(saved.step.scaler));

@@ -31,8 +31,11 @@ class RunCheckpoints {
   /// if it does; `fits`: memory was planned for the copy.
   [[nodiscard]] std::string write_beside_steps(const CheckpointState& state, bool fits);
 
-  /// All ranks. `log_point`: the run has time to ask rank 0 for the time of day.
-  [[nodiscard]] bool due(std::int64_t step, bool log_point);
+  /// All ranks, once after each step. `log_point`: the run has time to ask rank 0 for the time of day.
+  /// `last`: no step follows, and the run's end writes one anyway.
+  void decide(std::int64_t step, bool log_point, bool last);
+  /// As was decided last.
+  [[nodiscard]] bool due() const { return due_; }
 
   /// All ranks. Steps wait from here to the end of `write`; a write that was in flight has ended.
   void begin();
@@ -64,6 +67,7 @@ class RunCheckpoints {
   Listener listener_;
   std::unique_ptr<BackgroundWriter> writer_;  // on rank 0 of a run that writes beside the steps
   bool beside_steps_ = false;                 // on all ranks of such a run
+  bool due_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::int64_t saved_step_ = -1;
   double longest_s_ = 0;

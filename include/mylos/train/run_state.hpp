@@ -21,7 +21,6 @@
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/data/vocabulary.hpp"
-#include "mylos/train/history_columns.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
@@ -40,14 +39,13 @@ struct RunState {
   Normalizer normalizer;
   std::optional<Vocabulary> vocabulary;  // of token data
   std::int64_t vocabulary_size = 0;
-  HistoryColumns history;
 };
 
 /// The parameters alone, as evaluation and prediction read them.
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);
 /// Their places and shapes without any memory, to compare with a file's.
 [[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
-/// Everything. The result points into `trainer` and `state`.
+/// All but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
 /// Its dimensions in the file: those of a matrix, or the one of a vector.
 [[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);

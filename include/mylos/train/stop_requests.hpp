@@ -1,10 +1,13 @@
 // StopRequests: why this rank wants the run to stop at the next step's boundary: a signal, a file `stop` in
-// the run's folder, or the end of the time that the job has. Ranks agree on it in the step.
+// the run's folder, or the end of the time that the job has. Ranks agree on it in the step, and which of them
+// asked first.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <string>
+
+#include "mylos/comm/rank_group.hpp"
 
 namespace mylos {
 
@@ -24,11 +27,20 @@ class StopRequests {
   /// Why it was due: "SIGUSR1", "the file runs/a/stop". Empty before.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
+  /// What the ranks agreed on in a step: the rank that asked, + 1; 0: none.
+  void agree(std::int32_t rank_number) {
+    if (rank_number != 0) asking_rank_ = rank_number - 1;
+  }
+  [[nodiscard]] bool agreed() const { return asking_rank_ >= 0; }
+  /// All ranks, after they agreed: "SIGUSR1, on rank 1".
+  [[nodiscard]] std::string agreed_reason(RankGroup& ranks) const;
+
  private:
   [[nodiscard]] bool file_is_there();
 
   StopSources sources_;
   std::string reason_;
+  std::int32_t asking_rank_ = -1;                    // first of those that the ranks agreed on
   std::chrono::steady_clock::time_point next_look_;  // for the file
   std::chrono::steady_clock::duration shortest_look_ = std::chrono::seconds(1);
 };

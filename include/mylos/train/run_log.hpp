@@ -1,0 +1,59 @@
+// RunLog: what a run says of its steps: a row of the history for each, changes of the loss scale, progress
+// lines.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/train/history.hpp"
+#include "mylos/train/progress.hpp"
+#include "mylos/train/run_clock.hpp"
+#include "mylos/train/run_position.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+
+class RunLog {
+ public:
+  /// `history`: the path of history.csv; "" on ranks but the first.
+  RunLog(const Output& output, std::string history, std::int64_t total_steps)
+      : history_(std::move(history)), progress_(output, static_cast<std::uint64_t>(total_steps)) {}
+
+  /// Of the steps behind those of the last call up to `last`, which the trainer has made. Throws Error where
+  /// the disk refuses the rows; they are written with the next ones.
+  void write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position, RunClock& clock);
+  /// Steps whose rows the history has.
+  [[nodiscard]] std::int64_t written() const { return written_; }
+  /// The progress line of the last row.
+  void show_progress(double remaining_s) const;
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+  /// A line, but not where it was the last warning too: the same again at each log point would hide the rest.
+  void warn(const std::string& text);
+
+  [[nodiscard]] const History& history() const { return history_; }
+  /// Steps of this start.
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+
+  /// Of a run that starts afresh: as History's.
+  std::string begin_anew() { return history_.begin_anew(); }
+  /// The last rows; `state` points into this object then.
+  void save(CheckpointState& state);
+  /// Room for those of a checkpoint, which are read before restore(). Throws Error where it has none.
+  void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// Goes on behind `step`, and tells `clock` what earlier starts took. Returns what there is to say of rows
+  /// that are missing; "": nothing.
+  [[nodiscard]] std::string restore(std::int64_t step, RunClock& clock);
+
+ private:
+  void note_scale(const StepRecord& record) const;
+
+  History history_;
+  Progress progress_;
+  HistoryColumns saved_;
+  std::int64_t written_ = 0;
+  std::int64_t skipped_ = 0;
+  std::string warning_;
+};
+
+}  // namespace mylos

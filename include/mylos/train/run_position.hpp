@@ -1,0 +1,31 @@
+// RunPosition: how far a run is, in steps, samples and passes over the training data.
+#pragma once
+
+#include <cstdint>
+
+#include "mylos/data/epochs.hpp"
+
+namespace mylos {
+
+struct RunPosition {
+  Epochs epochs;
+  std::int64_t total = 0;          // steps of the run
+  std::int64_t most_of_start = 0;  // steps of this start; 0: to the end
+  std::int64_t first = 0;          // step after which this start began
+  std::int64_t step = 0;           // steps begun
+
+  [[nodiscard]] bool at_end() const { return step == total; }
+  [[nodiscard]] std::int64_t of_start() const { return step - first; }
+  [[nodiscard]] bool start_is_over() const {
+    return at_end() || (most_of_start > 0 && of_start() >= most_of_start);
+  }
+  [[nodiscard]] std::int64_t samples() const { return step * epochs.batch; }
+  [[nodiscard]] std::int64_t epoch() const { return epochs.of(samples()); }
+  [[nodiscard]] bool ends_epoch() const { return epoch() != epochs.of(samples() - epochs.batch); }
+  /// Over the training data, after so many steps.
+  [[nodiscard]] double passes(std::int64_t steps) const {
+    return static_cast<double>(steps * epochs.batch) / static_cast<double>(epochs.length);
+  }
+};
+
+}  // namespace mylos

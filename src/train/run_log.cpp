@@ -1,0 +1,71 @@
+#include "mylos/train/run_log.hpp"
+
+#include <fmt/format.h>
+
+namespace mylos {
+
+void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position,
+                        RunClock& clock) {
+  const auto samples = static_cast<double>((last - written_) * position.epochs.batch);
+  const double samples_per_s = samples / clock.count_steps();
+  std::vector<HistoryRow> rows;
+  for (const StepRecord& record :
+       trainer.read_records(static_cast<std::uint64_t>(written_), static_cast<std::uint64_t>(last))) {
+    rows.push_back({.record = record,
+                    .epoch = position.passes(static_cast<std::int64_t>(record.step)),
+                    .samples_per_s = samples_per_s,
+                    .elapsed_s = clock.elapsed_s()});
+    if (record.overflow != 0) skipped_ += 1;
+    note_scale(record);
+  }
+  written_ = last;
+  history_.append(rows);
+}
+
+void RunLog::note_scale(const StepRecord& record) const {
+  const double after = static_cast<double>(record.scale);
+  switch (record.event) {
+    case ScaleEvent::increased:
+      progress_.note(fmt::format("step {}: loss scale raised from {:g}", record.step, after));
+      break;
+    case ScaleEvent::decreased:
+      progress_.note(fmt::format("step {}: overflow on rank {}, step skipped, loss scale lowered from {:g}",
+                                 record.step, record.overflow - 1, after));
+      break;
+    case ScaleEvent::tolerated:
+      progress_.note(fmt::format("step {}: overflow on rank {}, step skipped, tolerated", record.step,
+                                 record.overflow - 1));
+      break;
+    case ScaleEvent::unchanged:
+      break;
+  }
+}
+
+void RunLog::show_progress(double remaining_s) const {
+  if (!history_.tail().empty()) progress_.step(history_.tail().back(), remaining_s);
+}
+
+void RunLog::warn(const std::string& text) {
+  if (warning_ == text) return;
+  warning_ = text;
+  progress_.note("warning: " + text);
+}
+
+void RunLog::save(CheckpointState& state) {
+  saved_ = HistoryColumns(history_.tail());
+  saved_.add_to(state);
+}
+
+void RunLog::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  saved_ = HistoryColumns(static_cast<std::size_t>(saved.length("/history/step")));
+  saved_.add_to(state);
+}
+
+std::string RunLog::restore(std::int64_t step, RunClock& clock) {
+  written_ = step;
+  std::string said = history_.resume(saved_.rows(), static_cast<std::uint64_t>(step));
+  if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
+  return said;
+}
+
+}  // namespace mylos

@@ -1,0 +1,74 @@
+// What a run says of its steps, and what of it comes back from a checkpoint.
+#include "mylos/train/run_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::run_log_test {
+
+using namespace testing_support;  // NOLINT
+
+struct Said {
+  std::vector<std::string> lines;
+  [[nodiscard]] Output output() {
+    return {.line = [this](const std::string& line) { lines.push_back(line); }};
+  }
+};
+
+TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
+  SmallRun run(small_options(DType::bf16));
+  RankGroup& ranks = run.communicator->ranks();
+  const test::SharedFolder folder(ranks);
+  const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
+  for (int i = 0; i < 3; ++i) run.step();
+  RunClock clock;
+  clock.go_on_from(100);  // seconds of earlier starts
+  RunLog log({}, "", position.total);
+  log.write_rows(*run.trainer, 3, position, clock);
+  CheckpointState saved;
+  log.save(saved);
+  const std::string file = folder.path() + "/log.h5";
+  write_checkpoint_file(ranks, file, {}, saved);
+
+  RunLog restored({}, "", position.total);
+  RunClock fresh;
+  CheckpointState room;
+  const CheckpointReader reader(ranks, file);
+  restored.make_room(reader, room);
+  reader.read(room);
+  EXPECT_EQ(restored.restore(3, fresh), "");
+  EXPECT_EQ(restored.written(), 3);
+  EXPECT_GE(fresh.elapsed_s(), 100);
+  run.step();
+  restored.write_rows(*run.trainer, 4, position, fresh);
+  std::vector<std::uint64_t> steps;
+  for (const HistoryRow& row : restored.history().tail()) steps.push_back(row.record.step);
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  EXPECT_DOUBLE_EQ(restored.history().tail().back().epoch, 2);
+}
+
+TEST(RunLog, CountsAndSaysWhatWasSkipped) {
+  Options options = small_options(DType::fp16);
+  options.precision.scaler.initial_scale = 16777216;  // gradients overflow until it is lower
+  SmallRun run(options);
+  Said said;
+  RunLog log(said.output(), "", 10);
+  RunClock clock;
+  run.step();
+  log.write_rows(*run.trainer, 1, {.epochs = {.length = 64, .batch = 32}, .total = 10}, clock);
+  EXPECT_EQ(log.skipped(), 1);
+  ASSERT_EQ(said.lines.size(), 1u);
+  EXPECT_EQ(said.lines[0].find("step 1: overflow on rank "), 0u) << said.lines[0];
+}
+
+TEST(RunLog, SaysTheSameWarningOnce) {
+  Said said;
+  RunLog log(said.output(), "", 10);
+  for (const char* text : {"full", "full", "gone", "full"}) log.warn(text);
+  EXPECT_EQ(said.lines, (std::vector<std::string>{"warning: full", "warning: gone", "warning: full"}));
+}
+
+}  // namespace mylos::run_log_test

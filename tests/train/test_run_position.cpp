@@ -1,0 +1,35 @@
+// Where a run is, and when its start and its epochs are over.
+#include "mylos/train/run_position.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mylos::run_position_test {
+
+/// 500 samples in batches of 48, which join epochs.
+RunPosition at(std::int64_t step) {
+  return {.epochs = {.length = 500, .batch = 48}, .total = 32, .most_of_start = 0, .first = 0, .step = step};
+}
+
+TEST(RunPosition, AnEpochEndsWithTheStepThatReachesIntoTheNext) {
+  EXPECT_FALSE(at(10).ends_epoch());
+  EXPECT_TRUE(at(11).ends_epoch());
+  EXPECT_FALSE(at(12).ends_epoch());
+  EXPECT_EQ(at(11).epoch(), 1);
+  EXPECT_EQ(at(11).samples(), 528);
+  EXPECT_DOUBLE_EQ(at(11).passes(25), 2.4);
+}
+
+TEST(RunPosition, AStartIsOverAfterItsOwnStepsOrAtTheRunsEnd) {
+  RunPosition position = at(20);
+  position.first = 15;
+  EXPECT_FALSE(position.start_is_over());
+  position.most_of_start = 5;
+  EXPECT_TRUE(position.start_is_over());
+  EXPECT_FALSE(position.at_end());
+  position.most_of_start = 20;
+  position.step = 32;
+  EXPECT_TRUE(position.start_is_over());
+  EXPECT_TRUE(position.at_end());
+}
+
+}  // namespace mylos::run_position_test
