@@ -202,8 +202,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
-  const KernelOptions kernels = agreed_kernels(usable_on_all(options.kernels, ranks), ranks);
-  run_on_all(ranks, [&] { trained->gemm = make_gemm_engine(kernels); });
+  trained->gemm = make_agreed_engine(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_memory(trained->path, make_parameter_layout(chain, options.communication.bucket_bytes, 1));

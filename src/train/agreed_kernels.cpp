@@ -7,7 +7,6 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/gemm.hpp"
 
 namespace mylos {
 namespace {
@@ -67,6 +66,16 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
     if (!agreed.instructions) fail_input("the ranks' processors have no instructions in common");
   });
   return agreed;
+}
+
+std::unique_ptr<GemmEngine> make_agreed_engine(const KernelOptions& wanted, RankGroup& ranks,
+                                               const std::function<void(const std::string&)>& line) {
+  const KernelOptions kernels = agreed_kernels(wanted, ranks);
+  std::unique_ptr<GemmEngine> engine;
+  run_on_all(ranks, [&] { engine = make_gemm_engine(kernels); });
+  if (kernels != wanted)
+    line(fmt::format("the ranks' processors differ: all compute by {}", describe_instructions()));
+  return engine;
 }
 
 }  // namespace mylos

@@ -32,9 +32,7 @@ std::string data_line(const Options& options, const RunData& data) {
 
 /// By modelled times: what a run measures changes the order of its operations, not whether they fit.
 std::string machine_line(const Options& options, const RunData& data, RankGroup& ranks) {
-  const KernelOptions kernels = agreed_kernels(options.kernels, ranks);
-  std::unique_ptr<GemmEngine> gemm;
-  run_on_all(ranks, [&] { gemm = make_gemm_engine(kernels); });
+  const std::unique_ptr<GemmEngine> gemm = make_agreed_engine(options.kernels, ranks);
   const MemoryProblem problem = shared_problem(options, *gemm, ranks, &data);
   std::optional<MemoryPlan> plan;
   run_on_all(ranks, [&] { plan = plan_memory(problem); });

@@ -1,8 +1,12 @@
 // The instructions that all ranks have: replicas must compute the same bits.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "mylos/comm/rank_group.hpp"
-#include "mylos/kernels/options.hpp"
+#include "mylos/kernels/gemm.hpp"
 
 namespace mylos {
 
@@ -10,5 +14,10 @@ namespace mylos {
 /// processors differ, it is the best that all of them have. All ranks call it. Throws Error (bad input) that
 /// names a rank without the instructions that are asked for.
 [[nodiscard]] KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks);
+
+/// The engine by what is agreed. `line` is told where that is less than this deck leaves open.
+[[nodiscard]] std::unique_ptr<GemmEngine> make_agreed_engine(
+    const KernelOptions& wanted, RankGroup& ranks,
+    const std::function<void(const std::string&)>& line = [](const std::string&) {});
 
 }  // namespace mylos
