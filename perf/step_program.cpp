@@ -10,9 +10,8 @@
 
 #include "commands.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/assembly.hpp"
 #include "mylos/train/calibration.hpp"
-#include "mylos/train/memory_plan.hpp"
-#include "mylos/train/trainer.hpp"
 #include "step_breakdown.hpp"
 #include "timing.hpp"
 
@@ -50,36 +49,33 @@ MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& 
 
 class StepRun {
  public:
-  StepRun(const std::string& name, const StepSubject& subject)
-      : options_(subject.options(name)),
-        communicator_(make_communicator(MPI_COMM_WORLD, options_.communication)),
-        plan_(make_step_plan(options_.data.batch, 0, communicator_->rank(), communicator_->size())),
-        batch_(subject.batch(options_, plan_.own_samples)),
-        memory_plan_(plan_of(name, options_, gemm_)),
-        trainer_(options_, chain_of(options_), gemm_, *communicator_, plan_, 1 << 20,
-                 memory_plan_.plan.schedule) {}
+  StepRun(const std::string& name, const StepSubject& subject) {
+    const Options& options = parts_.options = subject.options(name);
+    parts_.communicator = make_communicator(MPI_COMM_WORLD, options.communication);
+    parts_.gemm = std::make_unique<TimedGemm>();
+    parts_.step =
+        make_step_plan(options.data.batch, 0, parts_.communicator->rank(), parts_.communicator->size());
+    batch_ = subject.batch(options, parts_.step.own_samples);
+    parts_.memory = plan_of(name, options, *parts_.gemm);
+    assemble(parts_, 1 << 20);
+  }
 
   void step() {
-    trainer_.step(*batch_, false);
-    trainer_.execution().fence();
+    parts_.trainer->step(*batch_, false);
+    parts_.trainer->execution().fence();
   }
   /// Throws Error if steps were skipped: they would be too fast.
   void expect_no_skips() const {
-    const StepState state = trainer_.read_state();
+    const StepState state = parts_.trainer->read_state();
     if (state.updates != state.step)
       fail_run("{} of {} steps were skipped", state.step - state.updates, state.step);
   }
-  [[nodiscard]] std::size_t activation_bytes() const { return trainer_.model().activation_bytes(); }
-  [[nodiscard]] const MemoryPlan& memory_plan() const { return memory_plan_; }
+  [[nodiscard]] std::size_t activation_bytes() const { return parts_.trainer->model().activation_bytes(); }
+  [[nodiscard]] const MemoryPlan& memory_plan() const { return parts_.memory; }
 
  private:
-  Options options_;
-  TimedGemm gemm_;
-  std::unique_ptr<Communicator> communicator_;
-  StepPlan plan_;
+  Assembly parts_;
   std::unique_ptr<BatchSource> batch_;
-  MemoryPlan memory_plan_;
-  Trainer trainer_;
 };
 
 class Program {

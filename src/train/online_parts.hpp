@@ -2,14 +2,12 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <optional>
+#include <string>
 
-#include "mylos/comm/communicator.hpp"
+#include "mylos/train/assembly.hpp"
 #include "mylos/train/history.hpp"
-#include "mylos/train/memory_plan.hpp"
 #include "mylos/train/online_trainer.hpp"
-#include "mylos/train/trainer.hpp"
 #include "view_batch.hpp"
 
 namespace mylos {
@@ -25,12 +23,9 @@ struct OnlineTrainer::Parts {
   [[nodiscard]] std::deque<HistoryRow> history(std::uint64_t step) const;
 
   std::function<void(const std::string&)> line;  // tells the program, on rank 0
-  Options options;                               // what a checkpoint's deck says
-  std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::string deck;                              // what a checkpoint's says
+  Assembly assembly;                             // its options: every step is a full one
   std::int64_t most_samples = 0;
-  std::optional<MemoryPlan> memory;
-  std::unique_ptr<Trainer> trainer;
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;
 

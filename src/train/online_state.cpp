@@ -7,7 +7,6 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/difference.hpp"
-#include "mylos/planner/plan_json.hpp"
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_state.hpp"
 #include "online_parts.hpp"
@@ -32,58 +31,55 @@ std::deque<HistoryRow> OnlineTrainer::Parts::history(std::uint64_t step) const {
   std::deque<HistoryRow> rows = earlier;
   const auto kept = static_cast<std::uint64_t>(Trainer::record_capacity);
   const std::uint64_t from = std::max(first_step, step > kept ? step - kept : 0);
-  for (const StepRecord& record : trainer->read_records(from, step)) rows.push_back({.record = record});
+  for (const StepRecord& record : assembly.trainer->read_records(from, step))
+    rows.push_back({.record = record});
   while (rows.size() > History::tail_length) rows.pop_front();
   return rows;
 }
 
 void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, const std::string& path) {
-  if (before.instructions == memory->engines.instructions) {
-    for (ProductEngine& product : memory->engines.products) {
+  if (before.instructions == assembly.memory.engines.instructions) {
+    for (ProductEngine& product : assembly.memory.engines.products) {
       if (const ProductEngine* stored = find_product(before, product.problem))
-        gemm->choose(product.problem, stored->engine);  // where it can
-      product.engine = gemm->engine_of(product.problem);
+        assembly.gemm->choose(product.problem, stored->engine);  // where it can
+      product.engine = assembly.gemm->engine_of(product.problem);
     }
   }
-  if (const std::string note = rounding_note(before, memory->engines); !note.empty())
+  if (const std::string note = rounding_note(before, assembly.memory.engines); !note.empty())
     line(path + ": " + note);
 }
 
 void OnlineTrainer::save(const std::string& path) {
   Parts& parts = *parts_;
-  Trainer& trainer = *parts.trainer;
-  parts.communicator->synchronize(trainer.execution());
+  Trainer& trainer = *parts.assembly.trainer;
+  RankGroup& ranks = parts.assembly.communicator->ranks();
+  parts.assembly.communicator->synchronize(trainer.execution());
   RunState run;
+  note_assembly(parts.assembly, run);
   run.step = trainer.read_state();
   run.position = parts.consumed;
-  run.seed = parts.options.run.seed;
-  run.gemm_engine = parts.gemm->name();
-  run.micro_batch = parts.most_samples;
-  run.arena_bytes = static_cast<std::int64_t>(trainer.model().activation_bytes());
-  run.rank_bytes = static_cast<std::int64_t>(parts.memory->rank_bytes());
-  run.operations = plan_json(parts.memory->statement.cost, parts.memory->plan, parts.memory->engines);
   CheckpointHeader header;
   header.step = static_cast<std::int64_t>(run.step.step);
   header.code_version = code_version();
-  header.deck = resolve(parts.options);
+  header.deck = parts.deck;
   CheckpointState state = full_state(trainer, run);
   HistoryColumns history(parts.history(run.step.step));
   history.add_to(state);
-  require_equal_replicas(parts.communicator->ranks(), trainer.execution(), state);
-  write_checkpoint_file(parts.communicator->ranks(), path, header, state);
+  require_equal_replicas(ranks, trainer.execution(), state);
+  write_checkpoint_file(ranks, path, header, state);
 }
 
 void OnlineTrainer::load(const std::string& path) {
   Parts& parts = *parts_;
-  Trainer& trainer = *parts.trainer;
-  RankGroup& ranks = parts.communicator->ranks();
+  Trainer& trainer = *parts.assembly.trainer;
+  RankGroup& ranks = parts.assembly.communicator->ranks();
   const CheckpointReader reader(ranks, path);
   run_on_all(ranks, [&] {
     if (!reader.exists("/schedule")) fail_input("{}: holds weights alone (converted)", path);
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
       fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
     }
-    require_same_network(reader, parts.options);
+    require_same_network(reader, parts.assembly.options);
   });
   RunState run;
   CheckpointState state = full_state(trainer, run);

@@ -66,59 +66,58 @@ std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
 }
 
-/// The same options for a run whose every step is one full micro-batch per rank, and that stops while it
-/// writes.
-Options full_steps(const Options& options, std::int64_t most_samples, int ranks) {
-  Options full = options;
-  full.data.batch = most_samples * ranks;
-  full.data.micro_batch = most_samples;
-  full.checkpoint.background = false;
-  return full;
+/// A run whose every step is one full micro-batch per rank, and that stops while it writes.
+void let_steps_be_full(Options& options, std::int64_t most_samples, int ranks) {
+  options.data.batch = most_samples * ranks;
+  options.data.micro_batch = most_samples;
+  options.checkpoint.background = false;
 }
 
 }  // namespace
 
 OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
-                            const std::function<void(const std::string&)>& message)
-    : communicator(make_communicator(require_started(mpi), given.communication)) {
-  line = [message, rank = communicator->rank()](const std::string& text) {
+                            const std::function<void(const std::string&)>& message) {
+  Options& options = assembly.options;
+  assembly.communicator = make_communicator(require_started(mpi), given.communication);
+  RankGroup& ranks = assembly.communicator->ranks();
+  line = [message, rank = ranks.rank()](const std::string& text) {
     if (message && rank == 0) message(text);
   };
-  RankGroup& ranks = communicator->ranks();
   run_on_all(ranks, [&] { options = checked(given); });
   require_same(ranks, options);
+  deck = resolve(options);
   most_samples = samples_of_rank(options.data, ranks.size());
-  const Options full = full_steps(options, most_samples, ranks.size());
-  const KernelOptions kernels = agreed_kernels(options.kernels, ranks);
+  let_steps_be_full(options, most_samples, ranks.size());
+  assembly.gemm = make_agreed_engine(options.kernels, ranks);
   run_on_all(ranks, [&] {
-    gemm = make_gemm_engine(kernels);
     require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
                         options.precision);
   });
-  const MemoryProblem problem = shared_problem(full, *gemm, ranks, nullptr);
-  memory = share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
+  const MemoryProblem problem = shared_problem(options, *assembly.gemm, ranks, nullptr);
+  assembly.memory =
+      share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
   run_on_all(ranks, [&] {
-    const StepPlan plan = make_step_plan(full.data.batch, full.data.micro_batch, ranks.rank(), ranks.size());
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
-    trainer = std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan,
-                                        options.run.steps, memory->plan.schedule);
-    batch.emplace(trainer->model().chain(), most_samples,
+    assembly.step = make_step_plan(options.data.batch, options.data.micro_batch, ranks.rank(), ranks.size());
+    assemble(assembly, options.run.steps);
+    const Trainer& trainer = *assembly.trainer;
+    batch.emplace(trainer.model().chain(), most_samples,
                   static_cast<std::uint64_t>(ranks.rank() * most_samples));
-    trainer->execution().fence("online trainer made");
+    trainer.execution().fence("online trainer made");
   });
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  const MemoryPlan& memory = assembly.memory;
   line(fmt::format(
       "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} products; {} of memory on each "
       "rank, {} of them activations",
-      options.run.name, trainer->model().chain().parameter_count(), ranks.size(),
-      ranks.size() == 1 ? "" : "s", most_samples, gemm->name(),
-      bytes(memory->statement.network_bytes() + memory->arena_bytes()), bytes(memory->arena_bytes())));
+      options.run.name, memory.statement.parameters, ranks.size(), ranks.size() == 1 ? "" : "s", most_samples,
+      assembly.gemm->name(), bytes(memory.statement.network_bytes() + memory.arena_bytes()),
+      bytes(memory.arena_bytes())));
 }
 
 StepReport OnlineTrainer::Parts::step() {
   if (diverged) throw *diverged;
-  trainer->step(*batch, false);
-  const StepState state = trainer->read_state();
+  assembly.trainer->step(*batch, false);
+  const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
   const StepRecord& record = state.record;
   consumed += record.rows;
@@ -134,13 +133,13 @@ StepReport OnlineTrainer::Parts::step() {
 
 /// Of a step that halted the trainer.
 void OnlineTrainer::Parts::throw_cause(StepState state) {
-  if (!trainer->exhausted(state)) {
+  if (!assembly.trainer->exhausted(state)) {
     state.halted = 0;  // nothing has moved: the program may go on
-    trainer->write_state(state);
-    trainer->throw_if_failed();
+    assembly.trainer->write_state(state);
+    assembly.trainer->throw_if_failed();
     fail_run("the ranks' loss scales differ: their states have diverged");
   }
-  diverged.emplace(ExitCode::diverged, describe_divergence(state, find_fault(*trainer, *batch)));
+  diverged.emplace(ExitCode::diverged, describe_divergence(state, find_fault(*assembly.trainer, *batch)));
   throw *diverged;
 }
 
@@ -156,7 +155,7 @@ std::int64_t OnlineTrainer::most_samples() const {
 }
 
 const Trainer& OnlineTrainer::trainer() const {
-  return *parts_->trainer;
+  return *parts_->assembly.trainer;
 }
 
 StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
@@ -172,7 +171,7 @@ StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
 }
 
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
-  Model& model = parts_->trainer->model();
+  Model& model = parts_->assembly.trainer->model();
   const std::int64_t outputs = model.chain().outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));
   if (predictions.extent(0) != inputs.extent(0)) {
@@ -180,8 +179,8 @@ void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRow
   }
   ViewBatch::require_rows(inputs, model.chain().inputs(), "inputs", "inputs");
   ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
-  const Execution& exec = parts_->trainer->execution();
-  const StepContext context{.exec = exec, .gemm = *parts_->gemm, .training = false};
+  const Execution& exec = parts_->assembly.trainer->execution();
+  const StepContext context{.exec = exec, .gemm = *parts_->assembly.gemm, .training = false};
   const Tensor all(predictions.data(), DType::fp32, samples, outputs);
   for (std::int64_t first = 0; first < samples; first += parts_->most_samples) {
     const std::int64_t count = std::min(parts_->most_samples, samples - first);

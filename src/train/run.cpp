@@ -8,13 +8,11 @@
 #include <fstream>
 
 #include "mylos/base/units.hpp"
-#include "mylos/base/version.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
 
 namespace mylos {
-
 namespace {
 
 // What is set aside before a walltime's end: for a checkpoint that was not timed yet, bytes per second; for
@@ -26,37 +24,38 @@ constexpr double share_for_ending = 0.05;
 }  // namespace
 
 void Run::step() {
-  trainer_->step(*batches_, stop_.due(reserve_s()));
+  parts_.trainer->step(*batches_, stop_.due(reserve_s()));
   position_.step += 1;
 }
 
 void Run::look_at_step() {
-  const bool regular = position_.step % options_.run.log_every == 0;
-  checkpoints_->decide(position_.step, regular, finished());
-  const bool records_full = position_.step - log_->written() >= Trainer::record_capacity;
+  const bool regular = position_.step % options().run.log_every == 0;
+  checkpoints_.decide(position_.step, regular, finished());
+  const bool records_full = position_.step - log_.written() >= Trainer::record_capacity;
   const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
-  const StepState state = trainer_->read_state();
+  const StepState state = parts_.trainer->read_state();
   if (state.halted != 0) explain_halt(state);
   stop_.agree(state.record.stop);
   if (log_point || stop_.agreed()) log(regular);
-  checkpoints_->look();
+  checkpoints_.look();
   if (finished() && lock_) lock_->name_holder(true);  // for a start that waits for the folder
 }
 
 void Run::log(bool with_progress) {
   try {
-    log_->write_rows(*trainer_, position_.step, position_, clock_);
+    log_.write_rows(*parts_.trainer, position_.step, position_, clock_);
   } catch (const Error& error) {
     meet_trouble(error);
   }
   const auto steps_left = static_cast<double>(position_.total - position_.step);
-  if (with_progress) log_->show_progress(seconds_per_step() * steps_left);
+  if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
 }
 
 void Run::keep_history() {
   try {
-    log_->write_rows(*trainer_, static_cast<std::int64_t>(trainer_->read_state().step), position_, clock_);
+    log_.write_rows(*parts_.trainer, static_cast<std::int64_t>(parts_.trainer->read_state().step), position_,
+                    clock_);
   } catch (const std::exception&) {  // what ends the run matters more
   }
 }
@@ -66,19 +65,19 @@ double Run::seconds_per_step() const {
 }
 
 double Run::reserve_s() const {
-  const double bytes = static_cast<double>(memory_->statement.checkpoint_bytes);
-  const double writing_s = std::max(checkpoints_->longest_s(), bytes / slow_disk);
+  const double bytes = static_cast<double>(parts_.memory.statement.checkpoint_bytes);
+  const double writing_s = std::max(checkpoints_.longest_s(), bytes / slow_disk);
   const double ending_s =
-      std::min(longest_ending_s, share_for_ending * static_cast<double>(options_.run.walltime_s));
+      std::min(longest_ending_s, share_for_ending * static_cast<double>(options().run.walltime_s));
   return 2 * (seconds_per_step() + writing_s) + evaluations_->longest_s() + ending_s;
 }
 
 void Run::explain_halt(const StepState& state) {
   keep_history();
-  trainer_->throw_if_failed();
+  parts_.trainer->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
-  reader_->seek((step - 1) * options_.data.batch);
-  const std::optional<Fault> fault = find_fault(*trainer_, *batches_);
+  batches_->seek((step - 1) * options().data.batch);
+  const std::optional<Fault> fault = find_fault(*parts_.trainer, *batches_);
   throw Error(ExitCode::diverged,
               describe_divergence(state, fault) +
                   ". A lower optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help");
@@ -86,63 +85,53 @@ void Run::explain_halt(const StepState& state) {
 
 void Run::evaluate() {
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
-  evaluations_->evaluate({trainer_->execution(), *gemm_, trainer_->model(), classes}, *communicator_,
-                         position_, [this](const std::string& line) { log_->progress().note(line); });
+  evaluations_->evaluate({parts_.trainer->execution(), *parts_.gemm, parts_.trainer->model(), classes},
+                         *parts_.communicator, position_,
+                         [this](const std::string& line) { log_.progress().note(line); });
   clock_.leave_out();
 }
 
-void Run::prepare_checkpoints() {
-  const bool fits = memory_->checkpoint_copy > 0;
-  const std::string obstacle = checkpoints_->write_beside_steps(full_state(*trainer_, state_), fits);
-  if (!obstacle.empty()) request_.output.line("checkpoints are written between steps: " + obstacle);
-}
-
 void Run::write_checkpoint() {
-  checkpoints_->begin();
-  communicator_->synchronize(trainer_->execution());
-  state_.step = trainer_->read_state();
+  checkpoints_.begin();
+  parts_.communicator->synchronize(parts_.trainer->execution());
+  state_.step = parts_.trainer->read_state();
   state_.position = position_.samples();
   state_.epoch = position_.epoch();
-  CheckpointHeader header;
-  header.step = position_.step;
-  header.code_version = code_version();
-  header.deck = request_.deck.resolved;
-  header.world_size = communicator_->size();
-  CheckpointState state = full_state(*trainer_, state_);
-  log_->save(state);
-  checkpoints_->write(header, state, trainer_->execution(), finished());
+  header_.step = position_.step;
+  CheckpointState state = full_state(*parts_.trainer, state_);
+  log_.save(state);
+  checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
   clock_.leave_out();
 }
 
 /// Of a disk that refuses.
 void Run::meet_trouble(const Error& error) {
-  if (options_.checkpoint.on_error == OnError::go_on) {
-    log_->warn(fmt::format("{}; the run goes on (checkpoint.on_error)", error.what()));
+  if (options().checkpoint.on_error == OnError::go_on) {
+    log_.warn(fmt::format("{}; the run goes on (checkpoint.on_error)", error.what()));
   } else if (finished()) {
     throw error;
   } else {
-    trainer_->bring_error(error);
+    parts_.trainer->bring_error(error);
   }
 }
 
 ExitCode Run::finish() {
-  RankGroup& ranks = communicator_->ranks();
-  const Progress& progress = log_->progress();
+  const Progress& progress = log_.progress();
   if (stop_.agreed()) {
-    progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks)));
+    progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks())));
   }
-  checkpoints_->wait();
-  if (checkpoints_->saved_step() != position_.step) write_checkpoint();
+  checkpoints_.wait();
+  if (checkpoints_.saved_step() != position_.step) write_checkpoint();
   progress.clear();
-  std::vector<std::int64_t> peaks(static_cast<std::size_t>(ranks.size()));
+  std::vector<std::int64_t> peaks(static_cast<std::size_t>(ranks().size()));
   const std::int64_t own_peak = peak_resident_memory();
-  ranks.all_gather(&own_peak, peaks.data(), sizeof(own_peak));
+  ranks().all_gather(&own_peak, peaks.data(), sizeof(own_peak));
   const std::string table = summary(*std::max_element(peaks.begin(), peaks.end()));
   const bool done = position_.at_end();
-  if (ranks.rank() == 0) {
-    const std::string requeue = options_.run.folder + "/requeue";
+  if (ranks().rank() == 0) {
+    const std::string requeue = file("requeue");
     std::error_code failure;
-    std::filesystem::remove(stop_file(), failure);
+    std::filesystem::remove(file("stop"), failure);
     if (done) {
       std::filesystem::remove(requeue, failure);
     } else {
@@ -159,25 +148,25 @@ std::string Run::summary(std::int64_t peak_bytes) const {
     table += fmt::format("  {:<22}{}\n", name, value);
   };
   row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", position_.step, position_.total,
-                           position_.of_start(), log_->skipped()));
-  if (const auto& rows = log_->history().tail(); !rows.empty())
+                           position_.of_start(), log_.skipped()));
+  if (const auto& rows = log_.history().tail(); !rows.empty())
     row("training loss", fmt::format("{:.4f}", rows.back().record.loss));
   for (const RunEvaluations::Part& part : evaluations_->parts()) {
     if (!part.last.empty()) row(part.name, part.last);
   }
   row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
-  const auto samples = static_cast<double>(position_.of_start() * options_.data.batch);
+  const auto samples = static_cast<double>(position_.of_start() * options().data.batch);
   row("speed", fmt::format("{:.0f} samples/s", samples / std::max(clock_.steps_s(), 1e-9)));
   const double of_start_s = clock_.of_start_s();
-  row("checkpoints", checkpoints_->summary(of_start_s));
+  row("checkpoints", checkpoints_.summary(of_start_s));
   row("time", fmt::format("{} of this start, {} in all", format_duration(of_start_s),
                           format_duration(clock_.elapsed_s())));
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
-  row("memory plan", describe(*memory_));
-  row("memory budget", bytes(memory_->budget) + " per rank");
-  row("peak memory per rank", fmt::format("{} predicted, {} at most reached", bytes(memory_->rank_bytes()),
-                                          format_bytes(peak_bytes)));
-  row("run folder", options_.run.folder);
+  row("memory plan", describe(parts_.memory));
+  row("memory budget", bytes(parts_.memory.budget) + " per rank");
+  row("peak memory per rank", fmt::format("{} predicted, {} at most reached",
+                                          bytes(parts_.memory.rank_bytes()), format_bytes(peak_bytes)));
+  row("run folder", options().run.folder);
   return table;
 }
 

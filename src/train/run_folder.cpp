@@ -9,7 +9,7 @@
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/train/run.hpp"
+#include "run_start.hpp"
 
 namespace mylos {
 namespace {
@@ -43,76 +43,69 @@ std::vector<std::string> names_of_checkpoints(const std::string& folder) {
 
 /// A folder in which nobody has worked has no lock. It is made when nothing speaks against the start, and
 /// what others have written into it meanwhile counts.
-void Run::choose_start(std::optional<CheckpointReader>& saved) {
-  RankGroup& ranks = communicator_->ranks();
-  const std::string& folder = options_.run.folder;
-  if (request_.restart.empty()) require_unused_folder(ranks, folder);  // no reason to wait
+void RunStart::choose() {
+  const std::string& folder = parts.options.run.folder;
+  if (request.restart.empty()) require_unused_folder(ranks(), folder);  // no reason to wait
   const bool is_ours = take_folder(false);
   std::vector<std::string> before;
-  if (!is_ours) run_on_first(ranks, [&] { before = names_of_checkpoints(folder); });
-  open_checkpoint(saved);
-  choose_normalizer(saved.has_value());
-  plan_memory(saved ? &*saved : nullptr);
+  if (!is_ours) run_on_first(ranks(), [&] { before = names_of_checkpoints(folder); });
+  find_start();
   if (is_ours) return;
   take_folder(true);
   char has_changed = 0;
-  run_on_first(ranks, [&] { has_changed = names_of_checkpoints(folder) != before ? 1 : 0; });
-  ranks.broadcast(&has_changed, sizeof has_changed, 0);
-  if (has_changed == 0) return;
-  saved.reset();
-  open_checkpoint(saved);
-  choose_normalizer(saved.has_value());
-  plan_memory(saved ? &*saved : nullptr);
+  run_on_first(ranks(), [&] { has_changed = names_of_checkpoints(folder) != before ? 1 : 0; });
+  ranks().broadcast(&has_changed, sizeof has_changed, 0);
+  if (has_changed != 0) find_start();
 }
 
 /// False where the folder has no lock and none is to be made. A restart waits for a run that goes on as long
 /// as ranks wait for each other, and for one that is ending as long as that takes.
-bool Run::take_folder(bool make) {
-  RankGroup& ranks = communicator_->ranks();
-  const std::string& folder = options_.run.folder;
-  const bool restarts = !request_.restart.empty();
-  const double patience_s = restarts ? options_.communication.timeout_s : patience_of_a_new_run_s;
-  StopSources sources = request_.stop;
+bool RunStart::take_folder(bool make) {
+  RankGroup& all = ranks();
+  const std::string& folder = parts.options.run.folder;
+  const bool restarts = !request.restart.empty();
+  const double patience_s = restarts ? parts.options.communication.timeout_s : patience_of_a_new_run_s;
+  StopSources sources = request.stop;
   sources.file.clear();  // it would be for the other run
-  sources.walltime_s = static_cast<double>(options_.run.walltime_s);
+  sources.walltime_s = static_cast<double>(parts.options.run.walltime_s);
   StopRequests asked(std::move(sources));
-  if (ranks.rank() == 0 && !lock_) lock_.emplace(folder);
+  if (all.rank() == 0 && !lock) lock = std::make_unique<FolderLock>(folder);
   std::string waits;  // what was said of it
   auto since = Clock::now();
   for (;;) {
     Attempt attempt = Attempt::taken;
     FolderLock::Holder holder;
-    run_on_first(ranks, [&] {
-      attempt = try_for_a_round(*lock_, make);
+    run_on_first(all, [&] {
+      attempt = try_for_a_round(*lock, make);
       if (attempt != Attempt::held) return;
-      holder = lock_->holder();
+      holder = lock->holder();
       if ((!restarts || !holder.is_ending) && seconds_since(since) > patience_s) {
         fail_input("{}: {} works in this folder; wait for its end, or give another run.folder", folder,
                    holder.name);
       }
     });
-    ranks.broadcast(&attempt, sizeof attempt, 0);
+    all.broadcast(&attempt, sizeof attempt, 0);
     if (attempt != Attempt::held) {
-      if (lock_ && attempt == Attempt::taken) lock_->replace_dead_holder();
+      if (lock && attempt == Attempt::taken) lock->replace_dead_holder();
       if (!waits.empty()) {  // what the run before it has left meanwhile says nothing of this start
         std::error_code failure;
         std::filesystem::remove(folder + "/requeue", failure);
       }
       return attempt == Attempt::taken;
     }
-    run_on_all(ranks, [&] {
+    run_on_all(all, [&] {
       if (!asked.due(0)) return;
       throw Error(ExitCode::requeue, fmt::format("{}: asked to stop by {} while it waited for the run that "
                                                  "works in this folder",
                                                  folder, asked.reason()));
     });
-    if (ranks.rank() != 0) continue;
+    if (all.rank() != 0) continue;
     std::string now = holder.is_ending
                           ? fmt::format("waiting for {}, which is ending in {}", holder.name, folder)
                           : fmt::format("waiting up to {} for {}, which works in {}",
                                         format_duration(patience_s), holder.name, folder);
     if (now == waits) continue;
-    request_.output.line(now);
+    line(now);
     waits = std::move(now);
     since = Clock::now();
   }

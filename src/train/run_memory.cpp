@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "mylos/train/product_choice.hpp"
-#include "mylos/train/run.hpp"
 #include "mylos/train/shared_plan.hpp"
+#include "run_start.hpp"
 
 namespace mylos {
 namespace {
@@ -37,42 +37,30 @@ std::string difference_to(const CheckpointReader& saved, const Options& options,
 
 }  // namespace
 
-std::string Run::chosen_list(const MemoryProblem& problem, const CheckpointReader* saved,
-                             ProductEngines& before) const {
-  const std::function<void(const std::string&)>& line = request_.output.line;
-  if (saved != nullptr) before = engines_of(*saved);
-  if (const std::string& file = request_.plan_file; !file.empty())
-    return earlier_plan(problem, parse_plan(text_of_file(file), file), file, line);
-  if (saved != nullptr) {
-    std::string reason = difference_to(*saved, options_, problem.place);
+std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& before) const {
+  if (saved) before = engines_of(*saved);
+  if (const std::string& file = request.plan_file; !file.empty())
+    return earlier_plan(problem, parse_plan(text_of_file(file), file), file, request.output.line);
+  if (saved) {
+    std::string reason = difference_to(*saved, parts.options, problem.place);
     if (reason.empty()) {
       try {
-        return earlier_plan(problem, parse_plan(saved->text("/plan/list"), "it"), "it", line);
+        return earlier_plan(problem, parse_plan(saved->text("/plan/list"), "it"), "it", request.output.line);
       } catch (const Error& error) {
         reason = error.what();
       }
     }
     line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  return new_plan(problem, before, line);
+  return new_plan(problem, before, request.output.line);
 }
 
-void Run::plan_memory(const CheckpointReader* saved) {
-  RankGroup& ranks = communicator_->ranks();
-  const MemoryProblem problem = shared_problem(options_, *gemm_, ranks, data_.get());
-  const std::string source = request_.plan_file.empty() ? "the plan of rank 0" : request_.plan_file;
+void RunStart::plan_memory() {
+  const MemoryProblem problem = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
   ProductEngines before;
-  memory_ = share_plan(problem, ranks, source, [&] { return chosen_list(problem, saved, before); });
-  if (const std::string note = rounding_note(before, memory_->engines); !note.empty())
-    request_.output.line(note);
-}
-
-void Run::note_plan() {
-  state_.gemm_engine = gemm_->name();
-  state_.micro_batch = plan_.micro_batch;
-  state_.arena_bytes = static_cast<std::int64_t>(trainer_->model().activation_bytes());
-  state_.rank_bytes = static_cast<std::int64_t>(memory_->rank_bytes());
-  state_.operations = plan_json(memory_->statement.cost, memory_->plan, memory_->engines);
+  parts.memory = share_plan(problem, ranks(), source, [&] { return chosen_list(problem, before); });
+  if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
 }
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// How a run is put together: data, model, plan, restart.
+// How a run is put together once its start is found out, and what it writes first.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -7,13 +7,11 @@
 #include <fstream>
 
 #include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/plan_document.hpp"
-#include "mylos/train/run.hpp"
-#include "mylos/train/run_check.hpp"
+#include "run_start.hpp"
 
 namespace mylos {
 namespace {
@@ -33,144 +31,119 @@ bool write_resolved(const std::string& path, const std::string& deck) {
 
 }  // namespace
 
-Run::Run(RunRequest request, MPI_Comm ranks)
-    : request_(std::move(request)),
-      options_(request_.deck.options),
-      communicator_(make_communicator(ranks, options_.communication)) {
-  const KernelOptions kernels = agreed_kernels(options_.kernels, communicator_->ranks());
-  run_on_all(communicator_->ranks(), [&] { gemm_ = make_gemm_engine(kernels); });
-  if (kernels != options_.kernels) {
-    request_.output.line(
-        fmt::format("the ranks' processors differ: all compute by {}", describe_instructions()));
-  }
-  run_on_all(communicator_->ranks(), [this] { open_data(); });
-  require_same_data();
-  run_on_all(communicator_->ranks(), [this] {
-    position_ = {.epochs = data_->epochs(),
-                 .total = run_length(options_, data_->epochs()),
-                 .most_of_start = request_.stop_after};
-    require_rules_apply(make_chain(options_.model, options_.precision, options_.run.seed, false),
-                        options_.precision);
-  });
+Run::Run(RunRequest request, MPI_Comm ranks) : Run(RunStart(std::move(request), ranks)) {}
 
-  std::optional<CheckpointReader> saved;
-  choose_start(saved);
-  if (lock_) lock_->name_holder(false);
-  build_trainer();
-  checkpoints_ = std::make_unique<RunCheckpoints>(
-      options_.checkpoint, options_.run.folder, *communicator_,
-      RunCheckpoints::Listener{.note = [this](const std::string& line) { log_->progress().note(line); },
-                               .trouble = [this](const Error& error) { meet_trouble(error); }});
-  if (saved) restore(*saved);
-  const EvaluationOptions evaluating{trainer_->model().chain().input_type(), plan_.micro_batch,
-                                     communicator_->rank(), communicator_->size()};
+Run::Run(RunStart&& start)
+    : lock_(std::move(start.lock)),
+      data_(std::move(start.data)),
+      parts_(std::move(start.parts)),
+      position_{.epochs = data_->epochs(), .total = start.steps, .most_of_start = start.request.stop_after},
+      log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "", position_.total),
+      checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
+                   {.note = [this](const std::string& line) { log_.progress().note(line); },
+                    .trouble = [this](const Error& error) { meet_trouble(error); }}) {
+  assemble(parts_, position_.total);
+  state_.data_identity = std::move(start.identity);
+  state_.vocabulary = data_->vocabulary();
+  state_.normalizer = std::move(start.normalizer);
+  header_.code_version = code_version();
+  header_.deck = start.request.deck.resolved;
+  header_.world_size = ranks().size();
+  if (start.saved) restore(start);
+  note_assembly(parts_, state_);
+  const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
+                                     ranks().rank(), ranks().size()};
   evaluations_ =
-      std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options_.run.evaluate_every);
-  note_plan();
-  open_folder();
-  prepare_checkpoints();
-
-  const DType type = trainer_->model().chain().input_type();
-  const TrainingReader reading{.type = type,
-                               .micro_batch = options_.data.micro_batch,
-                               .rank = communicator_->rank(),
-                               .ranks = communicator_->size(),
-                               .ranks_on_node = communicator_->ranks().ranks_on_node(),
-                               .first_position = position_.samples()};
-  run_on_all(communicator_->ranks(), [&] { reader_ = data_->training_batches(state_.normalizer, reading); });
-  StopSources stop = request_.stop;
-  if (communicator_->rank() == 0) {  // one look for all
-    stop.file = stop_file();
-    stop.walltime_s = static_cast<double>(options_.run.walltime_s);
+      std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);
+  open_folder(start);
+  prepare_checkpoints(start.request.output);
+  open_batches();
+  StopSources stop = std::move(start.request.stop);
+  if (ranks().rank() == 0) {  // one look for all
+    stop.file = file("stop");
+    stop.walltime_s = static_cast<double>(options().run.walltime_s);
   }
   stop_ = StopRequests(std::move(stop));
-  batches_ = std::make_unique<StagedBatches>(*reader_, Staging(trainer_->model().chain(), plan_.micro_batch));
   clock_.start();
 }
 
-void Run::open_data() {
-  data_ = open_run_data(options_);
-  data_->complete(options_.model);
-  plan_ = make_step_plan(options_.data.batch, options_.data.micro_batch, communicator_->rank(),
-                         communicator_->size());
-  state_.data_identity = data_->identity();
-  state_.vocabulary = data_->vocabulary();
-}
-
-/// A restart goes on with the checkpoint's, which is read later.
-void Run::choose_normalizer(bool restarts) {
-  run_on_all(communicator_->ranks(), [&] {
-    state_.normalizer = restarts ? data_->room_for_normalizer() : data_->normalizer(request_.output.line);
+/// After a restart has read how far they were consumed, and their normalisation.
+void Run::open_batches() {
+  const Chain& chain = parts_.trainer->model().chain();
+  const TrainingReader reading{.type = chain.input_type(),
+                               .micro_batch = options().data.micro_batch,
+                               .rank = ranks().rank(),
+                               .ranks = ranks().size(),
+                               .ranks_on_node = ranks().ranks_on_node(),
+                               .first_position = position_.samples()};
+  run_on_all(ranks(), [&] {
+    batches_ = std::make_unique<StagedBatches>(data_->training_batches(state_.normalizer, reading),
+                                               Staging(chain, parts_.step.micro_batch));
   });
 }
 
-/// Before anything is exchanged whose size depends on the data.
-void Run::require_same_data() {
-  std::string own = data_->identity();
-  for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test})
-    own += data_->has(part) ? fmt::format(" {}", data_->samples(part)) : " none";
-  const std::string first = broadcast_text(communicator_->ranks(), own);
-  run_on_all(communicator_->ranks(), [&] {
-    if (own != first) {
-      fail_input("{} holds other data here than on rank 0; all ranks must see the same files",
-                 options_.data.train);
-    }
-  });
+void Run::restore(const RunStart& start) {
+  const CheckpointReader& reader = *start.saved;
+  Trainer& trainer = *parts_.trainer;
+  CheckpointState state = full_state(trainer, state_);
+  run_on_all(ranks(), [&] { log_.make_room(reader, state); });
+  reader.read(state);
+  const auto step = static_cast<std::int64_t>(state_.step.step);
+  if (step != reader.header().step)
+    fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
+  trainer.write_state(state_.step);
+  trainer.model().parameters().refresh_compute_weights(trainer.execution());
+  position_.step = position_.first = step;
+  checkpoints_.restarted_from(step);
+  std::string gap;
+  run_on_all(ranks(), [&] { gap = log_.restore(step, clock_); });
+  start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
+  if (!gap.empty()) start.line(gap);
+  start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
 }
 
-void Run::build_trainer() {
-  Chain chain = make_chain(options_.model, options_.precision, options_.run.seed, plan_.accumulates);
-  trainer_ = std::make_unique<Trainer>(options_, std::move(chain), *gemm_, *communicator_, plan_,
-                                       position_.total, memory_->plan.schedule);
-  state_.seed = options_.run.seed;
-  const std::string history = communicator_->rank() == 0 ? options_.run.folder + "/history.csv" : "";
-  log_ = std::make_unique<RunLog>(request_.output, history, position_.total);
-}
-
-void Run::open_folder() {
-  const std::vector<std::string> aside =
-      set_aside_newer(communicator_->ranks(), options_.run.folder, position_.step > 0 ? position_.step : -1);
-  const std::string resolved = options_.run.folder + "/resolved.toml";  // deck.toml is the user's
+void Run::open_folder(const RunStart& start) {
+  const std::string& folder = options().run.folder;
+  const bool afresh = position_.step == 0;
+  const std::vector<std::string> aside = set_aside_newer(ranks(), folder, afresh ? -1 : position_.step);
+  const std::string resolved = file("resolved.toml");  // deck.toml is the user's
   std::vector<std::string> notes;
-  run_on_all(communicator_->ranks(), [&] {
-    if (communicator_->rank() != 0) return;
+  run_on_all(ranks(), [&] {
+    if (ranks().rank() != 0) return;
     std::error_code failure;
-    std::filesystem::create_directories(options_.run.folder + "/checkpoints", failure);
-    if (failure) fail_run("{}/checkpoints: cannot be made: {}", options_.run.folder, failure.message());
-    if (const std::string before = position_.step == 0 ? log_->begin_anew() : ""; !before.empty())
+    std::filesystem::create_directories(file("checkpoints"), failure);
+    if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
+    if (const std::string before = afresh ? log_.begin_anew() : ""; !before.empty())
       notes.push_back(
           fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
-    if (!write_resolved(resolved, request_.deck.resolved))
+    if (!write_resolved(resolved, header_.deck))
       notes.push_back(resolved + " was not written by a run: left as it is");
-    std::ofstream plan(options_.run.folder + "/plan.json", std::ios::trunc);
-    plan << plan_document(request_.deck.options.run.name, *memory_) << std::flush;
-    if (!plan) {
-      fail_run("{}: the run's folder cannot be made or written: {}", options_.run.folder,
-               std::strerror(errno));
-    }
-    std::filesystem::remove(options_.run.folder + "/requeue", failure);
-    if (std::filesystem::remove(stop_file(), failure))  // meant for an earlier start
-      notes.push_back(fmt::format("removed {}, which was there before this start", stop_file()));
+    std::ofstream plan(file("plan.json"), std::ios::trunc);
+    plan << plan_document(options().run.name, parts_.memory) << std::flush;
+    if (!plan) fail_run("{}: the run's folder cannot be made or written: {}", folder, std::strerror(errno));
+    std::filesystem::remove(file("requeue"), failure);
+    if (std::filesystem::remove(file("stop"), failure))  // meant for an earlier start
+      notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
   });
-  if (position_.step == 0 && request_.restart == "auto") {
-    request_.output.line(
-        fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", options_.run.folder));
-  }
-  if (!aside.empty()) {
-    request_.output.line(
-        fmt::format("moved to {}/checkpoints/superseded: {}", options_.run.folder, fmt::join(aside, ", ")));
-  }
-  for (const std::string& note : notes) request_.output.line(note);
-  request_.output.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
-                                   options_.run.name, trainer_->model().chain().parameter_count(),
-                                   communicator_->size(), communicator_->size() == 1 ? "" : "s",
-                                   options_.data.batch, position_.total, gemm_->name(),
-                                   describe_instructions()));
-  request_.output.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}",
-                                   format_bytes(static_cast<std::int64_t>(memory_->rank_bytes())),
-                                   format_bytes(static_cast<std::int64_t>(memory_->budget)),
-                                   format_bytes(static_cast<std::int64_t>(memory_->arena_bytes())),
-                                   describe(*memory_)));
+  if (afresh && start.request.restart == "auto")
+    start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));
+  if (!aside.empty())
+    start.line(fmt::format("moved to {}/checkpoints/superseded: {}", folder, fmt::join(aside, ", ")));
+  for (const std::string& note : notes) start.line(note);
+  start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
+                         options().run.name, parts_.trainer->model().chain().parameter_count(),
+                         ranks().size(), ranks().size() == 1 ? "" : "s", options().data.batch,
+                         position_.total, parts_.gemm->name(), describe_instructions()));
+  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  const MemoryPlan& memory = parts_.memory;
+  start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
+                         bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+}
+
+void Run::prepare_checkpoints(const Output& output) {
+  const bool fits = parts_.memory.checkpoint_copy > 0;
+  const std::string obstacle = checkpoints_.write_beside_steps(full_state(*parts_.trainer, state_), fits);
+  if (!obstacle.empty()) output.line("checkpoints are written between steps: " + obstacle);
 }
 
 }  // namespace mylos

@@ -1,5 +1,7 @@
 #include "mylos/train/run_state.hpp"
 
+#include "mylos/planner/plan_json.hpp"
+
 namespace mylos {
 namespace {
 
@@ -63,6 +65,15 @@ CheckpointState parameters_at(const ParameterLayout& layout, const Place& place)
 }
 
 }  // namespace
+
+void note_assembly(const Assembly& parts, RunState& state) {
+  state.seed = parts.options.run.seed;
+  state.gemm_engine = parts.gemm->name();
+  state.micro_batch = parts.step.micro_batch;
+  state.arena_bytes = static_cast<std::int64_t>(parts.trainer->model().activation_bytes());
+  state.rank_bytes = static_cast<std::int64_t>(parts.memory.rank_bytes());
+  state.operations = plan_json(parts.memory.statement.cost, parts.memory.plan, parts.memory.engines);
+}
 
 CheckpointState parameter_shapes(const ParameterLayout& layout) {
   return parameters_at(layout, [](const ParameterSlot&) -> float* { return nullptr; });

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/folder_lock.hpp"
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/assembly.hpp"
 #include "mylos/train/run_checkpoints.hpp"
 #include "mylos/train/run_clock.hpp"
 #include "mylos/train/run_data.hpp"
@@ -19,7 +16,6 @@
 #include "mylos/train/run_state.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/stop_requests.hpp"
-#include "mylos/train/trainer.hpp"
 
 namespace mylos {
 
@@ -31,6 +27,8 @@ struct RunRequest {
   Output output;                // of this rank
   StopSources stop;             // the deck and the folder add theirs
 };
+
+struct RunStart;
 
 class Run {
  public:
@@ -47,7 +45,7 @@ class Run {
   void look_at_step();
   [[nodiscard]] bool wants_evaluation() const { return evaluations_->due(position_); }
   void evaluate();
-  [[nodiscard]] bool wants_checkpoint() const { return checkpoints_->due(); }
+  [[nodiscard]] bool wants_checkpoint() const { return checkpoints_.due(); }
   void write_checkpoint();
   /// Last checkpoint and summary. ExitCode::requeue if the run is not at its end.
   ExitCode finish();
@@ -56,48 +54,33 @@ class Run {
   void keep_history();
 
  private:
-  void open_data();
-  void require_same_data();
-  void choose_normalizer(bool restarts);
-  void choose_start(std::optional<CheckpointReader>& saved);
-  bool take_folder(bool make);
-  void open_checkpoint(std::optional<CheckpointReader>& saved);
-  void require_no_other_run() const;
-  void require_same_run(const CheckpointReader& saved) const;
-  void plan_memory(const CheckpointReader* saved);
-  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, const CheckpointReader* saved,
-                                        ProductEngines& before) const;
-  void build_trainer();
-  void open_folder();
-  void restore(const CheckpointReader& saved);
-  void note_plan();
-  void prepare_checkpoints();
+  explicit Run(RunStart&& start);
+  void restore(const RunStart& start);
+  void open_folder(const RunStart& start);
+  void open_batches();
+  void prepare_checkpoints(const Output& output);
   void meet_trouble(const Error& error);
   void log(bool with_progress);
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
   [[nodiscard]] std::string summary(std::int64_t peak_bytes) const;
-  [[nodiscard]] std::string stop_file() const { return options_.run.folder + "/stop"; }
+  [[nodiscard]] const Options& options() const { return parts_.options; }
+  [[nodiscard]] RankGroup& ranks() const { return parts_.communicator->ranks(); }
+  [[nodiscard]] std::string file(const char* name) const { return options().run.folder + "/" + name; }
 
-  RunRequest request_;
-  Options options_;
-  std::optional<FolderLock> lock_;  // on rank 0
-  std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<GemmEngine> gemm_;
+  std::unique_ptr<FolderLock> lock_;  // on rank 0
   std::unique_ptr<RunData> data_;
-  StepPlan plan_;
-  std::optional<MemoryPlan> memory_;
+  Assembly parts_;
   RunPosition position_;
-  std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<BatchReader> reader_;
-  std::unique_ptr<StagedBatches> batches_;
-  std::unique_ptr<RunEvaluations> evaluations_;
   RunClock clock_;
-  std::unique_ptr<RunLog> log_;
+  RunLog log_;
   RunState state_;
+  CheckpointHeader header_;
+  RunCheckpoints checkpoints_;
   StopRequests stop_;
-  std::unique_ptr<RunCheckpoints> checkpoints_;
+  std::unique_ptr<RunEvaluations> evaluations_;
+  std::unique_ptr<StagedBatches> batches_;
 };
 
 /// The training loop: trains to the end of the run or until it is told to stop.

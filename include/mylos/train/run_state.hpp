@@ -21,7 +21,7 @@
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/data/vocabulary.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/assembly.hpp"
 
 namespace mylos {
 
@@ -40,6 +40,9 @@ struct RunState {
   std::optional<Vocabulary> vocabulary;  // of token data
   std::int64_t vocabulary_size = 0;
 };
+
+/// What is computed here and how: the seed, the engine, the plan.
+void note_assembly(const Assembly& parts, RunState& state);
 
 /// The parameters alone, as evaluation and prediction read them.
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);

@@ -1,6 +1,8 @@
 // Staging: batches of the host brought to where the network reads them.
 #pragma once
 
+#include <memory>
+
 #include "mylos/base/arena.hpp"
 #include "mylos/data/batch.hpp"
 #include "mylos/data/batch_reader.hpp"
@@ -31,11 +33,14 @@ class Staging {
 /// The training batches of this rank.
 class StagedBatches final : public BatchSource {
  public:
-  StagedBatches(BatchReader& reader, Staging staging) : reader_(reader), staging_(std::move(staging)) {}
-  MicroBatch next(const Execution& exec) override { return staging_.stage(exec, reader_.next()); }
+  StagedBatches(std::unique_ptr<BatchReader> reader, Staging staging)
+      : reader_(std::move(reader)), staging_(std::move(staging)) {}
+  MicroBatch next(const Execution& exec) override { return staging_.stage(exec, reader_->next()); }
+  /// As BatchReader's.
+  void seek(std::int64_t position) { reader_->seek(position); }
 
  private:
-  BatchReader& reader_;
+  std::unique_ptr<BatchReader> reader_;
   Staging staging_;
 };
 

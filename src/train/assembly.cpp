@@ -1,0 +1,14 @@
+#include "mylos/train/assembly.hpp"
+
+#include "mylos/model/make_chain.hpp"
+
+namespace mylos {
+
+void assemble(Assembly& parts, std::int64_t run_steps) {
+  const Options& options = parts.options;
+  Chain chain = make_chain(options.model, options.precision, options.run.seed, parts.step.accumulates);
+  parts.trainer = std::make_unique<Trainer>(options, std::move(chain), *parts.gemm, *parts.communicator,
+                                            parts.step, run_steps, parts.memory.plan.schedule);
+}
+
+}  // namespace mylos

@@ -1,0 +1,48 @@
+// RunStart: what a start of a run finds out before it takes memory or writes anything: ranks, data, whether
+// the folder is its own, where to go on from, the memory plan.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/io/folder_lock.hpp"
+#include "mylos/train/assembly.hpp"
+#include "mylos/train/run.hpp"
+#include "mylos/train/run_data.hpp"
+
+namespace mylos {
+
+struct RunStart {
+  RunStart(RunRequest given, MPI_Comm ranks);
+
+  RunRequest request;  // its options are now the parts'
+  Assembly parts;      // without the trainer
+  std::unique_ptr<RunData> data;
+  std::string identity;              // of the data
+  std::int64_t steps = 0;            // of the run
+  std::unique_ptr<FolderLock> lock;  // on rank 0
+  std::optional<CheckpointReader> saved;
+  Normalizer normalizer;  // of a restart: room for the checkpoint's
+
+  void line(const std::string& text) const { request.output.line(text); }
+  /// After a restart, whose `parts` and `data` the run has taken: what this deck says otherwise than the
+  /// checkpoint's.
+  void note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const;
+
+ private:
+  [[nodiscard]] RankGroup& ranks() const { return parts.communicator->ranks(); }
+  void open_data();
+  void require_same_data();
+  void choose();
+  bool take_folder(bool make);
+  void find_start();
+  void open_checkpoint();
+  void require_no_other_run() const;
+  void require_same_run() const;
+  void plan_memory();
+  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, ProductEngines& before) const;
+};
+
+}  // namespace mylos
