@@ -135,4 +135,14 @@ std::string History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
   return said;
 }
 
+void History::save(CheckpointState& state) {
+  saved_ = HistoryColumns(tail_);
+  saved_.add_to(state);
+}
+
+void History::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  saved_ = HistoryColumns(static_cast<std::size_t>(saved.length("/history/step")));
+  saved_.add_to(state);
+}
+
 }  // namespace mylos

@@ -1,7 +1,6 @@
 // What an OnlineTrainer is made of.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <string>
 
@@ -19,8 +18,8 @@ struct OnlineTrainer::Parts {
   /// As a checkpoint says that products were computed, as far as that is possible here.
   void go_on_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
-  /// The last rows up to `step` of the whole training, oldest first.
-  [[nodiscard]] std::deque<HistoryRow> history(std::uint64_t step) const;
+  /// Puts the steps up to `last` into the history, as far as the trainer still has their records.
+  void record_steps(std::uint64_t last);
 
   std::function<void(const std::string&)> line;  // tells the program, on rank 0
   std::string deck;                              // what a checkpoint's says
@@ -29,9 +28,9 @@ struct OnlineTrainer::Parts {
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;
 
-  std::int64_t consumed = 0;       // samples of all steps, those of earlier starts included
-  std::deque<HistoryRow> earlier;  // rows of the checkpoint that was loaded
-  std::uint64_t first_step = 0;    // of this start
+  std::int64_t consumed = 0;   // samples of all steps, those of earlier starts included
+  History history{""};         // of all steps, without a file
+  std::uint64_t recorded = 0;  // steps that it has
 };
 
 }  // namespace mylos

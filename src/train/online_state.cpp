@@ -27,14 +27,14 @@ void require_same_network(const CheckpointReader& reader, const Options& options
 
 }  // namespace
 
-std::deque<HistoryRow> OnlineTrainer::Parts::history(std::uint64_t step) const {
-  std::deque<HistoryRow> rows = earlier;
+void OnlineTrainer::Parts::record_steps(std::uint64_t last) {
   const auto kept = static_cast<std::uint64_t>(Trainer::record_capacity);
-  const std::uint64_t from = std::max(first_step, step > kept ? step - kept : 0);
-  for (const StepRecord& record : assembly.trainer->read_records(from, step))
+  const std::uint64_t from = std::max(recorded, last > kept ? last - kept : 0);
+  std::vector<HistoryRow> rows;
+  for (const StepRecord& record : assembly.trainer->read_records(from, last))
     rows.push_back({.record = record});
-  while (rows.size() > History::tail_length) rows.pop_front();
-  return rows;
+  history.append(rows);
+  recorded = last;
 }
 
 void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, const std::string& path) {
@@ -63,8 +63,8 @@ void OnlineTrainer::save(const std::string& path) {
   header.code_version = code_version();
   header.deck = parts.deck;
   CheckpointState state = full_state(trainer, run);
-  HistoryColumns history(parts.history(run.step.step));
-  history.add_to(state);
+  parts.record_steps(run.step.step);
+  parts.history.save(state);
   require_equal_replicas(ranks, trainer.execution(), state);
   write_checkpoint_file(ranks, path, header, state);
 }
@@ -83,15 +83,14 @@ void OnlineTrainer::load(const std::string& path) {
   });
   RunState run;
   CheckpointState state = full_state(trainer, run);
-  HistoryColumns history(static_cast<std::size_t>(reader.length("/history/step")));
-  history.add_to(state);
+  parts.history.make_room(reader, state);
   reader.read(state);
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
   trainer.model().parameters().refresh_compute_weights(trainer.execution());
   parts.consumed = run.position;
-  parts.earlier = history.rows();
-  parts.first_step = run.step.step;
+  static_cast<void>(parts.history.restore(run.step.step));  // there is no file of which to say something
+  parts.recorded = run.step.step;
   parts.diverged.reset();
 }
 

@@ -51,19 +51,9 @@ void RunLog::warn(const std::string& text) {
   progress_.note("warning: " + text);
 }
 
-void RunLog::save(CheckpointState& state) {
-  saved_ = HistoryColumns(history_.tail());
-  saved_.add_to(state);
-}
-
-void RunLog::make_room(const CheckpointReader& saved, CheckpointState& state) {
-  saved_ = HistoryColumns(static_cast<std::size_t>(saved.length("/history/step")));
-  saved_.add_to(state);
-}
-
 std::string RunLog::restore(std::int64_t step, RunClock& clock) {
   written_ = step;
-  std::string said = history_.resume(saved_.rows(), static_cast<std::uint64_t>(step));
+  std::string said = history_.restore(static_cast<std::uint64_t>(step));
   if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
   return said;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "mylos/checkpoint/reader.hpp"
 #include "mylos/train/history_columns.hpp"
 
 namespace mylos {
@@ -31,11 +32,19 @@ class History {
   /// and set aside. Returns what there is to say of that, and of rows that neither has; "": nothing.
   [[nodiscard]] std::string resume(std::deque<HistoryRow> tail, std::uint64_t step);
 
+  /// Adds the tail to what a checkpoint is to hold; `state` points into this object then.
+  void save(CheckpointState& state);
+  /// Adds room for that of a checkpoint, which is read before restore(). Throws Error where it has none.
+  void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// resume() with the tail that was read.
+  [[nodiscard]] std::string restore(std::uint64_t step) { return resume(saved_.rows(), step); }
+
  private:
   std::string path_;
   std::string unwritten_;
   bool begun_ = false;  // the file was there
   std::deque<HistoryRow> tail_;
+  HistoryColumns saved_;  // as a checkpoint holds them
 };
 
 }  // namespace mylos

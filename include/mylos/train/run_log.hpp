@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "mylos/checkpoint/reader.hpp"
 #include "mylos/train/history.hpp"
 #include "mylos/train/progress.hpp"
 #include "mylos/train/run_clock.hpp"
@@ -31,18 +30,13 @@ class RunLog {
   /// A line, but not where it was the last warning too: the same again at each log point would hide the rest.
   void warn(const std::string& text);
 
+  [[nodiscard]] History& history() { return history_; }
   [[nodiscard]] const History& history() const { return history_; }
   /// Steps of this start.
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
-  /// Of a run that starts afresh: as History's.
-  std::string begin_anew() { return history_.begin_anew(); }
-  /// The last rows; `state` points into this object then.
-  void save(CheckpointState& state);
-  /// Room for those of a checkpoint, which are read before restore(). Throws Error where it has none.
-  void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// Goes on behind `step`, and tells `clock` what earlier starts took. Returns what there is to say of rows
-  /// that are missing; "": nothing.
+  /// After the history's columns were read from a checkpoint: goes on behind `step`, and tells `clock` what
+  /// earlier starts took. Returns what there is to say of rows that are missing; "": nothing.
   [[nodiscard]] std::string restore(std::int64_t step, RunClock& clock);
 
  private:
@@ -50,7 +44,6 @@ class RunLog {
 
   History history_;
   Progress progress_;
-  HistoryColumns saved_;
   std::int64_t written_ = 0;
   std::int64_t skipped_ = 0;
   std::string warning_;
