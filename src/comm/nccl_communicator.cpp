@@ -112,6 +112,7 @@ NcclCommunicator::~NcclCommunicator() {
 
 Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
                                           Reduction reduction, std::size_t) {
+  require_usable();
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
   check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
                       execution.cuda_stream()),
@@ -148,6 +149,7 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
 
 Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                           std::size_t) {
+  require_usable();
   check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_,
                       execution.cuda_stream()),
         "broadcast");
@@ -163,6 +165,7 @@ void NcclCommunicator::wait(const Execution&, Request&) {
 }
 
 void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer) {
+  require_usable();
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
   const cudaStream_t stream = execution.cuda_stream();
@@ -176,6 +179,7 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
 }
 
 void NcclCommunicator::synchronize(const Execution& execution) {
+  require_usable();
   const auto start = Clock::now();
   for (;;) {
     const cudaError_t code = cudaStreamQuery(execution.cuda_stream());

@@ -8,7 +8,8 @@
 namespace mylos {
 namespace {
 
-/// Calls `column` with each name, format in history.csv, and place in a row.
+/// Calls `column` with each name, format in history.csv, and place in a row; those that a clock had a hand in
+/// come last. An int32 is a rank + 1, 0 for none.
 template <class Function>
 void for_each_column(const Function& column) {
   column("step", "{}", [](auto& row) { return &row.record.step; });

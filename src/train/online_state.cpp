@@ -83,7 +83,7 @@ void OnlineTrainer::load(const std::string& path) {
   });
   RunState run;
   CheckpointState state = full_state(trainer, run);
-  parts.history.make_room(reader, state);
+  run_on_all(ranks, [&] { parts.history.make_room(reader, state); });
   reader.read(state);
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);

@@ -99,7 +99,7 @@ void Run::write_checkpoint() {
   state_.epoch = position_.epoch();
   header_.step = position_.step;
   CheckpointState state = full_state(*parts_.trainer, state_);
-  log_.history().save(state);
+  log_.save(state);
   checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
   clock_.leave_out();
 }

@@ -25,7 +25,7 @@ RunCheckpoints::RunCheckpoints(const CheckpointOptions& options, std::string fol
 
 std::string RunCheckpoints::write_beside_steps(const CheckpointState& state, bool fits) {
   if (!options_.background || (options_.every == 0 && options_.every_minutes == 0)) return "";
-  if (communicator_.runs_on_device()) return "NCCL is active";
+  if (communicator_.runs_on_device()) return "collectives run on the device";
   if (!fits) return "a copy of the state does not fit memory.budget";
   beside_steps_ = true;
   if (communicator_.rank() == 0) writer_ = std::make_unique<BackgroundWriter>(state);

@@ -42,7 +42,7 @@ Run::Run(RunStart&& start)
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); }}) {
-  assemble(parts_, position_.total);
+  run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
   state_.data_identity = std::move(start.identity);
   state_.vocabulary = data_->vocabulary();
   state_.normalizer = std::move(start.normalizer);
@@ -86,7 +86,7 @@ void Run::restore(const RunStart& start) {
   const CheckpointReader& reader = *start.saved;
   Trainer& trainer = *parts_.trainer;
   CheckpointState state = full_state(trainer, state_);
-  run_on_all(ranks(), [&] { log_.history().make_room(reader, state); });
+  run_on_all(ranks(), [&] { log_.make_room(reader, state); });
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
@@ -113,7 +113,7 @@ void Run::open_folder(const RunStart& start) {
     std::error_code failure;
     std::filesystem::create_directories(file("checkpoints"), failure);
     if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
-    if (const std::string before = afresh ? log_.history().begin_anew() : ""; !before.empty())
+    if (const std::string before = afresh ? log_.begin_anew() : ""; !before.empty())
       notes.push_back(
           fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
     if (!write_resolved(resolved, header_.deck))

@@ -1,4 +1,4 @@
-// RunStart: what a start of a run finds out before it takes memory or writes anything: ranks, data, whether
+// RunStart: what a start of a run finds out before the run takes its memory: ranks, data, whether
 // the folder is its own, where to go on from, the memory plan.
 #pragma once
 

@@ -29,7 +29,7 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   RunLog log({}, "", position.total);
   log.write_rows(*run.trainer, 3, position, clock);
   CheckpointState saved;
-  log.history().save(saved);
+  log.save(saved);
   const std::string file = folder.path() + "/log.h5";
   write_checkpoint_file(ranks, file, {}, saved);
 
@@ -37,7 +37,7 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   RunClock fresh;
   CheckpointState room;
   const CheckpointReader reader(ranks, file);
-  restored.history().make_room(reader, room);
+  restored.make_room(reader, room);
   reader.read(room);
   EXPECT_EQ(restored.restore(3, fresh), "");
   EXPECT_EQ(restored.written(), 3);

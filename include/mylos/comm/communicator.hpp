@@ -54,7 +54,7 @@ class Communicator {
 
   /// Makes room for slot_bytes.size() operations in flight: the one in slot s exchanges up to slot_bytes[s]
   /// bytes (an allreduce of floats counts size() times its bytes). Before it there is one slot, for what
-  /// needs no staging. Nothing may be in flight.
+  /// needs no staging: nothing, where MPI does not take the memory of a device. Nothing may be in flight.
   virtual void reserve(std::span<const std::size_t> slot_bytes) = 0;
   /// What reserve allocated beside the callers' buffers.
   [[nodiscard]] virtual std::size_t staging_bytes() const = 0;

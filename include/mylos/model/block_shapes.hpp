@@ -20,8 +20,8 @@ namespace mylos {
                                                     const std::vector<std::size_t>& shapes,
                                                     std::size_t copies);
 
-/// These blocks of the chain (ascending) and its head. What a block writes
-/// need not be what the next one reads.
+/// These blocks of the chain (ascending) and its head. What a block writes need not be what the next one
+/// reads.
 [[nodiscard]] Chain part_of(Chain chain, const std::vector<std::size_t>& blocks);
 
 }  // namespace mylos

@@ -35,6 +35,8 @@ class Run {
   /// Opens the data, checks everything against everything, allocates, and restores the checkpoint that the
   /// request asks for. Throws Error on all ranks; bad input is found before anything is allocated or written.
   Run(RunRequest request, MPI_Comm ranks);
+  Run(const Run&) = delete;  // its checkpoints speak to it
+  Run& operator=(const Run&) = delete;
 
   /// True at the end of the run, after `stop_after` steps, and after an agreed stop request.
   [[nodiscard]] bool finished() const { return position_.start_is_over() || stop_.agreed(); }

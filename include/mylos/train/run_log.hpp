@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "mylos/train/history.hpp"
 #include "mylos/train/progress.hpp"
@@ -30,11 +31,14 @@ class RunLog {
   /// A line, but not where it was the last warning too: the same again at each log point would hide the rest.
   void warn(const std::string& text);
 
-  [[nodiscard]] History& history() { return history_; }
+  [[nodiscard]] std::string begin_anew() { return history_.begin_anew(); }
   [[nodiscard]] const History& history() const { return history_; }
   /// Steps of this start.
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
+  /// As of History.
+  void save(CheckpointState& state) { history_.save(state); }
+  void make_room(const CheckpointReader& saved, CheckpointState& state) { history_.make_room(saved, state); }
   /// After the history's columns were read from a checkpoint: goes on behind `step`, and tells `clock` what
   /// earlier starts took. Returns what there is to say of rows that are missing; "": nothing.
   [[nodiscard]] std::string restore(std::int64_t step, RunClock& clock);
