@@ -12,7 +12,7 @@
 namespace mylos {
 namespace {
 
-constexpr float initial_std = 0.02f;  // as GPT-2
+constexpr float gpt2_std = 0.02f;  // as GPT-2
 
 class GptBuilder {
  public:
@@ -34,7 +34,7 @@ class GptBuilder {
     options.tied = model_.tied;
     options.dropout = model_.dropout;
     options.type = compute_type(precision_, options.name, "embedding");
-    options.initial_std = initial_std;
+    options.initial_std = gpt2_std;
     options.seed = seed_;
     options.gradient_type = model_.tied ? DType::fp32 : gradient_of(options.type);
     append(std::make_unique<Embedding>(std::move(options)));
@@ -73,7 +73,7 @@ class GptBuilder {
     options.classes = model_.vocabulary;
     options.input_type = last_type();
     options.type = compute_type(precision_, options.name, "classifier");
-    options.initial_std = initial_std;
+    options.initial_std = gpt2_std;
     const DType embedding = chain_.signature(0).compute_type;
     if (model_.tied) {
       if (options.type != embedding && options.type != DType::fp32) {
@@ -105,8 +105,8 @@ class GptBuilder {
     options.type = compute_type(precision_, name, kind);
     options.input_type = last_type();
     options.gradient_type = gradient_of(options.type);
-    options.initial_std = initial_std;
-    options.residual_std = initial_std / std::sqrt(2.0f * static_cast<float>(model_.layers));
+    options.initial_std = gpt2_std;
+    options.residual_std = gpt2_std / std::sqrt(2.0f * static_cast<float>(model_.layers));
     options.seed = seed_;
     return options;
   }

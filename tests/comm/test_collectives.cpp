@@ -193,7 +193,8 @@ TEST(Collectives, BucketsTravelInTheirOwnSlotsWhichAreUsedAgain) {
     requests[b % 3] = communicator->start_reduce_scatter(
         execution, {views[b].data(), views[b].size(), DType::fp32}, 1, b % 3);
   }
-  for (const std::size_t slot : {1, 0, 2}) communicator->wait(execution, requests[slot]);
+  for (const std::size_t slot : std::initializer_list<std::size_t>{1, 0, 2})
+    communicator->wait(execution, requests[slot]);
   communicator->synchronize(execution);
   for (std::size_t b = 0; b < views.size(); ++b) {
     const std::vector<float> values = on_host(views[b]);

@@ -95,7 +95,7 @@ TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {
   if (ranks == 1) GTEST_SKIP() << "one rank stages nothing";
   for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
     std::vector<std::size_t> bytes;
-    for (const std::size_t layers : {20, 40}) {
+    for (const std::size_t layers : std::initializer_list<std::size_t>{20, 40}) {
       const Chain chain = deep_chain(layers, compute);
       ParameterStore store(make_parameter_layout(chain, 1, ranks));
       const GradientReduction reduction(*communicator, store, ReduceType::automatic, 1);
