@@ -104,12 +104,10 @@ void Run::write_checkpoint() {
   clock_.leave_out();
 }
 
-/// Of a disk that refuses.
+/// Of a disk that refuses this rank: the others hear of it in the next step, or in finish().
 void Run::meet_trouble(const Error& error) {
   if (options().checkpoint.on_error == OnError::go_on) {
     log_.warn(fmt::format("{}; the run goes on (checkpoint.on_error)", error.what()));
-  } else if (finished()) {
-    throw error;
   } else {
     parts_.trainer->bring_error(error);
   }
@@ -122,6 +120,7 @@ ExitCode Run::finish() {
   }
   checkpoints_.wait();
   if (checkpoints_.saved_step() != position_.step) write_checkpoint();
+  parts_.trainer->throw_if_failed();
   progress.clear();
   std::vector<std::int64_t> peaks(static_cast<std::size_t>(ranks().size()));
   const std::int64_t own_peak = peak_resident_memory();

@@ -136,6 +136,18 @@ def check_folder_deleted(command, ranks):
         require_end(command, "folder deleted", run, r"disk/run")
 
 
+def check_history_refused_at_end(command, ranks):
+    """What refuses after the last step ends the run on every rank, and the weights are in a checkpoint."""
+    with Disk(command, 1 << 30) as disk:
+        run = command.start("train", "deck.toml", "run.folder=disk/run", "run.epochs=80", "run.log_every=1000000",
+                            "run.evaluate_every=1000000", "checkpoint.every=0", ranks=ranks)
+        history = disk.path / "run/history.csv"
+        wait_until((disk.path / "run/plan.json").exists, 30, "the run does not start")
+        history.mkdir()
+        require_end(command, "no history at the end", run, r"disk/run/history\.csv: cannot be written")
+        assert len(checkpoints(command)) == 1, "the weights are lost"
+
+
 def sizes(command, full):
     """Around what two, three and four checkpoints take, with a few pages for the other files; about 90 pages more than
     it takes are asked for before a checkpoint is begun."""
@@ -162,6 +174,7 @@ def main():
         for ranks in range(1, 5) if full else (1, 2):
             check_read_only(command, ranks)
             check_folder_deleted(command, ranks)
+            check_history_refused_at_end(command, ranks)
             check_goes_on(command, size_for_two, ranks)
         print("read-only disks and deleted folders end a run; with on_error = \"continue\" it outlives a full disk")
     return 0
