@@ -53,8 +53,10 @@ Run::Run(RunStart&& start)
   note_assembly(parts_, state_);
   const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
                                      ranks().rank(), ranks().size()};
-  evaluations_ =
-      std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);
+  run_on_all(ranks(), [&] {
+    evaluations_ =
+        std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);
+  });
   open_folder(start);
   prepare_checkpoints(start.request.output);
   open_batches();
