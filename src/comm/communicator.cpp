@@ -1,5 +1,7 @@
 #include "mylos/comm/communicator.hpp"
 
+#include <fmt/ranges.h>
+
 #include "backends.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/same_code.hpp"
@@ -33,10 +35,13 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
 
 namespace {
 
-bool takes_nccl(const CommunicationOptions& options, int ranks) {
-  const bool nccl_serves = nccl_is_built() && !memory_is_host && ranks > 1;
-  return options.backend == CommunicationBackend::nccl ||
-         (options.backend == CommunicationBackend::automatic && nccl_serves);
+const Backend& backend_for(const CommunicationOptions& options, int ranks) {
+  for (const Backend* backend : backends) {
+    if (options.backend == backend->name || (options.backend == "auto" && backend->serves(ranks)))
+      return *backend;
+  }
+  fail_input("communication.backend = \"{}\" is not known; \"auto\" is, and {}", options.backend,
+             fmt::join(communication_backends, ", "));
 }
 
 }  // namespace
@@ -44,15 +49,14 @@ bool takes_nccl(const CommunicationOptions& options, int ranks) {
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
   if (MPI_Comm_size(parent, &size) != MPI_SUCCESS) fail_run("MPI_Comm_size failed on the given communicator");
-  auto communicator = takes_nccl(options, size) ? make_nccl_communicator(parent, options.timeout_s)
-                                                : make_mpi_communicator(parent, options.timeout_s);
+  auto communicator = backend_for(options, size).make(parent, options.timeout_s);
   require_same_code(communicator->ranks());
   return communicator;
 }
 
 std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
                           std::span<const std::size_t> slot_bytes) {
-  return takes_nccl(options, ranks) ? 0 : mpi_staging_bytes(ranks, slot_bytes);
+  return backend_for(options, ranks).staging_bytes(ranks, slot_bytes);
 }
 
 }  // namespace mylos

@@ -323,16 +323,19 @@ Request MpiCommunicator::in_place(std::size_t slot, const char* name, MPI_Reques
                         .result = buffer});
 }
 
-}  // namespace
-
 std::size_t mpi_staging_bytes(int ranks, std::span<const std::size_t> slot_bytes) {
   const bool direct = mpi_takes_device_memory();
   return (direct ? 0 : Staging::bytes_of(agreement_places(ranks))) +
          (ranks == 1 ? 0 : Staging::bytes_of(exchange_places(slot_bytes, direct)));
 }
 
-std::unique_ptr<Communicator> make_mpi_communicator(MPI_Comm parent, double timeout_s) {
-  return std::make_unique<MpiCommunicator>(parent, timeout_s);
-}
+}  // namespace
+
+const Backend mpi_backend{.name = "mpi",
+                          .serves = [](int) { return true; },
+                          .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
+                            return std::make_unique<MpiCommunicator>(parent, timeout_s);
+                          },
+                          .staging_bytes = mpi_staging_bytes};
 
 }  // namespace mylos

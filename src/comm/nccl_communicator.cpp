@@ -261,12 +261,11 @@ ncclRedOp_t NcclCommunicator::scaled_sum(DType type, float factor) {
 
 }  // namespace
 
-bool nccl_is_built() {
-  return true;
-}
-
-std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm parent, double timeout_s) {
-  return std::make_unique<NcclCommunicator>(parent, timeout_s);
-}
+const Backend nccl_backend{.name = "nccl",
+                           .serves = [](int ranks) { return !memory_is_host && ranks > 1; },
+                           .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
+                             return std::make_unique<NcclCommunicator>(parent, timeout_s);
+                           },
+                           .staging_bytes = [](int, std::span<const std::size_t>) { return std::size_t{0}; }};
 
 }  // namespace mylos

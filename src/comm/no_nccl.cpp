@@ -3,15 +3,19 @@
 #include "mylos/base/error.hpp"
 
 namespace mylos {
+namespace {
 
-bool nccl_is_built() {
-  return false;
-}
-
-std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm, double) {
+std::unique_ptr<Communicator> refuse(MPI_Comm, double) {
   fail_input(
       "communication.backend = \"nccl\": this build has no NCCL; \"mpi\" is there, or build with NCCL for an "
       "NVIDIA device");
 }
+
+}  // namespace
+
+const Backend nccl_backend{.name = "nccl",
+                           .serves = [](int) { return false; },
+                           .make = refuse,
+                           .staging_bytes = [](int, std::span<const std::size_t>) { return std::size_t{0}; }};
 
 }  // namespace mylos

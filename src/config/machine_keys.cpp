@@ -11,10 +11,9 @@ void add_communication_keys(Schema& schema) {
   Keys keys(
       schema, "communication", "How ranks exchange gradients.",
       [](auto& options) -> auto& { return options.communication; });
-  keys.choice("backend", &CommunicationOptions::backend,
-              Words<CommunicationBackend>{{"auto", CommunicationBackend::automatic},
-                                          {"mpi", CommunicationBackend::mpi},
-                                          {"nccl", CommunicationBackend::nccl}},
+  Words<std::string> backends{{"auto", "auto"}};
+  for (const std::string_view name : communication_backends) backends.emplace_back(name, name);
+  keys.choice("backend", &CommunicationOptions::backend, backends,
               "auto: NCCL where it is built and the memory is on a device, else MPI.");
   keys.bytes("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40},
              "Gradients are reduced in pieces of about this size while backward goes on. Over MPI, memory is "

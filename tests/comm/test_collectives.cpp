@@ -262,13 +262,37 @@ TEST(Collectives, UnequalSlicesAreRefused) {
 TEST(Collectives, ABackendThatIsNotBuiltIsRefusedByName) {
   if (!memory_is_host) GTEST_SKIP() << "this build may have NCCL";
   CommunicationOptions options;
-  options.backend = CommunicationBackend::nccl;
+  options.backend = "nccl";
   try {
     (void)make_communicator(MPI_COMM_WORLD, options);
     FAIL() << "NCCL on a host";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input);
     EXPECT_NE(std::string(error.what()).find("\"mpi\" is there"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Collectives, ABackendThatNobodyKnowsIsRefusedWithThoseThereAre) {
+  CommunicationOptions options;
+  options.backend = "carrier pigeon";
+  try {
+    (void)make_communicator(MPI_COMM_WORLD, options);
+    FAIL() << "no such backend";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("mpi, nccl"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Collectives, EveryBackendThatADeckMayNameIsMadeOrSaysThatTheBuildHasItNot) {
+  for (const std::string_view name : communication_backends) {
+    CommunicationOptions options;
+    options.backend = name;
+    try {
+      EXPECT_NE(make_communicator(MPI_COMM_WORLD, options), nullptr);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("this build has no"), std::string::npos) << error.what();
+    }
   }
 }
 

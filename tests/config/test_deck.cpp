@@ -104,7 +104,7 @@ gemm = "kokkos"
   const PrecisionOptions precision{DType::fp16, GradientType::fp32, {{"head", DType::fp32}}, scaler};
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};
-  const CommunicationOptions communication{CommunicationBackend::mpi, 3 * 1048576, ReduceType::compute, 1.5};
+  const CommunicationOptions communication{"mpi", 3 * 1048576, ReduceType::compute, 1.5};
   const CheckpointOptions checkpoint{11, 1.5, 3, 22, false, OnError::go_on};
   EXPECT_EQ(read.run, run);
   EXPECT_EQ(read.data, data);

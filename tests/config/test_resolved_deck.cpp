@@ -64,8 +64,9 @@ class Draw {
     o.schedule = {one_of<ScheduleType>(4), 0, integer(1, 1000), fraction(), integer(1, 1000),
                   positive(1e-9, 1)};
     o.schedule.warmup = integer(0, o.schedule.steps);
-    o.communication = {one_of<CommunicationBackend>(3), integer(1, std::int64_t{1} << 40),
-                       one_of<ReduceType>(3), positive(1e-9, 1e6)};
+    const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
+    o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),
+                       integer(1, std::int64_t{1} << 40), one_of<ReduceType>(3), positive(1e-9, 1e6)};
     o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
                     integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
     o.kernels.gemm = one_of<GemmChoice>(6);

@@ -1,16 +1,20 @@
 // [communication]: how ranks exchange gradients and agree.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace mylos {
 
-enum class CommunicationBackend { automatic, mpi, nccl };
+/// By their names in decks.
+inline constexpr std::array<std::string_view, 2> communication_backends{"mpi", "nccl"};
 /// The type in which gradients travel. automatic: bfloat16 as bfloat16, half and float as float.
 enum class ReduceType { automatic, compute, fp32 };
 
 struct CommunicationOptions {
-  CommunicationBackend backend = CommunicationBackend::automatic;
+  std::string backend = "auto";  // or one of communication_backends
   std::int64_t bucket_bytes = std::int64_t{25} << 20;
   ReduceType reduce_type = ReduceType::automatic;
   double timeout_s = 300;
