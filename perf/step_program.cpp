@@ -30,7 +30,7 @@ std::int64_t number_behind(const std::string& name, const std::string& suffix) {
 
 /// With measured times.
 MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& gemm) {
-  MemoryPlan result{state_memory(options, gemm, {}, nullptr), {}, 0};
+  MemoryPlan result{state_memory({options, gemm}), {}, 0};
   ChainCost& cost = result.statement.cost;
   result.plan = plan_of_list(cost, store_all(cost.blocks.size()));
   MemoryOptions memory;
@@ -42,7 +42,8 @@ MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& 
   const auto share = static_cast<double>(100 - saved_percent) / 100;
   const auto budget = static_cast<std::size_t>(share * static_cast<double>(result.plan.placement.bytes));
   std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
-  if (!plan) fail_input("\"{}\" does not fit: {} of {} bytes", name, smallest_budget(cost), budget);
+  if (!plan)
+    fail_input("\"{}\" does not fit: {} of {} bytes", name, smallest_plan(cost).placement.bytes, budget);
   result.plan = *std::move(plan);
   return result;
 }

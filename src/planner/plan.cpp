@@ -97,6 +97,23 @@ std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
   return std::optional<Rotor>(std::in_place, cost, slot_bytes, (room + slot_bytes - 1) / slot_bytes + stages);
 }
 
+Plan plan_of_fewest_bytes(const ChainCost& cost) {
+  Plan best = plan_of_list(cost, least_memory_schedule(cost));
+  if (best.placement.bytes == live_peak(cost, best.schedule)) return best;
+  // A list that keeps a little more may lie tighter.
+  const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
+  int tries = 50;
+  for (std::size_t m = 0; rotor && m <= rotor->slots() && tries > 0; ++m) {
+    if (m > 0 && rotor->time(m) == rotor->time(m - 1)) continue;
+    std::optional<Schedule> schedule = rotor->schedule(m);
+    if (!schedule || live_peak(cost, *schedule) >= best.placement.bytes) continue;
+    Plan plan = plan_of_list(cost, *std::move(schedule));
+    if (plan.placement.bytes < best.placement.bytes) best = std::move(plan);
+    --tries;
+  }
+  return best;
+}
+
 std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   const std::size_t blocks = cost.blocks.size();
   Contest contest(cost, budget);
@@ -116,9 +133,26 @@ std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   }
   contest.consider(std::move(least));
   if (contest.decided()) return std::move(contest).best();
-  Plan smallest = smallest_plan(cost);
+  Plan smallest = plan_of_fewest_bytes(cost);
   if (smallest.placement.bytes > budget) return std::nullopt;
   return smallest;
+}
+
+/// The list that the deck gives by a rule; empty where the choice is the planner's.
+std::optional<Schedule> list_by_rule(std::size_t blocks, const MemoryOptions& options) {
+  switch (options.recompute) {
+    case RecomputeMode::automatic:
+      break;
+    case RecomputeMode::none:
+      return store_all(blocks);
+    case RecomputeMode::all:
+      return recompute_every(blocks, 1);
+    case RecomputeMode::every:
+      return recompute_every(blocks, options.every);
+    case RecomputeMode::groups:
+      return recompute_groups(blocks, options.groups);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -135,49 +169,17 @@ Plan plan_of_list(const ChainCost& cost, Schedule schedule) {
 
 std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget, const MemoryOptions& options) {
   check(cost);
-  const std::size_t blocks = cost.blocks.size();
-  Schedule list;
-  switch (options.recompute) {
-    case RecomputeMode::automatic:
-      return fastest_plan(cost, budget);
-    case RecomputeMode::none:
-      list = store_all(blocks);
-      break;
-    case RecomputeMode::all:
-      list = recompute_every(blocks, 1);
-      break;
-    case RecomputeMode::every:
-      list = recompute_every(blocks, options.every);
-      break;
-    case RecomputeMode::groups:
-      list = recompute_groups(blocks, options.groups);
-      break;
-  }
-  Plan plan = plan_of_list(cost, std::move(list));
+  std::optional<Schedule> list = list_by_rule(cost.blocks.size(), options);
+  if (!list) return fastest_plan(cost, budget);
+  Plan plan = plan_of_list(cost, *std::move(list));
   if (plan.placement.bytes > budget) return std::nullopt;
   return plan;
 }
 
-Plan smallest_plan(const ChainCost& cost) {
+Plan smallest_plan(const ChainCost& cost, const MemoryOptions& options) {
   check(cost);
-  Plan best = plan_of_list(cost, least_memory_schedule(cost));
-  if (best.placement.bytes == live_peak(cost, best.schedule)) return best;
-  // A list that keeps a little more may lie tighter.
-  const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
-  int tries = 50;
-  for (std::size_t m = 0; rotor && m <= rotor->slots() && tries > 0; ++m) {
-    if (m > 0 && rotor->time(m) == rotor->time(m - 1)) continue;
-    std::optional<Schedule> schedule = rotor->schedule(m);
-    if (!schedule || live_peak(cost, *schedule) >= best.placement.bytes) continue;
-    Plan plan = plan_of_list(cost, *std::move(schedule));
-    if (plan.placement.bytes < best.placement.bytes) best = std::move(plan);
-    --tries;
-  }
-  return best;
-}
-
-std::size_t smallest_budget(const ChainCost& cost) {
-  return smallest_plan(cost).placement.bytes;
+  std::optional<Schedule> list = list_by_rule(cost.blocks.size(), options);
+  return list ? plan_of_list(cost, *std::move(list)) : plan_of_fewest_bytes(cost);
 }
 
 }  // namespace mylos

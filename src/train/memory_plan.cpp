@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "memory_refusal.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/data/share.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/planner/least_memory.hpp"
 #include "mylos/train/calibration.hpp"
@@ -17,6 +17,8 @@ constexpr double share_of_memory = 0.9;
 
 // Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
+
+constexpr int most_ranks = 1 << 16;  // that are proposed
 
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
   return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
@@ -33,6 +35,77 @@ void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
   if (!problem.options.checkpoint.background) return;
   plan.checkpoint_copy = static_cast<std::size_t>(plan.statement.checkpoint_bytes) + copy_of_the_rest;
   if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
+}
+
+/// The fewest bytes of a rank, with the list of operations that `options` allow.
+std::size_t least_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
+  const std::size_t activations = smallest_plan(statement.cost, options).placement.bytes;
+  return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
+}
+
+bool fits(const MemoryProblem& problem) {
+  return least_bytes(state_memory(problem), problem.options.memory) <= problem.budget;
+}
+
+/// The largest of the halves of the micro-batch that fits; 0: none.
+std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
+  Options options = problem.options;
+  const MemoryProblem smaller{options, problem.gemm, problem.place, problem.data, problem.budget};
+  while (samples > 1) {
+    samples = (samples + 1) / 2;
+    options.data.micro_batch = samples;
+    if (fits(smaller)) return samples;
+  }
+  return 0;
+}
+
+/// The fewest of the doubles of the ranks that fit, each with as much memory; 0: none.
+int fitting_ranks(MemoryProblem problem) {
+  const DataOptions& data = problem.options.data;
+  int& ranks = problem.place.ranks;
+  const auto share = [&] {
+    return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
+  };
+  while (2 * ranks <= std::min<std::int64_t>(data.batch, most_ranks)) {
+    const std::int64_t before = share();
+    ranks *= 2;
+    if (share() != before && fits(problem)) return ranks;
+  }
+  return 0;
+}
+
+std::string in_mebibytes(std::size_t bytes) {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  return fmt::format("{} MiB", (bytes + mebibyte - 1) / mebibyte);
+}
+
+std::string of_the_budget(const MemoryProblem& problem) {
+  const bool given = problem.options.memory.budget_bytes > 0;
+  return fmt::format("{}{}", format_bytes(static_cast<std::int64_t>(problem.budget)),
+                     given ? "" : " (memory.budget = \"auto\")");
+}
+
+/// With what would help: computed, not guessed.
+[[noreturn]] void refuse(const MemoryProblem& problem, const MemoryStatement& statement) {
+  const MemoryOptions& memory = problem.options.memory;
+  const std::size_t least = least_bytes(statement, memory);
+  const std::size_t fixed = statement.fixed_bytes();
+  std::string message = fmt::format(
+      "the run does not fit its budget of {} per rank: it takes {} and at least {} of activations for a "
+      "micro-batch of {}. The smallest budget that would do is memory.budget = \"{}\"",
+      of_the_budget(problem), format_bytes(static_cast<std::int64_t>(fixed)),
+      format_bytes(static_cast<std::int64_t>(least - fixed)), statement.micro_batch, in_mebibytes(least));
+  const bool fixed_list = memory.recompute != RecomputeMode::automatic;
+  if (fixed_list && least_bytes(statement, {}) <= problem.budget) {
+    message += "; memory.recompute = \"auto\" would fit";
+  }
+  const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
+  const int ranks = fitting_ranks(problem);
+  if (micro_batch > 0) message += fmt::format("; data.micro_batch = {} would fit", micro_batch);
+  if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
+  if (micro_batch == 0 && ranks == 0)
+    message += "; neither a smaller data.micro_batch nor more ranks are enough";
+  throw Error(ExitCode::does_not_fit, message);
 }
 
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
@@ -80,7 +153,22 @@ std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, i
 }
 
 MemoryPlan plan_memory(const MemoryProblem& problem) {
-  return plan_for(problem, state_memory(problem.options, problem.gemm, problem.place, problem.data));
+  return plan_for(problem, state_memory(problem));
+}
+
+void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes,
+                         int ranks_on_device) {
+  if (!free_bytes) return;
+  const auto needed = static_cast<std::int64_t>(plan.rank_bytes());
+  const std::int64_t share = *free_bytes / ranks_on_device;
+  if (needed <= share) return;
+  throw Error(ExitCode::does_not_fit,
+              fmt::format("the plan takes {} of device memory per rank, and {} are free on the device{}. End "
+                          "what else runs there, or set memory.budget to less than that",
+                          format_bytes(needed), format_bytes(*free_bytes),
+                          ranks_on_device == 1 ? ""
+                                               : fmt::format(", which {} ranks share: {} each",
+                                                             ranks_on_device, format_bytes(share))));
 }
 
 bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_model) {
@@ -111,16 +199,20 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
 }
 
 MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source) {
-  MemoryPlan result{.statement = state_memory(problem.options, problem.gemm, problem.place, problem.data),
-                    .plan = {},
-                    .budget = problem.budget};
+  MemoryPlan result{.statement = state_memory(problem), .plan = {}, .budget = problem.budget};
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
   result.engines = engines_in_use(problem);
   if (result.rank_bytes() > problem.budget) {
     result.statement.lend_to_process(result.rank_bytes() - problem.budget);
   }
-  if (result.rank_bytes() > problem.budget) refuse(problem, result, source);
+  if (result.rank_bytes() > problem.budget) {
+    throw Error(
+        ExitCode::does_not_fit,
+        fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = \"{}\"",
+                    source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),
+                    of_the_budget(problem), in_mebibytes(result.rank_bytes())));
+  }
   add_checkpoint_copy(problem, result);
   return result;
 }

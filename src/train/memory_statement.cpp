@@ -73,8 +73,9 @@ void MemoryStatement::lend_to_process(std::size_t bytes) {
   }
 }
 
-MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, const RunPlace& place,
-                             const RunData* data) {
+MemoryStatement state_memory(const MemoryProblem& problem) {
+  const Options& options = problem.options;
+  const RunPlace& place = problem.place;
   const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, place.ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
   if (step.micro_batch > most_rows / chain.rows_per_sample) {
@@ -90,7 +91,7 @@ MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, con
 
   MemoryStatement statement;
   statement.place = place;
-  statement.cost = chain_cost(chain, gemm, step.micro_batch * chain.rows_per_sample);
+  statement.cost = chain_cost(chain, problem.gemm, step.micro_batch * chain.rows_per_sample);
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
@@ -101,7 +102,7 @@ MemoryStatement state_memory(const Options& options, const GemmEngine& gemm, con
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;
-  if (data != nullptr) {
+  if (const RunData* data = problem.data) {
     const TrainingReader reader{.type = chain.input_type(),
                                 .micro_batch = options.data.micro_batch,
                                 .ranks = place.ranks,

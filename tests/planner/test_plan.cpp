@@ -41,7 +41,7 @@ TEST(Plan, FitsFromTheSmallestBudgetOnAndNotBelow) {
   for (std::size_t blocks = 1; blocks < 26; blocks += 3 * test::case_step) {
     const ChainCost cost =
         test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 500});
-    const std::size_t smallest = smallest_budget(cost);
+    const std::size_t smallest = smallest_plan(cost).placement.bytes;
     const auto plan = make_plan(cost, smallest, automatic);
     ASSERT_TRUE(plan.has_value()) << blocks << " blocks";
     EXPECT_LE(plan->placement.bytes, smallest);

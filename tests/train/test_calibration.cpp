@@ -38,7 +38,7 @@ struct Machine {
   std::unique_ptr<GemmEngine> gemm;
 
   explicit Machine(const Options& given) : options(given), gemm(make_gemm_engine(given.kernels)) {}
-  [[nodiscard]] MemoryStatement statement() const { return state_memory(options, *gemm, {}, nullptr); }
+  [[nodiscard]] MemoryStatement statement() const { return state_memory(problem(0)); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
     return {.options = options, .gemm = *gemm, .place = {}, .data = nullptr, .budget = budget};
   }

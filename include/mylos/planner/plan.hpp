@@ -31,11 +31,8 @@ struct Plan {
 [[nodiscard]] std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget,
                                             const MemoryOptions& options);
 
-/// The plan of the fewest bytes, for "the smallest budget that would do": make_plan with the automatic
-/// choice succeeds from placement.bytes of this plan on.
-[[nodiscard]] Plan smallest_plan(const ChainCost& cost);
-
-/// Arena bytes of smallest_plan().
-[[nodiscard]] std::size_t smallest_budget(const ChainCost& cost);
+/// The plan of the fewest bytes of those that `options.recompute` allows, for "the smallest budget that would
+/// do": make_plan succeeds from placement.bytes of this plan on.
+[[nodiscard]] Plan smallest_plan(const ChainCost& cost, const MemoryOptions& options = {});
 
 }  // namespace mylos

@@ -12,15 +12,6 @@
 
 namespace mylos {
 
-struct MemoryProblem {
-  const Options& options;  // of which the model is complete
-  GemmEngine& gemm;
-  RunPlace place;
-  const RunData* data = nullptr;  // as for state_memory()
-  std::size_t budget = 0;         // bytes of a rank
-  bool starts = false;            // the run starts now: a budget that `mylos plan` was content with must do
-};
-
 struct MemoryPlan {
   MemoryStatement statement;  // its cost has the times that the plan was made from
   Plan plan;

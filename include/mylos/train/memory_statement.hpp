@@ -31,6 +31,16 @@ struct RunPlace {
   std::size_t process_bytes = 0;  // of one rank's process after start-up
 };
 
+/// Where bytes must be found, and how many there are.
+struct MemoryProblem {
+  const Options& options;  // of which the model is complete
+  GemmEngine& gemm;
+  RunPlace place = {};
+  const RunData* data = nullptr;  // null where there is no data file: batches are then all that is counted
+  std::size_t budget = 0;         // bytes of a rank
+  bool starts = false;            // the run starts now: a budget that `mylos plan` was content with must do
+};
+
 /// By how much the process of one start may be larger than that of another: pages of libraries that happen to
 /// be in memory, code that another way to this point has touched. Seen: 1.5 MiB.
 inline constexpr std::size_t start_spread = std::size_t{3} << 20;
@@ -54,10 +64,7 @@ struct MemoryStatement {
   void lend_to_process(std::size_t bytes);
 };
 
-/// `options.model` is complete. `data` may be null where there is no data file: what training data take
-/// beside batches is then not known, and not counted. Throws Error (bad_input) if there are more ranks than
-/// samples in a batch.
-[[nodiscard]] MemoryStatement state_memory(const Options& options, const GemmEngine& gemm,
-                                           const RunPlace& place, const RunData* data);
+/// Whatever the budget. Throws Error (bad_input) if there are more ranks than samples in a batch.
+[[nodiscard]] MemoryStatement state_memory(const MemoryProblem& problem);
 
 }  // namespace mylos

@@ -7,7 +7,8 @@
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/model/chain_products.hpp"
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/planner/plan_json.hpp"
+#include "mylos/train/memory_statement.hpp"
 
 namespace mylos {
 

@@ -10,7 +10,7 @@
 namespace mylos {
 
 /// Where all ranks find room: the largest process, the smallest budget. All ranks call it. `options` and
-/// `gemm` must outlive the result; `data` as for state_memory().
+/// `gemm` must outlive the result; `data` may be null.
 [[nodiscard]] MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
                                            const RunData* data);
 
