@@ -6,7 +6,6 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/planner/least_memory.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/rotor.hpp"
 

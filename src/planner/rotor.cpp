@@ -2,11 +2,92 @@
 
 #include <algorithm>
 #include <limits>
-
-#include "stages.hpp"
+#include <tuple>
 
 namespace mylos {
+
+struct StageVariant {
+  std::size_t kept = 0;                // x_{i+1} and what the variant saves
+  std::size_t backward_workspace = 0;  // β_iv
+  double time = 0;                     // f_i + b_i + r_iv
+};
+
+/// The chain as the recurrences see it: stages 0 … last, of which the last is the loss, which runs once,
+/// forward and backward in one operation. Bytes are exact.
+struct Stage {
+  std::size_t input = 0;           // x_i
+  std::size_t input_gradient = 0;  // δ_i; the first block computes none
+  std::size_t output = 0;          // x_{i+1}
+  std::size_t forward_workspace = 0;
+  double forward_time = 0;
+  std::vector<StageVariant> variants;
+};
+
+/// How segment (i, k) runs: the stages i … k with x_i in memory, which does not count, and δ_{k+1}, which
+/// does.
+struct SegmentChoice {
+  std::size_t stop = 0;     // where the pass that comes back ends; i: stage i keeps a variant
+  std::size_t variant = 0;  // that it keeps
+  std::size_t left = 0;     // slots for the segment that runs next
+};
+
 namespace {
+
+std::vector<Stage> stages_of(const ChainCost& cost) {
+  std::vector<Stage> stages;
+  std::size_t input = cost.input_bytes;
+  for (const StageCost& block : cost.blocks) {
+    Stage stage{
+        input, stages.empty() ? 0 : input, block.output_bytes, block.forward_workspace, block.forward_time,
+        {}};
+    for (const VariantCost& variant : block.variants) {
+      stage.variants.push_back({block.output_bytes + variant.saved_bytes, variant.backward_workspace,
+                                block.forward_time + block.backward_time + variant.recompute_time});
+    }
+    stages.push_back(std::move(stage));
+    input = block.output_bytes;
+  }
+  stages.push_back({input, input, 0, 0, 0, {{0, cost.loss_workspace, cost.loss_time}}});
+  return stages;
+}
+
+/// Bytes that segment (i, k) needs while stage i runs forward keeping `variant`, and while it runs backward.
+std::size_t keep_bytes(const std::vector<Stage>& stages, std::size_t i, std::size_t k,
+                       const StageVariant& variant) {
+  const Stage& stage = stages[i];
+  const std::size_t forward = stages[k].output + variant.kept + stage.forward_workspace;
+  const std::size_t backward =
+      stage.output + variant.kept + stage.input_gradient + variant.backward_workspace;
+  return std::max(forward, backward);
+}
+
+/// Bytes that segment (i, k) needs while stage q >= i runs forward keeping nothing but x_i.
+std::size_t pass_bytes(const std::vector<Stage>& stages, std::size_t i, std::size_t k, std::size_t q) {
+  const Stage& stage = stages[q];
+  return stages[k].output + (q > i ? stage.input : 0) + stage.output + stage.forward_workspace;
+}
+
+/// The operations of segment (i, k) in `m` slots, as `choose` says for it and for what it falls into.
+template <class Choose>
+void append(Schedule& schedule, const std::vector<Stage>& stages, std::size_t i, std::size_t k, std::size_t m,
+            const Choose& choose) {
+  const SegmentChoice chosen = choose(i, k, m);
+  if (chosen.stop > i) {
+    schedule.push_back({OperationKind::forward, i, Keep::input});
+    for (std::size_t q = i + 1; q < chosen.stop; ++q)
+      schedule.push_back({OperationKind::forward, q, Keep::nothing});
+    append(schedule, stages, chosen.stop, k, chosen.left, choose);
+    append(schedule, stages, i, chosen.stop - 1, m, choose);
+    return;
+  }
+  if (i + 1 == stages.size()) {
+    schedule.push_back({OperationKind::loss, i});
+    return;
+  }
+  schedule.push_back({OperationKind::forward, i, Keep::variant, chosen.variant});
+  if (i < k) append(schedule, stages, i + 1, k, chosen.left, choose);
+  schedule.push_back({OperationKind::backward, i, Keep::nothing, chosen.variant});
+}
 
 constexpr float never = std::numeric_limits<float>::infinity();
 
@@ -19,6 +100,59 @@ void take_better(float* best, float time, const float* first, const float* secon
     best[m] = candidate < best[m] ? candidate : best[m];
   }
 }
+
+/// The least first in the order of (bytes, time).
+class LeastMemory {
+ public:
+  explicit LeastMemory(const ChainCost& cost)
+      : stages_(stages_of(cost)), choices_(stages_.size() * stages_.size()) {
+    for (std::size_t k = 0; k < stages_.size(); ++k) {
+      for (std::size_t i = k + 1; i-- > 0;) choose(i, k);
+    }
+  }
+
+  [[nodiscard]] Schedule schedule() const {
+    Schedule result;
+    append(result, stages_, 0, stages_.size() - 1, 0,
+           [this](std::size_t i, std::size_t k, std::size_t) { return at(i, k).choice; });
+    return result;
+  }
+
+ private:
+  struct Best {
+    std::size_t bytes = static_cast<std::size_t>(-1);
+    double time = 0;
+    SegmentChoice choice = {};
+  };
+
+  [[nodiscard]] const Best& at(std::size_t i, std::size_t k) const {
+    return choices_[i * stages_.size() + k];
+  }
+
+  void choose(std::size_t i, std::size_t k) {
+    Best& best = choices_[i * stages_.size() + k];
+    const auto consider = [&](std::size_t bytes, double time, std::size_t stop, std::size_t variant) {
+      if (std::tie(bytes, time) < std::tie(best.bytes, best.time)) best = {bytes, time, {stop, variant}};
+    };
+    for (std::size_t v = 0; v < stages_[i].variants.size(); ++v) {
+      const StageVariant& variant = stages_[i].variants[v];
+      const Best rest = i < k ? at(i + 1, k) : Best{.bytes = 0};
+      consider(std::max(keep_bytes(stages_, i, k, variant), variant.kept + rest.bytes),
+               variant.time + rest.time, i, v);
+    }
+    double pass_time = 0;
+    std::size_t pass = 0;
+    for (std::size_t j = i + 1; j <= k; ++j) {
+      pass_time += stages_[j - 1].forward_time;
+      pass = std::max(pass, pass_bytes(stages_, i, k, j - 1));
+      consider(std::max({pass, stages_[j].input + at(j, k).bytes, at(i, j - 1).bytes}),
+               pass_time + at(j, k).time + at(i, j - 1).time, j, 0);
+    }
+  }
+
+  std::vector<Stage> stages_;
+  std::vector<Best> choices_;  // [first stage][last stage]
+};
 
 }  // namespace
 
@@ -93,14 +227,15 @@ float Rotor::time(std::size_t slots) const {
 std::optional<Schedule> Rotor::schedule(std::size_t slots) const {
   if (time(slots) == never) return std::nullopt;
   Schedule result;
-  append(result, 0, count_ - 1, std::min(slots, slots_));
+  append(result, stages_, 0, count_ - 1, std::min(slots, slots_),
+         [this](std::size_t i, std::size_t k, std::size_t m) { return choice(i, k, m); });
   return result;
 }
 
-/// Follows the choices back. They are not stored: of a segment on the way they are cheap to take again.
-void Rotor::append(Schedule& schedule, std::size_t i, std::size_t k, std::size_t m) const {
+/// Choices are not stored: of a segment on the way they are cheap to take again.
+SegmentChoice Rotor::choice(std::size_t i, std::size_t k, std::size_t m) const {
   float best = never;
-  std::size_t best_variant = 0;
+  SegmentChoice chosen{.stop = i};
   for (std::size_t v = 0; v < stages_[i].variants.size(); ++v) {
     const StageVariant& variant = stages_[i].variants[v];
     const std::size_t kept = slots_for(variant.kept);
@@ -108,10 +243,9 @@ void Rotor::append(Schedule& schedule, std::size_t i, std::size_t k, std::size_t
     const float time = static_cast<float>(variant.time) + (i < k ? row(i + 1, k)[m - kept] : 0.0f);
     if (time < best) {
       best = time;
-      best_variant = v;
+      chosen = {.stop = i, .variant = v, .left = m - kept};
     }
   }
-  std::size_t best_stop = i;  // where the pass that comes back ends; i: there is none
   double pass_time = 0;
   std::size_t pass = 0;
   for (std::size_t j = i + 1; j <= k; ++j) {
@@ -122,19 +256,14 @@ void Rotor::append(Schedule& schedule, std::size_t i, std::size_t k, std::size_t
     const float time = static_cast<float>(pass_time) + row(j, k)[m - kept] + row(i, j - 1)[m];
     if (time < best) {
       best = time;
-      best_stop = j;
+      chosen = {.stop = j, .left = m - kept};
     }
   }
+  return chosen;
+}
 
-  if (best_stop > i) {
-    append_pass(schedule, i, best_stop);
-    append(schedule, best_stop, k, m - slots_for(stages_[best_stop].input));
-    append(schedule, i, best_stop - 1, m);
-    return;
-  }
-  append_forward(schedule, stages_, i, best_variant);
-  if (i < k) append(schedule, i + 1, k, m - slots_for(stages_[i].variants[best_variant].kept));
-  append_backward(schedule, stages_, i, best_variant);
+Schedule least_memory_schedule(const ChainCost& cost) {
+  return LeastMemory(cost).schedule();
 }
 
 }  // namespace mylos

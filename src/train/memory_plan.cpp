@@ -5,7 +5,7 @@
 #include "mylos/base/units.hpp"
 #include "mylos/data/share.hpp"
 #include "mylos/io/system_memory.hpp"
-#include "mylos/planner/least_memory.hpp"
+#include "mylos/planner/rotor.hpp"
 #include "mylos/train/calibration.hpp"
 #include "mylos/train/product_choice.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "exhaustive_search.hpp"
 #include "mylos/base/arena.hpp"
-#include "mylos/planner/least_memory.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"

@@ -8,9 +8,9 @@
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/model/placement.hpp"
-#include "mylos/planner/least_memory.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/plan.hpp"
+#include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"
 #include "support/cases.hpp"
 

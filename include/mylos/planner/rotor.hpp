@@ -1,4 +1,5 @@
-// Rotor: the fastest list of operations under a bound on the bytes that are alive at any time.
+// Rotor: the fastest list of operations under a bound on the bytes that are alive at any time; and the list
+// that needs the fewest bytes, whatever its time.
 //
 // The dynamic program of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
 // heterogeneous chains (arXiv 1911.13214), over the variants in which a block may keep what backward reads.
@@ -24,6 +25,7 @@
 namespace mylos {
 
 struct Stage;
+struct SegmentChoice;
 
 class Rotor {
  public:
@@ -60,7 +62,7 @@ class Rotor {
   void fill(std::size_t i, std::size_t k);
   void fill_keeping(std::size_t i, std::size_t k, std::size_t end);
   void fill_coming_back(std::size_t i, std::size_t k, std::size_t end);
-  void append(Schedule& schedule, std::size_t i, std::size_t k, std::size_t m) const;
+  [[nodiscard]] SegmentChoice choice(std::size_t i, std::size_t k, std::size_t m) const;
 
   std::vector<Stage> stages_;
   std::size_t count_;  // of stages
@@ -70,5 +72,10 @@ class Rotor {
   std::vector<Range> ranges_;  // of each segment
   std::vector<float> ideal_;   // of each segment: milliseconds without recomputation
 };
+
+/// The same choices as Rotor's, with the peak as what is minimised, in exact bytes:
+/// M(i, k) = the least over both ways of the largest of its operations' bytes and of what lies between them.
+/// Among lists of the same peak in a segment, the fastest. Of the order of blocks³ operations.
+[[nodiscard]] Schedule least_memory_schedule(const ChainCost& cost);
 
 }  // namespace mylos
