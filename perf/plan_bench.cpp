@@ -26,7 +26,7 @@ void plan_of_gpt(benchmark::State& state) {
   precision.compute = DType::bf16;
   const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
   const ChainCost cost = chain_cost(make_chain(model, precision, 1, false), *gemm, 16 * model.context);
-  const std::size_t all = place(cost, store_all(cost.blocks.size())).bytes;
+  const std::size_t all = place(trace_lifetimes(cost, store_all(cost.blocks.size()))).bytes;
   const std::size_t budget = all / 100 * static_cast<std::size_t>(state.range(1));
   for (auto iteration : state) benchmark::DoNotOptimize(make_plan(cost, budget, {}));
 }

@@ -1,7 +1,9 @@
-#include "lifetimes.hpp"
+#include "mylos/model/lifetimes.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "mylos/base/error.hpp"
@@ -42,6 +44,9 @@ class Tracer {
     for (std::size_t i = 0; i < activation_.size(); ++i) {
       if (activation_[i] != no_tensor)
         fail_input("the list of operations leaves the input of block {} behind", i);
+    }
+    for (std::size_t at = 0; cost_.input_bytes == 0 && at < schedule_.size(); ++at) {
+      if (schedule_[at].block == 0) result_.operations[at].input = no_tensor;
     }
     return std::move(result_);
   }
@@ -160,6 +165,22 @@ class Tracer {
 };
 
 }  // namespace
+
+std::vector<std::size_t> Lifetimes::live_bytes() const {
+  std::vector<std::size_t> bytes(operations.size() + 1, 0);
+  for (const TensorLifetime& tensor : tensors) {
+    bytes[tensor.first] += tensor.bytes;
+    bytes[tensor.last + 1] -= tensor.bytes;  // wraps; the running sum below unwraps
+  }
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  bytes.pop_back();
+  return bytes;
+}
+
+std::size_t Lifetimes::live_peak() const {
+  const std::vector<std::size_t> bytes = live_bytes();
+  return *std::max_element(bytes.begin(), bytes.end());
+}
 
 Lifetimes trace_lifetimes(const ChainCost& cost, const Schedule& schedule) {
   return Tracer(cost, schedule).trace();

@@ -32,7 +32,7 @@ Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t b
       samples_(samples),
       schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
   const ChainCost cost = chain_cost(chain_, gemm, samples * chain_.rows_per_sample);
-  if (!schedule_.empty()) placement_ = place(cost, schedule_);
+  if (!schedule_.empty()) placement_ = place(trace_lifetimes(cost, schedule_));
   const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
   loss_ =
       static_cast<std::size_t>(std::find_if(schedule_.begin(), schedule_.end(), is_loss) - schedule_.begin());

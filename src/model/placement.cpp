@@ -1,11 +1,9 @@
 #include "mylos/model/placement.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
-#include "lifetimes.hpp"
 #include "mylos/base/arena.hpp"
 #include "transient_depths.hpp"
 
@@ -62,17 +60,6 @@ std::vector<std::size_t> stack_offsets(const std::vector<TensorLifetime>& tensor
   return offsets;
 }
 
-std::vector<std::size_t> live_bytes(const Lifetimes& lifetimes) {
-  std::vector<std::size_t> bytes(lifetimes.operations.size() + 1, 0);
-  for (const TensorLifetime& tensor : lifetimes.tensors) {
-    bytes[tensor.first] += tensor.bytes;
-    bytes[tensor.last + 1] -= tensor.bytes;  // wraps; the running sum below unwraps
-  }
-  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
-  bytes.pop_back();
-  return bytes;
-}
-
 struct Offsets {
   std::vector<std::size_t> of_tensors;
   std::size_t bytes = 0;  // of the arena
@@ -99,13 +86,12 @@ std::optional<Offsets> offsets_within(std::size_t bytes, const std::vector<Tenso
 }
 
 Offsets pack(const Lifetimes& lifetimes) {
-  const std::vector<std::size_t> live = live_bytes(lifetimes);
-  const std::size_t bound = *std::max_element(live.begin(), live.end());
+  const std::size_t bound = lifetimes.live_peak();
   for (std::size_t bytes = bound;;
        bytes = aligned_bytes(bytes + std::max(bound / 256, (bytes - bound) / 2))) {
     for (const std::size_t most_states : {few_states, many_states}) {
       for (const View& view : views) {
-        auto offsets = offsets_within(bytes, seen(lifetimes, view), live.size(), most_states);
+        auto offsets = offsets_within(bytes, seen(lifetimes, view), lifetimes.operations.size(), most_states);
         if (offsets) return *std::move(offsets);
       }
     }
@@ -114,31 +100,43 @@ Offsets pack(const Lifetimes& lifetimes) {
 
 }  // namespace
 
-Placement place(const ChainCost& cost, const Schedule& schedule) {
-  const Lifetimes lifetimes = trace_lifetimes(cost, schedule);
+Placement place(const Lifetimes& lifetimes) {
   const Offsets offsets = pack(lifetimes);
   Placement result;
   result.bytes = offsets.bytes;
   const auto offset = [&](std::size_t tensor) {
     return tensor == no_tensor ? nowhere : offsets.of_tensors[tensor];
   };
-  for (std::size_t at = 0; at < schedule.size(); ++at) {
-    const OperationTensors& tensors = lifetimes.operations[at];
-    const bool outside = schedule[at].block == 0 && cost.input_bytes == 0;
-    result.operations.push_back({outside ? nowhere : offset(tensors.input), offset(tensors.output),
-                                 offset(tensors.saved), offset(tensors.workspace),
-                                 offset(tensors.output_gradient), offset(tensors.input_gradient)});
+  for (const OperationTensors& tensors : lifetimes.operations) {
+    result.operations.push_back({offset(tensors.input), offset(tensors.output), offset(tensors.saved),
+                                 offset(tensors.workspace), offset(tensors.output_gradient),
+                                 offset(tensors.input_gradient)});
   }
   return result;
 }
 
-std::vector<std::size_t> live_bytes(const ChainCost& cost, const Schedule& schedule) {
-  return live_bytes(trace_lifetimes(cost, schedule));
-}
+EvaluationLayout make_evaluation_layout(const ChainCost& cost, std::size_t bytes) {
+  EvaluationLayout layout;
+  layout.bytes = bytes;
+  std::size_t input = cost.input_bytes;
+  for (const StageCost& block : cost.blocks) {
+    layout.bytes = std::max(layout.bytes, input + block.output_bytes + block.forward_workspace);
+    input = block.output_bytes;
+  }
+  layout.bytes = std::max(layout.bytes, input + cost.loss_workspace);
 
-std::size_t live_peak(const ChainCost& cost, const Schedule& schedule) {
-  const std::vector<std::size_t> bytes = live_bytes(cost, schedule);
-  return *std::max_element(bytes.begin(), bytes.end());
+  // x_0 lies at the top, so x_1 at the bottom.
+  input = cost.input_bytes;
+  for (std::size_t i = 0; i < cost.blocks.size(); ++i) {
+    const std::size_t output = cost.blocks[i].output_bytes;
+    const bool at_bottom = i % 2 == 0;
+    layout.output.push_back(at_bottom ? 0 : layout.bytes - output);
+    layout.workspace.push_back(at_bottom ? output : input);
+    input = output;
+  }
+  const bool last_at_bottom = cost.blocks.size() % 2 == 1;
+  layout.workspace.push_back(last_at_bottom ? input : 0);
+  return layout;
 }
 
 }  // namespace mylos

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "lifetimes.hpp"
+#include "mylos/model/lifetimes.hpp"
 
 namespace mylos {
 

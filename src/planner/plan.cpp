@@ -52,6 +52,16 @@ std::size_t best_slot_bytes(const ChainCost& cost, std::size_t least) {
   return best;
 }
 
+Plan placed(const ChainCost& cost, Schedule schedule, const Lifetimes& lifetimes) {
+  Plan plan;
+  plan.placement = place(lifetimes);
+  plan.live_peak = lifetimes.live_peak();
+  plan.time = predicted_time(cost, schedule);
+  plan.store_all_time = predicted_time(cost, store_all(cost.blocks.size()));
+  plan.schedule = std::move(schedule);
+  return plan;
+}
+
 /// Keeps the fastest plan that fits.
 class Contest {
  public:
@@ -62,8 +72,9 @@ class Contest {
   /// False where the list would be the fastest, but does not fit.
   bool consider(Schedule schedule) {
     if (predicted_time(cost_, schedule) >= best_.time) return true;
-    if (live_peak(cost_, schedule) > budget_) return false;
-    Plan plan = plan_of_list(cost_, std::move(schedule));
+    const Lifetimes lifetimes = trace_lifetimes(cost_, schedule);
+    if (lifetimes.live_peak() > budget_) return false;
+    Plan plan = placed(cost_, std::move(schedule), lifetimes);
     if (plan.placement.bytes > budget_) return false;
     best_ = std::move(plan);
     return true;
@@ -98,15 +109,17 @@ std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
 
 Plan plan_of_fewest_bytes(const ChainCost& cost) {
   Plan best = plan_of_list(cost, least_memory_schedule(cost));
-  if (best.placement.bytes == live_peak(cost, best.schedule)) return best;
+  if (best.placement.bytes == best.live_peak) return best;
   // A list that keeps a little more may lie tighter.
   const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
   int tries = 50;
   for (std::size_t m = 0; rotor && m <= rotor->slots() && tries > 0; ++m) {
     if (m > 0 && rotor->time(m) == rotor->time(m - 1)) continue;
     std::optional<Schedule> schedule = rotor->schedule(m);
-    if (!schedule || live_peak(cost, *schedule) >= best.placement.bytes) continue;
-    Plan plan = plan_of_list(cost, *std::move(schedule));
+    if (!schedule) continue;
+    const Lifetimes lifetimes = trace_lifetimes(cost, *schedule);
+    if (lifetimes.live_peak() >= best.placement.bytes) continue;
+    Plan plan = placed(cost, *std::move(schedule), lifetimes);
     if (plan.placement.bytes < best.placement.bytes) best = std::move(plan);
     --tries;
   }
@@ -118,7 +131,7 @@ std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   Contest contest(cost, budget);
   if (contest.consider(store_all(blocks))) return std::move(contest).best();
   Schedule least = least_memory_schedule(cost);
-  if (live_peak(cost, least) > budget) return std::nullopt;
+  if (trace_lifetimes(cost, least).live_peak() > budget) return std::nullopt;
   // The fastest first, whose exact bytes decide.
   const std::optional<Rotor> rotor = rotor_for(cost, budget);
   for (std::size_t m = rotor ? rotor->slots() + 1 : 0; m-- > 0;) {
@@ -158,12 +171,8 @@ std::optional<Schedule> list_by_rule(std::size_t blocks, const MemoryOptions& op
 
 Plan plan_of_list(const ChainCost& cost, Schedule schedule) {
   check(cost);
-  Plan plan;
-  plan.placement = place(cost, schedule);
-  plan.time = predicted_time(cost, schedule);
-  plan.store_all_time = predicted_time(cost, store_all(cost.blocks.size()));
-  plan.schedule = std::move(schedule);
-  return plan;
+  const Lifetimes lifetimes = trace_lifetimes(cost, schedule);
+  return placed(cost, std::move(schedule), lifetimes);
 }
 
 std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget, const MemoryOptions& options) {

@@ -73,7 +73,7 @@ std::string plan_json(const ChainCost& cost, const Plan& plan, const ProductEngi
   ordered_json document = {{"format", "mylos-plan"},
                            {"version", 1},
                            {"arena_bytes", plan.placement.bytes},
-                           {"live_peak_bytes", live_peak(cost, plan.schedule)},
+                           {"live_peak_bytes", plan.live_peak},
                            {"time_ms", plan.time},
                            {"store_all_time_ms", plan.store_all_time},
                            {"cost", json_of(cost)},

@@ -180,7 +180,7 @@ bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_mod
 MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_model) {
   const std::size_t network = by_model.statement.network_bytes();
   const ChainCost& cost = by_model.statement.cost;
-  const std::size_t least = live_peak(cost, least_memory_schedule(cost));
+  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
   // The least that any plan takes; where that is too little, what this one takes.
   std::optional<Calibration> measured;
   for (const std::size_t activations : {least, by_model.arena_bytes()}) {

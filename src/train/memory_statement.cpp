@@ -4,10 +4,9 @@
 
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/comm/communicator.hpp"
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/model/evaluation_layout.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/placement.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/train/staging.hpp"

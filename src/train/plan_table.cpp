@@ -92,7 +92,7 @@ std::string plan_table(const std::vector<std::string>& stages, const MemoryPlan&
 
 std::string plan_picture(const std::vector<std::string>& stages, const MemoryPlan& plan) {
   const Schedule& schedule = plan.plan.schedule;
-  const std::vector<std::size_t> live = live_bytes(plan.statement.cost, schedule);
+  const std::vector<std::size_t> live = trace_lifetimes(plan.statement.cost, schedule).live_bytes();
   const std::size_t peak = std::max<std::size_t>(1, *std::max_element(live.begin(), live.end()));
   const std::size_t together = (schedule.size() + most_bars - 1) / most_bars;
   std::string text;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <random>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/chain_cost.hpp"
 
 namespace mylos::test {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/chain_cost.hpp"
 
 namespace mylos::test {
 

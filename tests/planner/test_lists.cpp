@@ -67,7 +67,7 @@ TEST(Lists, NoGroupOrOneGroupOfAllKeepsAll) {
 TEST(Lists, EveryLengthOfGroupsCanBeExecuted) {
   const ChainCost cost{0, std::vector<StageCost>(13, {64, 64, {{"all", 128, 64, 0}}, 1, 2}), 64, 1};
   for (std::int64_t length = 1; length < 14; ++length)
-    EXPECT_NO_THROW((void)place(cost, recompute_every(13, length)));
+    EXPECT_NO_THROW((void)place(trace_lifetimes(cost, recompute_every(13, length))));
 }
 
 TEST(Lists, RefusesGroupsThatAreNone) {

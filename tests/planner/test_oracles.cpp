@@ -21,8 +21,8 @@ const MemoryOptions automatic;
 
 /// A budget somewhere between what no list needs less than and what needs no plan.
 std::size_t some_budget(std::mt19937_64& generator, const ChainCost& cost) {
-  const std::size_t least = live_peak(cost, least_memory_schedule(cost)) / arena_alignment;
-  const std::size_t most = live_peak(cost, store_all(cost.blocks.size())) / arena_alignment;
+  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak() / arena_alignment;
+  const std::size_t most = trace_lifetimes(cost, store_all(cost.blocks.size())).live_peak() / arena_alignment;
   return std::uniform_int_distribution<std::size_t>(least - 1, most)(generator) * arena_alignment;
 }
 
@@ -45,7 +45,7 @@ TEST(Rotor, FindsTheFastestOfAllLists) {
     ASSERT_EQ(schedule.has_value(), expected != never) << "round " << round;
     if (!schedule) continue;
     EXPECT_EQ(predicted_time(cost, *schedule), expected) << "round " << round;
-    EXPECT_LE(live_peak(cost, *schedule), budget) << "round " << round;
+    EXPECT_LE(trace_lifetimes(cost, *schedule).live_peak(), budget) << "round " << round;
   }
   EXPECT_GT(infeasible, test::cases(500) / 50);
   EXPECT_LT(infeasible, test::cases(500) / 2);
@@ -72,7 +72,7 @@ TEST(LeastMemory, NoListNeedsFewerBytes) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 6,
                                  .input_in_arena = round % 2 == 0};
     const ChainCost cost = test::random_chain(generator, shape);
-    const std::size_t peak = live_peak(cost, least_memory_schedule(cost));
+    const std::size_t peak = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
     EXPECT_LT(test::fastest_time(cost, peak), never) << "round " << round;
     EXPECT_EQ(test::fastest_time(cost, peak - 1), never) << "round " << round;
   }

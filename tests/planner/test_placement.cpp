@@ -25,7 +25,7 @@ class CheckedRun {
   CheckedRun(const ChainCost& cost, const Schedule& schedule)
       : cost_(cost),
         schedule_(schedule),
-        placement_(place(cost, schedule)),
+        placement_(place(trace_lifetimes(cost, schedule))),
         arena_(placement_.bytes / arena_alignment, 0) {}
 
   std::size_t run() {
@@ -102,8 +102,9 @@ TEST(Placement, StoreAllOfTwoBlocksByHand) {
   const Schedule schedule = store_all(2);
   // forward 0: x1, saved 128, workspace 64 | forward 1: the same on top of 192 | loss: 384, δ2, workspace |
   // backward 1: 384, δ2, δ1, workspace | backward 0: 192, δ1, workspace
-  EXPECT_EQ(live_bytes(cost, schedule), (std::vector<std::size_t>{256, 448, 512, 576, 320}));
-  const Placement placement = place(cost, schedule);
+  EXPECT_EQ(trace_lifetimes(cost, schedule).live_bytes(),
+            (std::vector<std::size_t>{256, 448, 512, 576, 320}));
+  const Placement placement = place(trace_lifetimes(cost, schedule));
   EXPECT_EQ(placement.bytes, 576u);
   EXPECT_EQ(placement.operations[0].input, nowhere);
   EXPECT_EQ(placement.operations[0].output, 0u);
@@ -121,7 +122,8 @@ TEST(Placement, KeepingInputsByHand) {
                           {backward, 1, Keep::nothing, 1}, {forward, 0, Keep::variant, 0}, {backward, 0}};
   // x1, workspace | x1, x2, workspace | x1, x2, δ2 | x1, x2, δ2, δ1, 192 | δ1, x1, 128, workspace | δ1, x1,
   // 128, 64
-  EXPECT_EQ(live_bytes(cost, schedule), (std::vector<std::size_t>{128, 192, 192, 448, 320, 320}));
+  EXPECT_EQ(trace_lifetimes(cost, schedule).live_bytes(),
+            (std::vector<std::size_t>{128, 192, 192, 448, 320, 320}));
   EXPECT_EQ(predicted_time(cost, schedule), 1 + 1 + 1 + 3 + 1 + 2);
   EXPECT_EQ(CheckedRun(cost, schedule).run(), 448u);
 }
@@ -136,7 +138,7 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
     CheckedRun(cost, least_memory_schedule(cost)).run();
     CheckedRun(cost, recompute_every(blocks, 1 + round % 7)).run();
     const std::size_t budget =
-        live_peak(cost, store_all(blocks)) / 10 * static_cast<std::size_t>(3 + round % 7);
+        trace_lifetimes(cost, store_all(blocks)).live_peak() / 10 * static_cast<std::size_t>(3 + round % 7);
     if (const auto plan = make_plan(cost, budget, {})) CheckedRun(cost, plan->schedule).run();
     if (HasFatalFailure()) return;
   }
@@ -145,14 +147,14 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
 /// The arena's bytes per byte of the live peak. Runs the list.
 double ratio(const ChainCost& cost, const Schedule& schedule) {
   return static_cast<double>(CheckedRun(cost, schedule).run()) /
-         static_cast<double>(live_peak(cost, schedule));
+         static_cast<double>(trace_lifetimes(cost, schedule).live_peak());
 }
 
 /// The largest over plans at several budgets, the smallest plan and lists that are no plans.
 double worst_ratio(const ChainCost& cost) {
   const std::size_t blocks = cost.blocks.size();
-  const std::size_t least = live_peak(cost, least_memory_schedule(cost));
-  const std::size_t most = live_peak(cost, store_all(blocks));
+  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
+  const std::size_t most = trace_lifetimes(cost, store_all(blocks)).live_peak();
   double worst = 1;
   for (std::size_t part = 0; part <= 6; ++part) {
     const auto plan = make_plan(cost, least + (most - least) * part / 6, {});
@@ -187,7 +189,7 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
 void expect_refused(const Schedule& schedule, const std::string& why) {
   const ChainCost cost{0, {small, small}, 0, 0};
   try {
-    (void)place(cost, schedule);
+    (void)place(trace_lifetimes(cost, schedule));
     ADD_FAILURE() << "was executed: " << why;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input);

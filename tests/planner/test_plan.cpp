@@ -18,7 +18,7 @@ ChainCost three_blocks() {
 
 TEST(Plan, KeepsAllWhereAllFits) {
   const ChainCost cost = three_blocks();
-  const std::size_t all = place(cost, store_all(3)).bytes;
+  const std::size_t all = place(trace_lifetimes(cost, store_all(3))).bytes;
   const auto plan = make_plan(cost, all, automatic);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->schedule, store_all(3));
@@ -29,7 +29,7 @@ TEST(Plan, KeepsAllWhereAllFits) {
 
 TEST(Plan, OneByteLessMakesOneBlockLean) {
   const ChainCost cost = three_blocks();
-  const auto plan = make_plan(cost, place(cost, store_all(3)).bytes - 1, automatic);
+  const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(3))).bytes - 1, automatic);
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->time, 95);
   EXPECT_EQ(plan->store_all_time, 90);
@@ -54,7 +54,7 @@ TEST(Plan, NeverTakesMoreThanTheBudgetAndIsFasterWithMore) {
   std::mt19937_64 generator(22);
   for (std::size_t layers = 2; layers < 40; layers += 9 * test::case_step) {
     const ChainCost cost = test::gpt_chain(generator, layers, 1 << 18, 3);
-    const std::size_t all = place(cost, store_all(2 * layers)).bytes;
+    const std::size_t all = place(trace_lifetimes(cost, store_all(2 * layers))).bytes;
     double previous = 1e30;
     for (std::size_t percent = 10; percent <= 100; percent += 5) {
       const auto plan = make_plan(cost, all / 100 * percent, automatic);
@@ -105,7 +105,7 @@ TEST(Plan, FollowsTheRuleThatTheUserGives) {
 
 TEST(Plan, OfVeryLongChainsFallsBackToEqualGroups) {
   const ChainCost cost{0, std::vector<StageCost>(600, {64, 0, {{"all", 640, 0, 0}}, 10, 20}), 0, 0};
-  const auto plan = make_plan(cost, place(cost, store_all(600)).bytes / 4, automatic);
+  const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(600))).bytes / 4, automatic);
   ASSERT_TRUE(plan.has_value());
   EXPECT_LT(plan->overhead(), 1.0 / 3);
 }

@@ -15,7 +15,7 @@ TEST(PlanJson, RoundTrip) {
   for (std::size_t blocks = 1; blocks < 30; ++blocks) {
     const ChainCost cost = test::random_chain(
         generator, {.blocks = blocks, .most_variants = 3, .input_in_arena = blocks % 2 == 0});
-    const auto plan = make_plan(cost, place(cost, store_all(blocks)).bytes / 10 * 8, {});
+    const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(blocks))).bytes / 10 * 8, {});
     if (!plan) continue;
     const StoredPlan stored = parse_plan(plan_json(cost, *plan), "plan.json");
     EXPECT_EQ(stored.cost, cost);
@@ -141,7 +141,7 @@ TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
 }
 
 TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {
-  const std::size_t arena = place(cost_, recompute_every(2, 1)).bytes;
+  const std::size_t arena = place(trace_lifetimes(cost_, recompute_every(2, 1))).bytes;
   const std::string looser =
       with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": " + std::to_string(arena + 64));
   EXPECT_EQ(reuse_plan(parse_plan(looser, "p"), cost_, "p").placement.bytes, arena);
@@ -151,7 +151,7 @@ TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 256"),
                  "number of threads: saved_bytes of variant all of block 0 is 256 "
                  "there and 128 here");
-  const std::size_t arena = place(cost_, recompute_every(2, 1)).bytes;
+  const std::size_t arena = place(trace_lifetimes(cost_, recompute_every(2, 1))).bytes;
   expect_refused(with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": 64"),
                  "arena_bytes is 64 there");
   cost_.blocks.pop_back();

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "mylos/model/chain.hpp"
-#include "mylos/model/evaluation_layout.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/model/placement.hpp"
 

@@ -1,5 +1,4 @@
-// Schedule: the list of operations that a training step runs for one micro-batch, and what the blocks of a
-// chain cost in bytes and milliseconds, from which such a list is planned.
+// Schedule: the list of operations that a training step runs for one micro-batch.
 //
 // A chain of L blocks has the boundary activations x_0 … x_L; block i computes x_{i+1} from x_i. In x_i's
 // place backward leaves δ_i, the gradient of the loss, of the same bytes. The words are those of Beaumont,
@@ -10,39 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "mylos/model/chain_cost.hpp"
+
 namespace mylos {
-
-/// One way in which a block keeps what its backward pass reads. All byte counts here are multiples of
-/// arena_alignment, all times in milliseconds.
-struct VariantCost {
-  std::string name;
-  std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
-  std::size_t backward_workspace = 0;  // includes what is recomputed
-  double recompute_time = 0;           // what backward takes longer than with variant 0
-
-  bool operator==(const VariantCost&) const = default;
-};
-
-struct StageCost {
-  std::size_t output_bytes = 0;  // the boundary activation that the next block reads
-  std::size_t forward_workspace = 0;
-  std::vector<VariantCost> variants;  // at least one; [0] keeps all
-  double forward_time = 0;
-  double backward_time = 0;
-
-  bool operator==(const StageCost&) const = default;
-};
-
-struct ChainCost {
-  std::size_t input_bytes = 0;  // of x_0; 0 where it lies outside the arena
-  std::vector<StageCost> blocks;
-  std::size_t loss_workspace = 0;
-  double loss_time = 0;
-  double update_time = 0;  // of a step besides its micro-batches
-  bool measured = false;   // the times; else they come from a model of the machine
-
-  bool operator==(const ChainCost&) const = default;
-};
 
 enum class OperationKind {
   forward,   // of block i: computes x_{i+1} from x_i

@@ -13,6 +13,7 @@ namespace mylos {
 struct Plan {
   Schedule schedule;
   Placement placement;
+  std::size_t live_peak = 0;  // bytes alive at one time: no placement takes less
   double time = 0;            // milliseconds of the operations of one micro-batch
   double store_all_time = 0;  // of the list in which every block keeps all
 

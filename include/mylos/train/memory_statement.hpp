@@ -12,8 +12,7 @@
 
 #include "mylos/config/options.hpp"
 #include "mylos/kernels/gemm.hpp"
-#include "mylos/model/chain.hpp"
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/chain_cost.hpp"
 #include "mylos/train/run_data.hpp"
 
 namespace mylos {
