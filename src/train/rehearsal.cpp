@@ -107,7 +107,7 @@ std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& 
 }
 
 Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows,
-                     bool accumulates, CalibrationClock clock)
+                     bool accumulates, std::function<double()> clock)
     : gemm_(gemm),
       chain_(std::move(chain)),
       rows_(rows),

@@ -2,6 +2,7 @@
 // one and are timed. What a block writes is not what the next one reads: every input is noise.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "mylos/comm/agreement.hpp"
@@ -10,7 +11,6 @@
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/precision/gradient_check.hpp"
-#include "mylos/train/calibration.hpp"
 
 namespace mylos {
 
@@ -36,8 +36,9 @@ struct RehearsalLayout {
 class Rehearsal {
  public:
   /// Takes memory_bytes(). `gemm` must outlive it. `accumulates`: as in a step of several micro-batches.
+  /// `clock`: milliseconds.
   Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates,
-            CalibrationClock clock);
+            std::function<double()> clock);
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                                 const GemmEngine& gemm, std::int64_t rows);
   /// What goes through the caches between a block's forward and its backward: activations, weights and
@@ -69,7 +70,7 @@ class Rehearsal {
   Chain chain_;
   std::int64_t rows_;
   bool accumulates_;
-  CalibrationClock clock_;
+  std::function<double()> clock_;
   RehearsalLayout layout_;
   ParameterStore parameters_;
   std::vector<float> divisors_;

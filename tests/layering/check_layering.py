@@ -34,6 +34,14 @@ WRAPPED = {
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }
 
+# From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
+# docs/architecture.md says what each answers.
+MEMORY_WAY = """
+model/chain_cost model/schedule model/lifetimes model/transient_depths model/placement
+planner/lists planner/rotor planner/plan planner/plan_json
+train/memory_statement train/product_choice train/rehearsal train/calibration train/memory_plan train/shared_plan
+""".split()
+
 LONGEST = 350  # lines; few files should come near it
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -49,7 +57,17 @@ def room_and_place(path):
     return room, "/".join(parts)
 
 
+def climbs(room, place, header):
+    """Whether a file of the memory's way includes one that comes later on it."""
+    file, _, _ = place.rpartition(".")
+    header, _, _ = header.removeprefix("mylos/").rpartition(".")
+    other = header if "/" in header else f"{room}/{header}"
+    return file in MEMORY_WAY and other in MEMORY_WAY[MEMORY_WAY.index(file) + 1 :]
+
+
 def check_include(room, place, header):
+    if climbs(room, place, header):
+        return f"{header} comes later on a memory problem's way"
     match = re.fullmatch(r"mylos/(\w+)/(.+)", header)
     if match:
         target, file = match.groups()
