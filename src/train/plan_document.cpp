@@ -3,9 +3,96 @@
 #include <nlohmann/json.hpp>
 
 namespace mylos {
+namespace {
+
+using nlohmann::ordered_json;  // members stay in the order in which they are read best
+
+ordered_json json_of(const VariantCost& variant) {
+  return {{"name", variant.name},
+          {"saved_bytes", variant.saved_bytes},
+          {"backward_workspace", variant.backward_workspace},
+          {"recompute_time_ms", variant.recompute_time}};
+}
+
+ordered_json json_of(const StageCost& block) {
+  ordered_json variants = ordered_json::array();
+  for (const VariantCost& variant : block.variants) variants.push_back(json_of(variant));
+  return {{"output_bytes", block.output_bytes},
+          {"forward_workspace", block.forward_workspace},
+          {"forward_time_ms", block.forward_time},
+          {"backward_time_ms", block.backward_time},
+          {"variants", std::move(variants)}};
+}
+
+ordered_json json_of(const ChainCost& cost) {
+  ordered_json blocks = ordered_json::array();
+  for (const StageCost& block : cost.blocks) blocks.push_back(json_of(block));
+  return {{"input_bytes", cost.input_bytes},
+          {"loss_workspace", cost.loss_workspace},
+          {"times", cost.measured ? "measured" : "model"},
+          {"loss_time_ms", cost.loss_time},
+          {"update_time_ms", cost.update_time},
+          {"blocks", std::move(blocks)}};
+}
+
+ordered_json json_of(const Operation& operation) {
+  if (operation.kind == OperationKind::loss) return {{"run", "loss"}};
+  if (operation.kind == OperationKind::backward) {
+    return {{"run", "backward"}, {"block", operation.block}, {"variant", operation.variant}};
+  }
+  ordered_json forward = {{"run", "forward"}, {"block", operation.block}};
+  switch (operation.keep) {
+    case Keep::nothing:
+      forward["keep"] = "nothing";
+      break;
+    case Keep::input:
+      forward["keep"] = "input";
+      break;
+    case Keep::variant:
+      forward["keep"] = "variant";
+      forward["variant"] = operation.variant;
+      break;
+  }
+  return forward;
+}
+
+ordered_json json_of(const ProductEngine& product) {
+  const GemmProblem& problem = product.problem;
+  return {{"form", name_of(form_of(problem))},
+          {"m", problem.m},
+          {"n", problem.n},
+          {"k", problem.k},
+          {"type", name_of(problem.a)},
+          {"stored", name_of(problem.c)},
+          {"engine", product.engine}};
+}
+
+ordered_json members_of(const MemoryPlan& memory) {
+  const Plan& plan = memory.plan;
+  ordered_json document = {{"format", "mylos-plan"},
+                           {"version", 1},
+                           {"arena_bytes", plan.placement.bytes},
+                           {"live_peak_bytes", plan.live_peak},
+                           {"time_ms", plan.time},
+                           {"store_all_time_ms", plan.store_all_time},
+                           {"cost", json_of(memory.statement.cost)},
+                           {"operations", ordered_json::array()}};
+  for (const Operation& operation : plan.schedule) document["operations"].push_back(json_of(operation));
+  if (!memory.engines.products.empty()) {
+    document["instructions"] = memory.engines.instructions;
+    for (const ProductEngine& product : memory.engines.products)
+      document["products"].push_back(json_of(product));
+  }
+  return document;
+}
+
+}  // namespace
+
+std::string plan_json(const MemoryPlan& plan) {
+  return members_of(plan).dump(2) + '\n';
+}
 
 std::string plan_document(const std::string& run, const MemoryPlan& plan) {
-  using nlohmann::ordered_json;
   const MemoryStatement& statement = plan.statement;
   ordered_json memory = ordered_json::array();
   for (const MemoryEntry& entry : statement.entries) {
@@ -28,7 +115,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
       {"step_time_ms", plan.step_time()},
       {"overhead", plan.overhead()},
       {"memory", std::move(memory)}};
-  document.update(ordered_json::parse(plan_json(statement.cost, plan.plan, plan.engines)));
+  document.update(members_of(plan));
   // A name of the command line may be no UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }

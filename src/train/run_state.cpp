@@ -1,6 +1,6 @@
 #include "mylos/train/run_state.hpp"
 
-#include "mylos/planner/plan_json.hpp"
+#include "mylos/train/plan_document.hpp"
 
 namespace mylos {
 namespace {
@@ -72,7 +72,7 @@ void note_assembly(const Assembly& parts, RunState& state) {
   state.micro_batch = parts.step.micro_batch;
   state.arena_bytes = static_cast<std::int64_t>(parts.trainer->model().activation_bytes());
   state.rank_bytes = static_cast<std::int64_t>(parts.memory.rank_bytes());
-  state.operations = plan_json(parts.memory.statement.cost, parts.memory.plan, parts.memory.engines);
+  state.operations = plan_json(parts.memory);
 }
 
 CheckpointState parameter_shapes(const ParameterLayout& layout) {

@@ -7,6 +7,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/shared_devices.hpp"
 #include "mylos/io/system_memory.hpp"
+#include "mylos/train/plan_document.hpp"
 #include "mylos/train/product_choice.hpp"
 
 namespace mylos {
@@ -40,14 +41,13 @@ std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
     line(measured.note);
     chosen = std::move(measured.plan);
   }
-  return plan_json(chosen.statement.cost, chosen.plan, chosen.engines);
+  return plan_json(chosen);
 }
 
 std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source,
                          const std::function<void(const std::string&)>& line) {
   if (const std::string note = choose_engines(problem, stored.engines); !note.empty()) line(note);
-  const MemoryPlan plan = plan_again(problem, stored, source);
-  return plan_json(stored.cost, plan.plan, plan.engines);
+  return plan_json(plan_again(problem, stored, source));
 }
 
 MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,

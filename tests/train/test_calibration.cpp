@@ -6,9 +6,9 @@
 
 #include "mylos/model/block_shapes.hpp"
 #include "mylos/model/make_chain.hpp"
-#include "mylos/planner/plan_json.hpp"
 #include "mylos/train/calibration.hpp"
 #include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan_document.hpp"
 #include "train/allocations.hpp"
 #include "train/synthetic.hpp"
 
@@ -212,7 +212,7 @@ TEST(MeasuredTimes, MakeAPlanWithinTheBudgetThatReadsBackTheSame) {
   EXPECT_NE(plan.plan.schedule, all.plan.schedule);
   EXPECT_NE(measured.note.find("4 kinds of blocks"), std::string::npos) << measured.note;
 
-  const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "it");
+  const StoredPlan stored = parse_plan(plan_json(plan), "it");
   const MemoryPlan again = plan_again(problem, stored, "it");
   EXPECT_EQ(again.statement.cost, plan.statement.cost);
   EXPECT_EQ(again.plan.schedule, plan.plan.schedule);

@@ -5,6 +5,7 @@
 
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan_document.hpp"
 #include "train/allocations.hpp"
 #include "train/synthetic.hpp"
 
@@ -190,7 +191,7 @@ TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
   MemoryProblem problem = world.problem(plenty);
   problem.place.process_bytes = std::size_t{40} << 20;
   const MemoryPlan plan = plan_memory(problem);
-  const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "it");
+  const StoredPlan stored = parse_plan(plan_json(plan), "it");
   problem.budget = plan.rank_bytes();
   if constexpr (!memory_is_host) return;  // the process does not count against a device's budget
 
@@ -219,7 +220,7 @@ TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
 TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   const World world(small_options(DType::bf16));
   const MemoryPlan plan = plan_memory(world.problem(plenty));
-  const StoredPlan stored = parse_plan(plan_json(plan.statement.cost, plan.plan), "text");
+  const StoredPlan stored = parse_plan(plan_json(plan), "text");
   EXPECT_EQ(plan_again(world.problem(plenty), stored, "text").arena_bytes(), plan.arena_bytes());
   const MemoryProblem half = world.problem(plan.statement.fixed_bytes() / 2);
   EXPECT_THROW(static_cast<void>(plan_again(half, stored, "text")), Error);

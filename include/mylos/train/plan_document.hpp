@@ -1,7 +1,8 @@
-// The memory plan of a run as JSON: plan.json in a run's folder, and what `mylos plan --json` prints.
+// A memory plan as JSON text, of which stored_plan.hpp says what is read again.
 //
-// Beside the members of plan_json.hpp, which `mylos train --plan` reads again: {"run": name, "ranks": …,
-// "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …], …}
+// The document of a run is plan.json in its folder, and what `mylos plan --json` prints: {"run": name,
+// "ranks": …, "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …],
+// …}
 #pragma once
 
 #include <string>
@@ -10,6 +11,11 @@
 
 namespace mylos {
 
+/// What is read again, and no more: the copy in the checkpoint, and what rank 0 tells the others. Times that
+/// are no finite numbers become null, which is not read again.
+[[nodiscard]] std::string plan_json(const MemoryPlan& plan);
+
+/// The same behind what people and tools want to know of the run.
 [[nodiscard]] std::string plan_document(const std::string& run, const MemoryPlan& plan);
 
 }  // namespace mylos

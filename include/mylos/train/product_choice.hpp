@@ -7,8 +7,8 @@
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/model/chain_products.hpp"
-#include "mylos/planner/plan_json.hpp"
 #include "mylos/train/memory_statement.hpp"
+#include "mylos/train/stored_plan.hpp"
 
 namespace mylos {
 

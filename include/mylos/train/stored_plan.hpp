@@ -1,4 +1,5 @@
-// A plan as JSON text: plan.json, `mylos plan --json`, and the copy in the checkpoint.
+// StoredPlan: a plan that comes from JSON text: plan.json, `mylos plan --json`, the copy in the checkpoint,
+// and rank 0's for all ranks.
 //
 // {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
 //  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
@@ -12,11 +13,24 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "mylos/kernels/gemm.hpp"
 #include "mylos/planner/plan.hpp"
-#include "mylos/planner/product_engines.hpp"
 
 namespace mylos {
+
+/// What computes the products of a run: so that a restart can compute them the same way, or say that it does
+/// not.
+struct ProductEngine {
+  GemmProblem problem;  // sizes, form and types
+  std::string engine;   // by the name that decks use
+};
+
+struct ProductEngines {
+  std::string instructions;  // describe_instructions(); empty in plans that do not say
+  std::vector<ProductEngine> products;
+};
 
 /// What a text says; not yet that it can be executed.
 struct StoredPlan {
@@ -25,10 +39,6 @@ struct StoredPlan {
   std::size_t arena_bytes = 0;
   ProductEngines engines;  // empty in plans of versions that did not say
 };
-
-/// Times that are no finite numbers become null, which is not read again.
-[[nodiscard]] std::string plan_json(const ChainCost& cost, const Plan& plan,
-                                    const ProductEngines& engines = {});
 
 /// `source` names the text in messages: "plan.json". Throws bad input where the text is no JSON, no plan, of
 /// another version, or has a member of another type or beyond what any machine holds.

@@ -1,23 +1,30 @@
 // Plans that come from files: the same after a round trip, and refused with a reason where they are hostile
 // or foreign.
-#include "mylos/planner/plan_json.hpp"
+#include "mylos/train/stored_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
-#include "random_chains.hpp"
+#include "mylos/train/plan_document.hpp"
+#include "planner/random_chains.hpp"
 
-namespace mylos::plan_json_test {
+namespace mylos::stored_plan_test {
 
-TEST(PlanJson, RoundTrip) {
+std::string text_of(const ChainCost& cost, const Plan& plan, const ProductEngines& engines = {}) {
+  MemoryPlan memory{.statement = {}, .plan = plan, .engines = engines};
+  memory.statement.cost = cost;
+  return plan_json(memory);
+}
+
+TEST(StoredPlan, RoundTrip) {
   std::mt19937_64 generator(31);
   for (std::size_t blocks = 1; blocks < 30; ++blocks) {
     const ChainCost cost = test::random_chain(
         generator, {.blocks = blocks, .most_variants = 3, .input_in_arena = blocks % 2 == 0});
     const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(blocks))).bytes / 10 * 8, {});
     if (!plan) continue;
-    const StoredPlan stored = parse_plan(plan_json(cost, *plan), "plan.json");
+    const StoredPlan stored = parse_plan(text_of(cost, *plan), "plan.json");
     EXPECT_EQ(stored.cost, cost);
     EXPECT_EQ(stored.schedule, plan->schedule);
     EXPECT_EQ(stored.arena_bytes, plan->placement.bytes);
@@ -31,7 +38,7 @@ TEST(PlanJson, RoundTrip) {
 
 class PlanText : public testing::Test {
  protected:
-  PlanText() : text_(plan_json(cost_, plan_of_list(cost_, recompute_every(2, 1)))) {}
+  PlanText() : text_(text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)))) {}
 
   [[nodiscard]] std::string with(const std::string& part, const std::string& instead) const {
     const std::size_t at = text_.find(part);
@@ -103,7 +110,7 @@ TEST_F(PlanText, KeepsWhatComputesEachProduct) {
     engines.products.push_back({linear_weight_gradient(7, 5, 3, type, DType::fp32), "kokkos"});
   }
   const ProductEngines read =
-      parse_plan(plan_json(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
+      parse_plan(text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
   EXPECT_EQ(read.instructions, engines.instructions);
   ASSERT_EQ(read.products.size(), engines.products.size());
   for (std::size_t i = 0; i < read.products.size(); ++i) {
@@ -116,7 +123,7 @@ TEST_F(PlanText, KeepsWhatComputesEachProduct) {
 TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
   const ProductEngines engines{.instructions = "avx2",
                                .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}};
-  text_ = plan_json(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
+  text_ = text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
   expect_refused(with("\"form\": \"y\"", "\"form\": \"z\""),
                  "products[0].form is no form of a product: y, dx, dW");
   expect_refused(with("\"m\": 7", "\"m\": 0"), "products[0].m is 0");
@@ -158,4 +165,4 @@ TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(text_, "the number of blocks is 2 there and 1 here");
 }
 
-}  // namespace mylos::plan_json_test
+}  // namespace mylos::stored_plan_test
