@@ -37,22 +37,8 @@ std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
     const std::int64_t columns = seen.value.columns();
     throw FoundFault{{0, chain.stage_name(seen.block), seen.tensor, index / columns, index % columns}};
   };
-  const StepPlan& plan = trainer.plan();
-  const float inverse_count = 1.0f / static_cast<float>(plan.micro_batch * chain.rows_per_sample);
-  const Kokkos::View<LossSums, Device> sums("replayed loss sums");
-  bool accumulate = false;
   try {
-    for (std::int64_t i = 0; i < plan.micro_batches; ++i) {
-      const MicroBatch batch = batches.next(exec);
-      if (batch.inputs.rows() == 0) continue;
-      const StepContext context{exec, trainer.gemm(), trainer.step_number(), batch.first_sample};
-      trainer.model().forward(context, batch.inputs, &observer);
-      const LossSeed seed{trainer.loss_scale(), inverse_count, accumulate};
-      trainer.model().loss_and_seed(context, batch.truth, seed, sums.data(), &observer);
-      trainer.model().backward(
-          context, accumulate, [](std::size_t) {}, &observer);
-      accumulate = true;
-    }
+    trainer.compute_gradients(batches, observer);
   } catch (const FoundFault& found) {
     return found.fault;
   }

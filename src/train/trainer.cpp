@@ -24,39 +24,46 @@ ExitCode train(Run& run) {
 void Trainer::step(BatchSource& batches, bool stop_requested) {
   const Region region("step");
   const std::int32_t own = communicator_.rank() + 1;
-  const std::int64_t own_rows = compute_gradients(batches);
+  std::int64_t rows = 0;
+  try {
+    rows = compute_gradients(batches, reduce_block_);
+  } catch (const Error& error) {
+    error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
+  } catch (const std::exception& error) {
+    error_ = Error(ExitCode::failed, error.what());
+  }
   reduction_.finish(exec_);
   check_.run(exec_, loss_scale(), agreement_);
-  state_own_part(exec_, sums_.data(), own_rows, stop_requested ? own : 0, error_ ? own : 0, agreement_);
+  state_own_part(exec_, sums_.data(), rows, stop_requested ? own : 0, error_ ? own : 0, agreement_);
   communicator_.agree(exec_, agreement_);
   decide(exec_, rule_, agreement_.result(), state_.data());
   optimizer_.update(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 
-std::int64_t Trainer::compute_gradients(BatchSource& batches) {
+std::int64_t Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done,
+                                        const Observer* observer) {
   const std::int64_t planned = plan_.micro_batch * model_.chain().rows_per_sample;
   std::int64_t rows = 0;
   begin_step(exec_, sums_.data());
-  try {
-    for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
-      const MicroBatch batch = batches.next(exec_);
-      if (batch.inputs.rows() == 0) continue;
-      const StepContext context{exec_, gemm_, step_number(), batch.first_sample};
-      model_.forward(context, batch.inputs);
-      const LossSeed seed{loss_scale(), 1.0f / static_cast<float>(planned), rows > 0};
-      model_.loss_and_seed(context, batch.truth, seed, sums_.data());
-      const bool is_last = i + 1 == plan_.micro_batches;
-      model_.backward(context, rows > 0, is_last ? reduce_block_ : accumulate_block_);
-      rows += batch.inputs.rows();
-    }
-    if (rows == 0) model_.parameters().clear_gradients(exec_);
-  } catch (const Error& error) {
-    error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
-  } catch (const std::exception& error) {
-    error_ = Error(ExitCode::failed, error.what());
+  for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
+    const MicroBatch batch = batches.next(exec_);
+    if (batch.inputs.rows() == 0) continue;
+    const bool accumulate = rows > 0;
+    const bool is_last = i + 1 == plan_.micro_batches;
+    const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
+    model_.forward(context, batch.inputs, observer);
+    const LossSeed seed{loss_scale(), 1.0f / static_cast<float>(planned), accumulate};
+    model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
+    model_.backward(context, accumulate, is_last ? block_done : accumulate_block_, observer);
+    rows += batch.inputs.rows();
   }
+  if (rows == 0) model_.parameters().clear_gradients(exec_);
   return rows;
+}
+
+void Trainer::compute_gradients(BatchSource& batches, const Observer& observer) {
+  compute_gradients(batches, accumulate_block_, &observer);
 }
 
 }  // namespace mylos

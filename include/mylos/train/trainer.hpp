@@ -33,6 +33,9 @@ class Trainer {
   /// agreement. If `batches` throws, this rank still takes part in the step's collectives and the error
   /// reaches all ranks: see throw_if_failed().
   void step(BatchSource& batches, bool stop_requested);
+  /// A step's first part again, with a look at what every operation leaves: gradients of this rank's samples,
+  /// which go nowhere.
+  void compute_gradients(BatchSource& batches, const Observer& observer);
   /// For an error of this rank alone, between steps: it reaches all ranks with the next step's agreement.
   void bring_error(const Error& error) {
     if (!error_) error_ = error;
@@ -52,20 +55,18 @@ class Trainer {
 
   [[nodiscard]] const Execution& execution() const { return exec_; }
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
-  [[nodiscard]] GemmEngine& gemm() const { return gemm_; }
   [[nodiscard]] Model& model() { return model_; }
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
-  [[nodiscard]] const StepPlan& plan() const { return plan_; }
-  /// Loss scale and step number in device memory.
-  [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
-  [[nodiscard]] const std::uint64_t* step_number() const { return &state_.data()->step; }
   /// What a trainer takes beside model, moments and communication.
   [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks);
 
  private:
-  /// Of this rank's samples. Returns how many rows there were.
-  std::int64_t compute_gradients(BatchSource& batches);
+  /// Of this rank's samples. `block_done` hears of the last micro-batch. Returns how many rows there were.
+  std::int64_t compute_gradients(BatchSource& batches, const BlockDone& block_done,
+                                 const Observer* observer = nullptr);
+  /// In device memory.
+  [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
 
   const Execution exec_;
   Communicator& communicator_;
