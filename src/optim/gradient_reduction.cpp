@@ -88,7 +88,7 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
 }
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                                     float divisor)
+                                     const BatchMean& mean)
     : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
   const ReductionMemory memory = reduction_memory(layout_, type, world);
@@ -104,16 +104,10 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     const GradientBucket& bucket = layout_.buckets[i];
     BucketPlan plan;
     plan.gradients = plan.wire = parameters.gradient(bucket);
-    const bool copies = memory.wire_types[i] != bucket.type;
-    if (copies) plan.wire = wire_.tensor(offsets[slot_of(i)], memory.wire_types[i], 1, bucket.count);
-    const bool divides_here =
-        world > 1 && (bucket.type != DType::fp32 || memory.wire_types[i] != DType::fp32);
-    if (divides_here && copies && memory.wire_types[i] != DType::fp32) {
-      plan.into_wire = 1.0f / divisor;
-    } else if (divides_here) {
-      plan.sum_factor = 1.0f / divisor;
-    }
-    remaining_.push_back(divides_here ? 1.0f : divisor);
+    const DType wire = memory.wire_types[i];
+    if (wire != bucket.type) plan.wire = wire_.tensor(offsets[slot_of(i)], wire, 1, bucket.count);
+    plan.division = mean.division(bucket.type, wire);
+    remaining_.push_back(plan.division.left);
     own_slices_.push_back(slice_of_rank(plan.gradients, communicator.rank(), world));
     plans_.push_back(plan);
   }
@@ -124,9 +118,10 @@ void GradientReduction::start(const Execution& exec, std::size_t bucket) {
   if (bucket >= buckets_in_flight) complete(exec, bucket - buckets_in_flight);
   const BucketPlan& plan = plans_[bucket];
   if (plan.wire.data() != plan.gradients.data())
-    convert_scaled(exec, plan.gradients, plan.wire, plan.into_wire);
+    convert_scaled(exec, plan.gradients, plan.wire, plan.division.into_wire);
   const std::size_t slot = slot_of(bucket);
-  requests_[slot] = communicator_.start_reduce_scatter(exec, buffer_of(plan.wire), plan.sum_factor, slot);
+  requests_[slot] =
+      communicator_.start_reduce_scatter(exec, buffer_of(plan.wire), plan.division.of_sum, slot);
 }
 
 /// This rank's slice of the sum is where its gradients are.

@@ -43,7 +43,6 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
 
 std::int64_t Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done,
                                         const Observer* observer) {
-  const std::int64_t planned = plan_.micro_batch * model_.chain().rows_per_sample;
   std::int64_t rows = 0;
   begin_step(exec_, sums_.data());
   for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
@@ -53,7 +52,7 @@ std::int64_t Trainer::compute_gradients(BatchSource& batches, const BlockDone& b
     const bool is_last = i + 1 == plan_.micro_batches;
     const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
     model_.forward(context, batch.inputs, observer);
-    const LossSeed seed{loss_scale(), 1.0f / static_cast<float>(planned), accumulate};
+    const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
     model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
     model_.backward(context, accumulate, is_last ? block_done : accumulate_block_, observer);
     rows += batch.inputs.rows();

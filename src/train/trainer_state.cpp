@@ -12,14 +12,15 @@ ScalerMode scaler_mode(const Options& options, const Chain& chain) {
   return resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
 }
 
-StepRule make_rule(const Options& options, const Chain& chain, const StepPlan& plan, std::int64_t run_steps) {
+StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& mean,
+                   std::int64_t run_steps) {
   StepRule rule;
   rule.scaler = scaler_rule(options.precision.scaler, scaler_mode(options, chain));
   rule.rate = learning_rate(options.optimizer, options.schedule, run_steps);
   rule.clip_norm = options.optimizer.clip_norm;
   rule.beta1 = options.optimizer.beta1;
   rule.beta2 = options.optimizer.beta2;
-  rule.planned_rows = static_cast<double>(plan.batch * chain.rows_per_sample);
+  rule.planned_rows = mean.planned_rows();
   return rule;
 }
 
@@ -32,12 +33,12 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule)),
-      reduction_(communicator, model_.parameters(), options.communication.reduce_type,
-                 static_cast<float>(plan.batch) / static_cast<float>(plan.micro_batch)),
+      mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
+      reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
       agreement_(communicator.rank(), communicator.size()),
-      rule_(make_rule(options, model_.chain(), plan, run_steps)),
+      rule_(make_rule(options, model_.chain(), mean_, run_steps)),
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),

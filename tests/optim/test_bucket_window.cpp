@@ -79,7 +79,7 @@ TEST_F(BucketWindow, AWindowOfBucketsIsInFlightHoweverManyThereAre) {
   const std::size_t buckets = store.layout().buckets.size();
   ASSERT_EQ(buckets, 41u);
   WatchedCommunicator watched(*communicator);
-  GradientReduction reduction(watched, store, ReduceType::automatic, 1);
+  GradientReduction reduction(watched, store, ReduceType::automatic, {1, 1, 1, ranks});
   for (std::size_t block = chain.blocks.size() + 1; block-- > 0;) {
     reduction.block_done(exec, block);
     EXPECT_EQ(watched.in_flight, std::min(watched.started_in_all, buckets_in_flight));
@@ -98,7 +98,7 @@ TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {
     for (const std::size_t layers : std::initializer_list<std::size_t>{20, 40}) {
       const Chain chain = deep_chain(layers, compute);
       ParameterStore store(make_parameter_layout(chain, 1, ranks));
-      const GradientReduction reduction(*communicator, store, ReduceType::automatic, 1);
+      const GradientReduction reduction(*communicator, store, ReduceType::automatic, {1, 1, 1, ranks});
       bytes.push_back(reduction.bytes());
       const auto count = static_cast<std::size_t>(store.layout().buckets[0].count);
       const DType wire = compute == DType::bf16 ? DType::bf16 : DType::fp32;

@@ -69,7 +69,6 @@ class Reduction : public testing::Test {
 TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
   constexpr std::int64_t batch = 13;
   const std::int64_t largest = share_of(batch, ranks, 0).count;
-  const float divisor = static_cast<float>(batch) / static_cast<float>(largest);
   const Share share = share_of(batch, ranks, rank);
   for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
     for (const GradientType gradient : {GradientType::compute, GradientType::fp32}) {
@@ -77,7 +76,7 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
         const Chain chain = small_chain(compute, gradient, {}, 2 * buckets_in_flight);
         ParameterStore store(make_parameter_layout(chain, 1, ranks));
         ASSERT_GT(store.layout().buckets.size(), 2 * buckets_in_flight);
-        GradientReduction reduction(*communicator, store, reduce_type, divisor);
+        GradientReduction reduction(*communicator, store, reduce_type, {batch, largest, 1, ranks});
         const DType buffer = gradient == GradientType::fp32 ? DType::fp32 : compute;
         const DType wire = reduce_type == ReduceType::fp32      ? DType::fp32
                            : reduce_type == ReduceType::compute ? compute
@@ -123,14 +122,14 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
 
 TEST_F(Reduction, SumsInFloatInRankOrderAndRoundsOnce) {
   if (ranks == 1 || !communicator->sums_in_rank_order()) GTEST_SKIP() << "the order is promised over MPI";
-  const float divisor = 2.6f;
+  const float divisor = 2.6f;  // 13 samples, 5 of them in the largest micro-batch
   const auto contribution = [](int r, std::size_t i) {
     return std::ldexp(static_cast<float>(sample_gradient(r, i)), static_cast<int>(i % 23) - 11);
   };
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
     const Chain chain = small_chain(type, GradientType::compute);
     ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
-    GradientReduction reduction(*communicator, store, ReduceType::automatic, divisor);
+    GradientReduction reduction(*communicator, store, ReduceType::automatic, {13, 5, 1, ranks});
     const ParameterSlot& slot = store.layout().slots[4];
     std::vector<float> own(static_cast<std::size_t>(slot.size()));
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = contribution(rank, i);
@@ -151,7 +150,7 @@ TEST_F(Reduction, AMeanThatFitsIntoHalfSurvivesASumThatDoesNot) {
   for (const ReduceType reduce_type : {ReduceType::automatic, ReduceType::compute, ReduceType::fp32}) {
     const Chain chain = small_chain(DType::fp16, GradientType::compute);
     ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
-    GradientReduction reduction(*communicator, store, reduce_type, static_cast<float>(ranks));
+    GradientReduction reduction(*communicator, store, reduce_type, {ranks, 1, 1, ranks});
     const ParameterSlot& slot = store.layout().slots[0];
     test::set_values(store.gradient(slot),
                      std::vector<float>(static_cast<std::size_t>(slot.size()), 60000.0f));
@@ -167,7 +166,7 @@ TEST_F(Reduction, OneRanksInfinityAndNanReachAllRanks) {
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       const Chain chain = small_chain(type, GradientType::compute);
       ParameterStore store(make_parameter_layout(chain, 3000, ranks));
-      GradientReduction reduction(*communicator, store, ReduceType::automatic, static_cast<float>(ranks));
+      GradientReduction reduction(*communicator, store, ReduceType::automatic, {ranks, 1, 1, ranks});
       for (int concerned = 0; concerned < ranks; ++concerned) {
         for (const ParameterSlot& slot : store.layout().slots) {
           std::vector<float> values(static_cast<std::size_t>(slot.size()), 1.0f);
@@ -188,7 +187,7 @@ TEST_F(Reduction, OneRanksInfinityAndNanReachAllRanks) {
 TEST_F(Reduction, OwnSlicesTileEveryBucketOverTheRanks) {
   const Chain chain = small_chain(DType::bf16, GradientType::compute, {{"head", DType::fp32}});
   ParameterStore store(make_parameter_layout(chain, 3000, ranks));
-  const GradientReduction reduction(*communicator, store, ReduceType::automatic, 1);
+  const GradientReduction reduction(*communicator, store, ReduceType::automatic, {1, 1, 1, ranks});
   ASSERT_EQ(reduction.own_slices().size(), store.layout().buckets.size());
   for (std::size_t i = 0; i < store.layout().buckets.size(); ++i) {
     const Tensor bucket = store.gradient(store.layout().buckets[i]);
@@ -206,7 +205,7 @@ TEST_F(Reduction, BucketsOfMixedTypesTravelInFloatEvenIfTheDeckSaysCompute) {
   const Chain chain = small_chain(DType::bf16, GradientType::fp32, {{"head", DType::fp32}});
   ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
   ASSERT_EQ(store.layout().buckets.size(), 1u);
-  GradientReduction reduction(*communicator, store, ReduceType::compute, 1);
+  GradientReduction reduction(*communicator, store, ReduceType::compute, {1, 1, 1, ranks});
   const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block[chain.blocks.size() - 1][0]];
   const float value = 1.0f + 0x1p-20f;
   test::set_values(store.gradient(slot), std::vector<float>(static_cast<std::size_t>(slot.size()), value));
@@ -262,7 +261,7 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
   Model shared(dropout_chain(), *gemm, largest, 1500, ranks);
   shared.parameters().initialize(exec, 6);
   GradientReduction reduction(*communicator, shared.parameters(), ReduceType::automatic,
-                              static_cast<float>(batch) / static_cast<float>(largest));
+                              {batch, largest, 1, ranks});
   backward(shared, share_of(batch, ranks, rank), largest,
            [&](std::size_t block) { reduction.block_done(exec, block); });
   reduction.finish(exec);

@@ -7,9 +7,8 @@
 // A window of buckets is under way at one time: to start one ends the one that was started buckets_in_flight
 // before it, in whose slot of staging memory it travels.
 //
-// Every micro-batch seeds its backward pass with scale / (samples of the largest micro-batch), so the sum
-// still has to be divided by (batch / those samples). Where buffer and wire are float the update does that;
-// where either has 16 bits it is done here, in float, before the one rounding.
+// Where gradients or what travels have 16 bits, the sum becomes the mean here, before its one rounding
+// (BatchMean).
 #pragma once
 
 #include <array>
@@ -17,6 +16,7 @@
 
 #include "mylos/comm/communicator.hpp"
 #include "mylos/model/parameter_store.hpp"
+#include "mylos/optim/batch_mean.hpp"
 
 namespace mylos {
 
@@ -37,8 +37,9 @@ struct ReductionMemory {
 
 class GradientReduction {
  public:
-  /// `divisor`: batch / samples of the largest micro-batch. Both references must outlive this object.
-  GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type, float divisor);
+  /// `communicator` and `parameters` must outlive this object.
+  GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
+                    const BatchMean& mean);
 
   /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
   /// take. Blocks come in backward order.
@@ -55,9 +56,8 @@ class GradientReduction {
  private:
   struct BucketPlan {
     Tensor gradients;
-    Tensor wire;          // where it travels: the gradients themselves, or a copy in the wire's type
-    float into_wire = 1;  // factor of the copy into the wire
-    float sum_factor = 1;
+    Tensor wire;  // where it travels: the gradients themselves, or a copy in the wire's type
+    BucketDivision division;
   };
   void start(const Execution& exec, std::size_t bucket);
   void complete(const Execution& exec, std::size_t bucket);

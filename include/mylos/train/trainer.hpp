@@ -73,6 +73,7 @@ class Trainer {
   GemmEngine& gemm_;
   StepPlan plan_;
   Model model_;
+  const BatchMean mean_;
   GradientReduction reduction_;
   Optimizer optimizer_;
   GradientCheck check_;
