@@ -120,7 +120,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"communication", reduction.copied_bytes() + exchange},
       {"check and records", Trainer::record_bytes(layout, place.ranks)},
       {"training data", batches, false},
-      {"staged batch", Staging::memory_bytes(chain, step.micro_batch)},
+      {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation data", evaluation, false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };

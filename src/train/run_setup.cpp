@@ -79,8 +79,8 @@ void Run::open_batches() {
                                .ranks_on_node = ranks().ranks_on_node(),
                                .first_position = position_.samples()};
   run_on_all(ranks(), [&] {
-    batches_ = std::make_unique<StagedBatches>(data_->training_batches(state_.normalizer, reading),
-                                               Staging(chain, parts_.step.micro_batch));
+    batches_ = std::make_unique<StagedBatches>(data_->training_batches(state_.normalizer, reading), chain,
+                                               parts_.step.micro_batch);
   });
 }
 

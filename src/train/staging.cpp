@@ -55,9 +55,35 @@ MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
       copy_to_device(exec, answers, batch.targets, rows * static_cast<std::size_t>(outputs_) * sizeof(float));
       staged.truth.targets = reinterpret_cast<const float*>(answers);
     }
-    exec.fence("staged batch");
   }
   return staged;
+}
+
+StagedBatches::StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples)
+    : reader_(std::move(reader)),
+      places_{Place{.staging = {chain, samples}}, Place{.staging = {chain, samples}}} {}
+
+std::size_t StagedBatches::memory_bytes(const Chain& chain, std::int64_t samples) {
+  return 2 * Staging::memory_bytes(chain, samples);
+}
+
+MicroBatch StagedBatches::next(const Execution& exec) {
+  Place& now = places_[next_];
+  Place& before = places_[1 - next_];
+  before.used.record(exec);
+  now.copied.wait();  // the reader's next() may fill that buffer
+  const Batch& batch = reader_->next();
+  now.used.hold_back(copies_);
+  const MicroBatch staged = now.staging.stage(copies_, batch);
+  now.copied.record(copies_);
+  now.copied.hold_back(exec);
+  next_ = 1 - next_;
+  return staged;
+}
+
+void StagedBatches::seek(std::int64_t position) {
+  for (const Place& place : places_) place.copied.wait();
+  reader_->seek(position);
 }
 
 }  // namespace mylos

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain.hpp"
 #include "support/device_values.hpp"
 
@@ -29,6 +30,76 @@ TEST(Staging, BringsInputsAnswersAndTheFirstSamplesPlace) {
   test::copy_to_host(staged.truth.targets, seen.data(), seen.size() * sizeof(float));
   EXPECT_EQ(seen, targets);
   EXPECT_EQ(staged.truth.labels, nullptr);
+}
+
+/// Batch n is full of n. Each call spoils the batch before the last: nobody may read that any more.
+class CountingReader final : public BatchReader {
+ public:
+  explicit CountingReader(std::int64_t values)
+      : buffers_{Buffer("first", size(values)), Buffer("second", size(values))} {}
+  const Batch& next() override {
+    const Buffer& buffer = buffers_[static_cast<std::size_t>(number_ % 2)];
+    for (std::size_t i = 0; i < buffer.size(); ++i) buffer(i) = static_cast<float>(number_);
+    batch_ = {.inputs = buffer.data(),
+              .targets = buffer.data(),
+              .samples = 1,
+              .rows = 1,
+              .first_sample = number_++};
+    return batch_;
+  }
+  void seek(std::int64_t position) override {
+    for (const Buffer& buffer : buffers_) Kokkos::deep_copy(buffer, -1.0f);
+    number_ = position;
+  }
+
+ private:
+  using Buffer = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
+  static std::size_t size(std::int64_t values) { return static_cast<std::size_t>(values); }
+  std::array<Buffer, 2> buffers_;
+  std::int64_t number_ = 0;
+  Batch batch_;
+};
+
+/// Keeps a device busy for about a millisecond.
+void take_time(const Execution& exec, double* sum) {
+  Kokkos::parallel_for(
+      "take time", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        for (int i = 0; i < 20000; ++i) *sum += Kokkos::sqrt(*sum + i);
+      });
+}
+
+// A network that is slow to read must still find its batch, and the reader may fill a buffer as soon as it is
+// asked to.
+TEST(StagedBatches, ABatchIsWholeUntilTheNetworkHasReadIt) {
+  constexpr std::int64_t width = 1 << 16;
+  constexpr std::int64_t steps = 20;
+  ModelOptions model;
+  model.inputs = model.outputs = width;
+  model.hidden = {};
+  model.loss = LossType::mse;
+  PrecisionOptions precision;
+  precision.compute = DType::fp32;
+  const Chain chain = make_mlp(model, precision, 1, false);
+  StagedBatches batches(std::make_unique<CountingReader>(width), chain, 1);
+  const Execution exec;
+  const test::DeviceValue<double> sum;
+  const Arena seen("seen", static_cast<std::size_t>(2 * steps * width) * sizeof(float));
+  const Tensor rows = seen.tensor(0, DType::fp32, 2 * steps, width);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (step == steps / 2) batches.seek(100);
+    const MicroBatch batch = batches.next(exec);
+    take_time(exec, sum.data());
+    convert(exec, batch.inputs, rows.row_range(2 * step, 1));
+    const Tensor targets(const_cast<float*>(batch.truth.targets), DType::fp32, 1, width);
+    convert(exec, targets, rows.row_range(2 * step + 1, 1));
+  }
+  exec.fence();
+  const std::vector<float> values = test::values_of(rows);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto step = static_cast<std::int64_t>(i) / (2 * width);
+    const std::int64_t number = step < steps / 2 ? step : 100 + step - steps / 2;
+    ASSERT_EQ(values[i], static_cast<float>(number)) << i;
+  }
 }
 
 }  // namespace mylos::staging_test

@@ -1,9 +1,11 @@
 // Staging: batches of the host brought to where the network reads them.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "mylos/base/arena.hpp"
+#include "mylos/base/device_event.hpp"
 #include "mylos/data/batch.hpp"
 #include "mylos/data/batch_reader.hpp"
 #include "mylos/train/batch_source.hpp"
@@ -17,7 +19,7 @@ class Staging {
   /// For batches of at most `samples` samples of what `chain` reads.
   Staging(const Chain& chain, std::int64_t samples);
 
-  /// Valid until the next call. Waits for the copy: the host's buffer may be filled again.
+  /// Valid until the next call. On a device the copy is under way: `exec` runs it.
   [[nodiscard]] MicroBatch stage(const Execution& exec, const Batch& batch) const;
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
   /// What it takes.
@@ -30,18 +32,30 @@ class Staging {
   Arena arena_;
 };
 
-/// The training batches of this rank.
+/// The training batches of this rank. On a device they take turns in two places: while the network reads one,
+/// the next is copied to the other. The host waits for data that is not read yet, and for the last copy but
+/// one: its buffer is the reader's again.
 class StagedBatches final : public BatchSource {
  public:
-  StagedBatches(std::unique_ptr<BatchReader> reader, Staging staging)
-      : reader_(std::move(reader)), staging_(std::move(staging)) {}
-  MicroBatch next(const Execution& exec) override { return staging_.stage(exec, reader_->next()); }
+  StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples);
+  /// The network's work on the batch before must have been given to `exec`.
+  MicroBatch next(const Execution& exec) override;
   /// As BatchReader's.
-  void seek(std::int64_t position) { reader_->seek(position); }
+  void seek(std::int64_t position);
+  /// What the places take.
+  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
 
  private:
+  struct Place {
+    Staging staging;
+    DeviceEvent copied{};
+    DeviceEvent used{};  // by the network
+  };
+
   std::unique_ptr<BatchReader> reader_;
-  Staging staging_;
+  Execution copies_ = make_instance();
+  std::array<Place, 2> places_;
+  std::size_t next_ = 0;  // place
 };
 
 }  // namespace mylos

@@ -1,0 +1,18 @@
+// In place of cuda_events.cpp where kernels run on the host.
+#include "mylos/base/device_event.hpp"
+
+namespace mylos {
+
+struct DeviceEvent::Handle {};
+
+DeviceEvent::DeviceEvent() = default;
+DeviceEvent::~DeviceEvent() = default;
+void DeviceEvent::record(const Execution&) {}
+void DeviceEvent::hold_back(const Execution&) const {}
+void DeviceEvent::wait() const {}
+
+Execution make_instance() {
+  return {};
+}
+
+}  // namespace mylos
