@@ -1,6 +1,19 @@
 #include "mylos/optim/step_state.hpp"
 
+#include "mylos/kernels/launch.hpp"
+
 namespace mylos {
+
+void tell(const Execution& exec, const StepInput& input, StepInput* device) {
+  if (runs_on_host) {  // kernels are over when they were launched
+    *device = input;
+    return;
+  }
+  // A launch keeps a copy of what it captures: no buffer of the host's has to outlive the copy.
+  Kokkos::parallel_for(
+      "step input", Kokkos::RangePolicy<Execution>(exec, 0, 1),
+      KOKKOS_LAMBDA(const int) { *device = input; });
+}
 
 void begin_step(const Execution& exec, LossSums* sums) {
   Kokkos::parallel_for(
@@ -8,15 +21,15 @@ void begin_step(const Execution& exec, LossSums* sums) {
       KOKKOS_LAMBDA(const int) { *sums = LossSums{}; });
 }
 
-void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
-                    std::int32_t error, const AgreementBuffer& agreement) {
+void state_own_part(const Execution& exec, const StepInput* input, const LossSums* sums,
+                    const AgreementBuffer& agreement) {
   AgreementFlags* flags = agreement.own_flags();
   AgreementSums* part = agreement.own_sums();
   Kokkos::parallel_for(
       "own part", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
-        flags->stop = stop;
-        flags->error = error;
-        part->samples = static_cast<double>(samples);
+        flags->stop = input->stop;
+        flags->error = input->error;
+        part->samples = static_cast<double>(input->rows);
         part->loss = sums->loss;
       });
 }

@@ -23,42 +23,49 @@ ExitCode train(Run& run) {
 
 void Trainer::step(BatchSource& batches, bool stop_requested) {
   const Region region("step");
-  const std::int32_t own = communicator_.rank() + 1;
-  std::int64_t rows = 0;
   try {
-    rows = compute_gradients(batches, reduce_block_);
+    compute_gradients(batches, reduce_block_);
   } catch (const Error& error) {
     error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
   } catch (const std::exception& error) {
     error_ = Error(ExitCode::failed, error.what());
   }
+  conclude(stop_requested);
+}
+
+void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
+  input_ = {};
+  begin_step(exec_, sums_.data());
+  for (std::int64_t i = 1; i <= plan_.micro_batches; ++i) {
+    const MicroBatch batch = batches.next(exec_);
+    if (batch.inputs.rows() == 0) continue;
+    compute(batch, i < plan_.micro_batches ? accumulate_block_ : block_done, observer);
+    input_.rows += batch.inputs.rows();
+  }
+  if (input_.rows == 0) model_.parameters().clear_gradients(exec_);
+}
+
+void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
+  const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
+  const bool accumulate = input_.rows > 0;
+  const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
+  model_.forward(context, batch.inputs, observer);
+  model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
+  model_.backward(context, accumulate, block_done, observer);
+}
+
+void Trainer::conclude(bool stop_requested) {
+  const std::int32_t own = communicator_.rank() + 1;
+  input_.stop = stop_requested ? own : 0;
+  input_.error = error_ ? own : 0;
+  tell(exec_, input_, told_.data());
   reduction_.finish(exec_);
   check_.run(exec_, loss_scale(), agreement_);
-  state_own_part(exec_, sums_.data(), rows, stop_requested ? own : 0, error_ ? own : 0, agreement_);
+  state_own_part(exec_, told_.data(), sums_.data(), agreement_);
   communicator_.agree(exec_, agreement_);
   decide(exec_, rule_, agreement_.result(), state_.data());
   optimizer_.update(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
-}
-
-std::int64_t Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done,
-                                        const Observer* observer) {
-  std::int64_t rows = 0;
-  begin_step(exec_, sums_.data());
-  for (std::int64_t i = 0; i < plan_.micro_batches; ++i) {
-    const MicroBatch batch = batches.next(exec_);
-    if (batch.inputs.rows() == 0) continue;
-    const bool accumulate = rows > 0;
-    const bool is_last = i + 1 == plan_.micro_batches;
-    const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
-    model_.forward(context, batch.inputs, observer);
-    const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
-    model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
-    model_.backward(context, accumulate, is_last ? block_done : accumulate_block_, observer);
-    rows += batch.inputs.rows();
-  }
-  if (rows == 0) model_.parameters().clear_gradients(exec_);
-  return rows;
 }
 
 void Trainer::compute_gradients(BatchSource& batches, const Observer& observer) {

@@ -39,6 +39,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
+      told_("step input"),
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),
@@ -82,7 +83,8 @@ std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {
   std::vector<std::int64_t> slices;
   for (const GradientBucket& bucket : layout.buckets) slices.push_back(bucket.count / ranks);
   return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices) +
-         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
+         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
 }
 

@@ -228,7 +228,9 @@ TEST_F(Step, AfterTheLimitOfSkipsNothingMovesAnyMore) {
 TEST_F(Step, SumsStartAtZeroAndTravelWithSamplesStopAndError) {
   const test::DeviceValue<LossSums> sums(LossSums{3.5, 7});
   const AgreementBuffer agreement(1, 2);
-  state_own_part(exec, sums.data(), 31, 2, 0, agreement);
+  const test::DeviceValue<StepInput> told;
+  tell(exec, {.rows = 31, .stop = 2}, told.data());
+  state_own_part(exec, told.data(), sums.data(), agreement);
   begin_step(exec, sums.data());
   exec.fence();
   AgreementFlags flags;

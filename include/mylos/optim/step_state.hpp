@@ -59,14 +59,24 @@ struct StepRule {
   double planned_rows = 0;
 };
 
+/// All that the host tells the device in a step beside its batches. Kernels read it in device memory and are
+/// not launched with it, so that a captured step can be replayed.
+struct StepInput {
+  std::int64_t rows = 0;   // that this rank put into the step
+  std::int32_t stop = 0;   // this rank + 1 where it was asked to stop, else 0
+  std::int32_t error = 0;  // this rank + 1 where it cannot go on, else 0
+};
+
+/// `device` = `input`, after the work that `exec` was given before, and without a wait for it.
+void tell(const Execution& exec, const StepInput& input, StepInput* device);
+
 /// Sets the sums of a step to zero, before its first micro-batch.
 void begin_step(const Execution& exec, LossSums* sums);
 
-/// Writes what this rank brings to the agreement beside the gradient check: its samples and their loss, and
-/// its rank
-/// + 1 where it was asked to stop or cannot go on.
-void state_own_part(const Execution& exec, const LossSums* sums, std::int64_t samples, std::int32_t stop,
-                    std::int32_t error, const AgreementBuffer& agreement);
+/// Writes what this rank brings to the agreement beside the gradient check: what the host told, and the loss
+/// of its rows.
+void state_own_part(const Execution& exec, const StepInput* input, const LossSums* sums,
+                    const AgreementBuffer& agreement);
 
 /// agreement + scaler -> state.control and state.record. A step into which no rank put a row is not applied.
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);

@@ -1,7 +1,8 @@
 // Trainer: model, optimizer and loss scaler, and the step that moves them.
 //
-// A step allocates nothing, waits for nothing and copies nothing to the host: scaler, skip, learning rate and
-// counters live on the device. What happened is read from there between steps.
+// A step allocates nothing, waits for nothing but the other ranks and data that are not there yet, and copies
+// nothing to the host: scaler, skip, learning rate and counters live on the device. What happened is read
+// from there between steps.
 #pragma once
 
 #include <memory>
@@ -62,9 +63,13 @@ class Trainer {
   [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks);
 
  private:
-  /// Of this rank's samples. `block_done` hears of the last micro-batch. Returns how many rows there were.
-  std::int64_t compute_gradients(BatchSource& batches, const BlockDone& block_done,
-                                 const Observer* observer = nullptr);
+  /// Of this rank's samples. `block_done` hears of the last micro-batch.
+  void compute_gradients(BatchSource& batches, const BlockDone& block_done,
+                         const Observer* observer = nullptr);
+  /// Adds those of a micro-batch to those of the ones before it.
+  void compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
+  /// All ranks' gradients become one update, or none.
+  void conclude(bool stop_requested);
   /// In device memory.
   [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
 
@@ -79,6 +84,8 @@ class Trainer {
   GradientCheck check_;
   AgreementBuffer agreement_;
   StepRule rule_;
+  StepInput input_;  // of the step that is made
+  Kokkos::View<StepInput, Device> told_;
   Kokkos::View<StepState, Device> state_;
   Kokkos::View<LossSums, Device> sums_;
   Kokkos::View<StepRecord*, Device> records_;
