@@ -1,57 +1,20 @@
-// What a step may not do once it runs: allocate, wait, or copy to the host.
+// What a step may not do once it runs, on batches as a run has them: allocate, wait, copy to the host, read
+// files.
 #include <gtest/gtest.h>
 
-#include <string_view>
-
+#include "data/builders.hpp"
+#include "data/token_builders.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/run_data.hpp"
+#include "mylos/train/staging.hpp"
 #include "support/allocation_counter.hpp"
 #include "train/engines.hpp"
-#include "train/faulty_block.hpp"
+#include "train/step_events.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::steady_state_test {
 
 using namespace testing_support;  // NOLINT
-
-/// What Kokkos Tools report.
-struct Events {
-  long allocations = 0;
-  long fences = 0;
-  long copies = 0;
-  long kernels = 0;
-};
-Events events;  // NOLINT: callbacks of Kokkos Tools are plain functions
-
-namespace tools = Kokkos::Tools::Experimental;
-
-class EventCounter {
- public:
-  EventCounter() {
-    events = {};
-    tools::set_allocate_data_callback([](const Kokkos_Profiling_SpaceHandle, const char*, const void*,
-                                         std::uint64_t) { ++events.allocations; });
-    tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
-      // Kokkos fences around kernels for the tool's sake; without a tool they are not there.
-      if (std::string_view(name).find("Profile Tool Fence") == std::string_view::npos) ++events.fences;
-    });
-    tools::set_begin_deep_copy_callback([](Kokkos_Profiling_SpaceHandle, const char*, const void*,
-                                           Kokkos_Profiling_SpaceHandle, const char*, const void*,
-                                           std::uint64_t) { ++events.copies; });
-    tools::set_begin_parallel_for_callback(
-        [](const char*, std::uint32_t, std::uint64_t*) { ++events.kernels; });
-    tools::set_begin_parallel_reduce_callback(
-        [](const char*, std::uint32_t, std::uint64_t*) { ++events.kernels; });
-  }
-  ~EventCounter() {
-    tools::set_allocate_data_callback(nullptr);
-    tools::set_begin_fence_callback(nullptr);
-    tools::set_begin_deep_copy_callback(nullptr);
-    tools::set_begin_parallel_for_callback(nullptr);
-    tools::set_begin_parallel_reduce_callback(nullptr);
-  }
-  EventCounter(const EventCounter&) = delete;
-  EventCounter& operator=(const EventCounter&) = delete;
-};
 
 /// Options that use every kind of kernel: norms, dropout, clipping, micro-batches.
 Options busy_options(DType compute, GemmChoice gemm) {
@@ -77,38 +40,81 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{DType::bf16, GemmChoice::automatic}, Case{DType::fp32, GemmChoice::measure},
                     Case{DType::bf16, GemmChoice::measure}));
 
-/// A batch that is there beforehand: no test's own source is what is measured.
-struct OneBatch final : BatchSource {
-  explicit OneBatch(const MicroBatch& only) : batch(only) {}
-  MicroBatch next(const Execution&) override { return batch; }
-  MicroBatch batch;
+constexpr std::int64_t images = 12000;  // more bytes than HDF5 keeps of a file
+constexpr std::int64_t vocabulary = 96;
+
+/// Made anew: tokens for a transformer, else images.
+std::string write_data(const std::string& path, ModelType model) {
+  if (model != ModelType::gpt) return write_images(path, images, features, classes);
+  std::vector<std::uint16_t> tokens;
+  for (std::int64_t i = 0; i < 3000; ++i) tokens.push_back(static_cast<std::uint16_t>(i * i % vocabulary));
+  return write_tokens(path, tokens, vocabulary);
+}
+
+/// A trainer and its batches, read from a file by a thread of their own.
+struct RunOnFile {
+  explicit RunOnFile(const Options& given) : options(given) {
+    options.data.train = write_data(folder / "train.h5", options.model.type);
+    data = open_run_data(options, Answers::needed);
+    const int rank = communicator->rank();
+    const int ranks = communicator->size();
+    const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, rank, ranks);
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+    const TrainingReader reading{.type = chain.input_type(),
+                                 .micro_batch = options.data.micro_batch,
+                                 .rank = rank,
+                                 .ranks = ranks,
+                                 .ranks_on_node = ranks};
+    trainer =
+        std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    batches = std::make_unique<StagedBatches>(data->training_batches({}, reading), trainer->model().chain(),
+                                              plan.micro_batch);
+  }
+  void steps(int count) {
+    for (int i = 0; i < count; ++i) trainer->step(*batches, false);
+  }
+
+  TemporaryFolder folder;
+  Options options;
+  std::unique_ptr<RunData> data;
+  std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, options.communication);
+  std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<StagedBatches> batches;
 };
 
-void expect_steady(Trainer& trainer, BatchSource& batches, GemmChoice gemm) {
-  trainer.step(batches, false);
-  trainer.step(batches, false);
+/// MPI reads and writes on its own between ranks.
+void expect_no_files_read(RunOnFile& run) {
+  const std::optional<long> before_asking = system_calls("thread-self");
+  if (!before_asking || run.communicator->size() > 1) return;
+  const long before = *system_calls("thread-self");
+  run.steps(5);
+  EXPECT_EQ(*system_calls("thread-self") - before, before - *before_asking) << "calls of read and write";
+}
 
+void expect_steady(RunOnFile& run) {
+  run.steps(2);
   const long before = allocations();
-  for (int i = 0; i < 5; ++i) trainer.step(batches, false);
+  run.steps(5);
   const long allocated = allocations() - before;
 
+  expect_no_files_read(run);
   const EventCounter counter;  // itself makes Kokkos allocate names: from here on only its events count
-  for (int i = 0; i < 5; ++i) trainer.step(batches, false);
+  run.steps(5);
   EXPECT_EQ(events.allocations, 0) << "of Kokkos";
   EXPECT_EQ(events.fences, 0);
-  EXPECT_EQ(events.copies, 0);
+  EXPECT_EQ(events.copies_to_host, 0);
   EXPECT_GT(events.kernels, 0) << "the counter sees kernels";
   // oneDNN 2.6 builds its argument table on the heap at every call: not ours, and not counted.
-  if (gemm == GemmChoice::tiles) {
+  if (run.options.kernels.gemm == GemmChoice::tiles) {
     EXPECT_EQ(allocated, 0) << "calls of operator new";
   }
 }
 
 TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
   if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
-  SmallRun run(busy_options(GetParam().compute, GetParam().gemm));
-  OneBatch batch(run.batches->next(run.trainer->execution()));
-  expect_steady(*run.trainer, batch, GetParam().gemm);
+  RunOnFile run(busy_options(GetParam().compute, GetParam().gemm));
+  expect_steady(run);
 }
 
 TEST_P(SteadyState, NorDoesThatOfATransformer) {
@@ -122,7 +128,7 @@ TEST_P(SteadyState, NorDoesThatOfATransformer) {
     options.model.heads = 2;
     options.model.width = 128;
     options.model.context = 48;
-    options.model.vocabulary = 96;
+    options.model.vocabulary = vocabulary;
     options.model.norm = norm;
     if (norm == NormType::rmsnorm) {  // and what goes with it in newer networks
       options.model.feed_forward = FeedForwardType::swiglu;
@@ -131,16 +137,24 @@ TEST_P(SteadyState, NorDoesThatOfATransformer) {
     } else {
       options.model.dropout = 0.1;
     }
-    const auto communicator = make_communicator(MPI_COMM_WORLD, options.communication);
-    const auto gemm = make_gemm_engine(options.kernels);
-    const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, 1);
-    Trainer trainer(options, make_chain(options.model, options.precision, 1, plan.accumulates), *gemm,
-                    *communicator, plan, options.run.steps);
-    const std::int64_t rows = plan.micro_batch * options.model.context;
-    const Kokkos::View<std::int32_t*, Device> tokens("tokens", static_cast<std::size_t>(rows));
-    OneBatch batch({Tensor(tokens.data(), DType::int32, rows, 1), {.labels = tokens.data()}});
-    expect_steady(trainer, batch, GetParam().gemm);
+    RunOnFile run(options);
+    expect_steady(run);
   }
+}
+
+TEST(SteadyReading, TheFileIsReadBesideTheSteps) {
+  Options options = busy_options(DType::fp32, GemmChoice::automatic);
+  options.data.shuffle = Shuffle::blocks;
+  options.data.batch = images / 2;  // two steps take all of the file
+  options.data.micro_batch = images / 8;
+  RunOnFile run(options);
+  run.steps(2);
+  const auto by_others = [] { return *system_calls("self") - *system_calls("thread-self"); };
+  if (run.communicator->size() > 1) GTEST_SKIP() << "MPI reads too";
+  if (!system_calls("self")) GTEST_SKIP() << "the system does not count reads";
+  const long before = by_others();
+  expect_no_files_read(run);
+  EXPECT_GT(by_others(), before) << "the reader's";
 }
 
 TEST(ScalerCost, ScalerOnAndOffRunTheSameKernels) {
