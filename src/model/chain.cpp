@@ -81,8 +81,7 @@ std::vector<ParameterSpec> Chain::stage_parameters(std::size_t stage) const {
 std::int64_t Chain::parameter_count() const {
   std::int64_t count = 0;
   for (std::size_t stage = 0; stage <= blocks.size(); ++stage) {
-    for (const ParameterSpec& parameter : stage_parameters(stage))
-      count += parameter.rows * parameter.columns;
+    for (const ParameterSpec& parameter : stage_parameters(stage)) count += parameter.size();
   }
   return count;
 }

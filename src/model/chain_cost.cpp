@@ -9,10 +9,10 @@ double time_of(double flops, double bytes, const MachineRates& rates) {
   return std::max(flops / rates.flops, bytes / rates.bytes);
 }
 
-double weight_bytes(const std::vector<ParameterSpec>& parameters, DType type) {
+double weight_bytes(const std::vector<ParameterSpec>& parameters) {
   double bytes = 0;
   for (const ParameterSpec& parameter : parameters) {
-    bytes += static_cast<double>(parameter.rows * parameter.columns) * static_cast<double>(size_of(type));
+    bytes += static_cast<double>(parameter.size()) * static_cast<double>(size_of(parameter.type));
   }
   return bytes;
 }
@@ -25,8 +25,8 @@ StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t row
   const double input =
       static_cast<double>(rows * signature.inputs) * static_cast<double>(size_of(signature.input_type));
   const auto all = static_cast<double>(cost.variants.front().saved_bytes);
-  const double traffic = input + static_cast<double>(cost.output_bytes) + 2 * all +
-                         weight_bytes(block.parameters(), signature.compute_type);
+  const double traffic =
+      input + static_cast<double>(cost.output_bytes) + 2 * all + weight_bytes(block.parameters());
   StageCost stage;
   stage.output_bytes = cost.output_bytes;
   stage.forward_workspace = cost.forward_workspace;

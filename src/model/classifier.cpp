@@ -57,15 +57,18 @@ Classifier::Classifier(ClassifierOptions options)
                  .outputs = options_.classes,
                  .input_type = options_.input_type,
                  .output_type = options_.type,
-                 .compute_type = options_.type,
-                 .gradient_type = DType::fp32} {}
+                 .compute_type = options_.type} {}
 
 std::vector<ParameterSpec> Classifier::parameters() const {
   if (options_.tied) return {};
-  ParameterSpec weight{
-      .name = "weight", .rows = options_.classes, .columns = options_.width, .is_matrix = true};
-  weight.initial_std = options_.initial_std;
-  return {weight};
+  return {{.name = "weight",
+           .rows = options_.classes,
+           .columns = options_.width,
+           .is_matrix = true,
+           .type = options_.type,
+           .gradient_type = DType::fp32,
+           .decay_factor = 1,
+           .initial_std = options_.initial_std}};
 }
 
 std::int64_t Classifier::most_chunk_rows() const {

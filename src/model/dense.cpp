@@ -72,18 +72,16 @@ Dense::Dense(DenseOptions options)
                  .outputs = options_.outputs,
                  .input_type = options_.input_type,
                  .output_type = options_.type,
-                 .compute_type = options_.type,
-                 .gradient_type = options_.gradient_type},
+                 .compute_type = options_.type},
       dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
 std::vector<ParameterSpec> Dense::parameters() const {
+  std::vector<ParameterSpec> specs;
+  add_linear(specs, linear_of(options_), 0);
+  // LeCun et al., "Efficient BackProp" (1998), as in PyTorch
   const auto bound = static_cast<float>(1.0 / std::sqrt(static_cast<double>(options_.inputs)));
-  ParameterSpec weight{
-      .name = "weight", .rows = options_.outputs, .columns = options_.inputs, .is_matrix = true};
-  ParameterSpec bias{.name = "bias", .rows = 1, .columns = options_.outputs};
-  weight.initial_bound = bias.initial_bound =
-      bound;  // LeCun et al., "Efficient BackProp" (1998), as in PyTorch
-  return {weight, bias};
+  for (ParameterSpec& spec : specs) spec.initial_bound = bound;
+  return specs;
 }
 
 BlockCost Dense::cost(const GemmEngine& gemm, std::int64_t rows) const {

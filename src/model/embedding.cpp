@@ -16,18 +16,22 @@ Embedding::Embedding(EmbeddingOptions options)
                  .outputs = options_.width,
                  .input_type = DType::int32,
                  .output_type = options_.type,
-                 .compute_type = options_.type,
-                 .gradient_type = options_.gradient_type},
+                 .compute_type = options_.type},
       dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
 std::vector<ParameterSpec> Embedding::parameters() const {
-  ParameterSpec token{
-      .name = "token", .rows = options_.vocabulary, .columns = options_.width, .is_matrix = true};
-  token.initial_std = options_.initial_std;
+  ParameterSpec token{.name = "token",
+                      .rows = options_.vocabulary,
+                      .columns = options_.width,
+                      .is_matrix = true,
+                      .type = options_.type,
+                      .gradient_type = options_.gradient_type,
+                      .decay_factor = 1,
+                      .initial_std = options_.initial_std};
   if (!options_.positions) return {token};
-  ParameterSpec position{
-      .name = "position", .rows = options_.context, .columns = options_.width, .is_matrix = true};
-  position.initial_std = options_.initial_std;
+  ParameterSpec position = token;
+  position.name = "position";
+  position.rows = options_.context;
   return {token, position};
 }
 

@@ -88,14 +88,19 @@ std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std
 }
 
 void add_linear(std::vector<ParameterSpec>& specs, const Linear& linear, float initial_std) {
-  ParameterSpec weight{.name = parameter_name(linear.name, "weight"),
-                       .rows = linear.outputs,
-                       .columns = linear.inputs,
-                       .is_matrix = true};
-  weight.initial_std = initial_std;
-  specs.push_back(weight);
-  if (linear.bias)
-    specs.push_back({.name = parameter_name(linear.name, "bias"), .rows = 1, .columns = linear.outputs});
+  specs.push_back({.name = parameter_name(linear.name, "weight"),
+                   .rows = linear.outputs,
+                   .columns = linear.inputs,
+                   .is_matrix = true,
+                   .type = linear.type,
+                   .gradient_type = linear.gradient_type,
+                   .decay_factor = 1,
+                   .initial_std = initial_std});
+  if (!linear.bias) return;
+  specs.push_back({.name = parameter_name(linear.name, "bias"),
+                   .columns = linear.outputs,
+                   .type = linear.type,
+                   .gradient_type = linear.gradient_type});
 }
 
 }  // namespace mylos

@@ -25,11 +25,16 @@ std::string_view kind_of(NormType type) {
   return type == NormType::rmsnorm ? "rmsnorm" : "layernorm";
 }
 
-std::vector<ParameterSpec> Norm::parameters(const std::string& group) const {
-  std::vector<ParameterSpec> specs{
-      {.name = parameter_name(group, "weight"), .rows = 1, .columns = width, .initial_value = 1}};
-  if (has_bias()) specs.push_back({.name = parameter_name(group, "bias"), .rows = 1, .columns = width});
-  return specs;
+std::vector<ParameterSpec> Norm::parameters(const std::string& group, DType weights, DType gradients) const {
+  const auto spec = [&](const char* name, float initial_value) -> ParameterSpec {
+    return {.name = parameter_name(group, name),
+            .columns = width,
+            .type = weights,
+            .gradient_type = gradients,
+            .initial_value = initial_value};
+  };
+  if (!has_bias()) return {spec("weight", 1)};
+  return {spec("weight", 1), spec("bias", 0)};
 }
 
 std::size_t Norm::statistics_bytes(std::int64_t rows) const {

@@ -41,8 +41,7 @@ NormBlock::NormBlock(NormOptions options)
                  .outputs = options_.norm.width,
                  .input_type = options_.input_type,
                  .output_type = options_.type,
-                 .compute_type = options_.type,
-                 .gradient_type = options_.gradient_type} {}
+                 .compute_type = options_.type} {}
 
 BlockCost NormBlock::cost(const GemmEngine&, std::int64_t rows) const {
   const Norm& norm = options_.norm;

@@ -17,17 +17,13 @@ class LayoutBuilder {
   LayoutBuilder(std::int64_t bucket_bytes, int world) : bucket_bytes_(bucket_bytes), world_(world) {}
 
   void add_stage(const Chain& chain, std::size_t stage) {
-    const Signature& signature = chain.signature(stage);
     layout_.slots_of_block.resize(chain.blocks.size() + 1);
     const std::vector<ParameterSpec> parameters = chain.stage_parameters(stage);
     if (parameters.empty()) return;
-    const DType gradient = signature.gradient_type;
-    if (!open_ || bucket_.type != gradient) start_bucket(gradient);
     for (const ParameterSpec& spec : parameters) {
       layout_.slots_of_block[stage].push_back(layout_.slots.size());
-      add_slot(signature, spec, stage);
+      add_slot(chain.stage_name(stage), spec, stage);
     }
-    bucket_.last_block = stage;
     const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
     if (bytes >= bucket_bytes_) close_bucket();
   }
@@ -38,20 +34,21 @@ class LayoutBuilder {
   }
 
  private:
-  void add_slot(const Signature& signature, const ParameterSpec& spec, std::size_t stage) {
+  void add_slot(const std::string& layer, const ParameterSpec& spec, std::size_t stage) {
+    if (!open_ || bucket_.type != spec.gradient_type) start_bucket(spec.gradient_type);
+    bucket_.last_block = stage;
     ParameterSlot slot;
-    slot.layer = signature.name;
+    slot.layer = layer;
     slot.spec = spec;
     slot.block = stage;
     slot.bucket = layout_.buckets.size();
     slot.offset = bucket_.first + bucket_.count;
-    slot.compute = signature.compute_type;
     slot.gradient_offset =
         bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     bucket_.count += round_up(slot.size(), slot_alignment);
-    if (slot.compute != DType::fp32) {
+    if (spec.type != DType::fp32) {
       slot.compute_offset = layout_.compute_bytes;
-      layout_.compute_bytes += aligned_bytes(static_cast<std::size_t>(slot.size()) * size_of(slot.compute));
+      layout_.compute_bytes += aligned_bytes(static_cast<std::size_t>(slot.size()) * size_of(spec.type));
     }
     layout_.slots.push_back(slot);
   }

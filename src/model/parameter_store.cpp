@@ -68,8 +68,8 @@ Tensor ParameterStore::master(const ParameterSlot& slot) const {
 }
 
 Tensor ParameterStore::compute_weight(const ParameterSlot& slot) const {
-  if (slot.compute == DType::fp32) return master(slot);
-  return compute_.tensor(slot.compute_offset, slot.compute, slot.spec.rows, slot.spec.columns);
+  if (slot.spec.type == DType::fp32) return master(slot);
+  return compute_.tensor(slot.compute_offset, slot.spec.type, slot.spec.rows, slot.spec.columns);
 }
 
 Tensor ParameterStore::gradient(const ParameterSlot& slot) const {
@@ -97,7 +97,7 @@ void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
 
 void ParameterStore::refresh_compute_weights(const Execution& exec) {
   for (const ParameterSlot& slot : layout_.slots) {
-    if (slot.compute != DType::fp32) convert(exec, master(slot), compute_weight(slot));
+    if (slot.spec.type != DType::fp32) convert(exec, master(slot), compute_weight(slot));
   }
 }
 

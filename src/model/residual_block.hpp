@@ -50,14 +50,14 @@ class ResidualBlock final : public Block {
                    .outputs = this->options().width,
                    .input_type = this->options().input_type,
                    .output_type = this->options().type,
-                   .compute_type = this->options().type,
-                   .gradient_type = this->options().gradient_type},
+                   .compute_type = this->options().type},
         dropout_stream_(this->options().seed, RandomPurpose::dropout, this->options().name) {}
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
 
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
-    std::vector<ParameterSpec> specs = options().norm.parameters("norm");
+    std::vector<ParameterSpec> specs =
+        options().norm.parameters("norm", options().type, options().gradient_type);
     for (const Linear& linear : branch_.linears) {
       const bool is_last = &linear == &branch_.last();
       add_linear(specs, linear, is_last ? options().residual_std : options().initial_std);

@@ -21,8 +21,8 @@ DType compute_type_of(const ParameterLayout& layout, std::size_t bucket) {
   std::optional<DType> common;
   for (const ParameterSlot& slot : layout.slots) {
     if (slot.bucket != bucket) continue;
-    if (common && *common != slot.compute) return DType::fp32;
-    common = slot.compute;
+    if (common && *common != slot.spec.type) return DType::fp32;
+    common = slot.spec.type;
   }
   return common.value_or(DType::fp32);
 }

@@ -23,13 +23,14 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     const Tensor gradient = parameters.gradient(slot);
     const Tensor weight = parameters.compute_weight(slot);
     spans[{gradient.type(), weight.type()}].push_back(
-        {.count = slot.size(),
+        {.lr_factor = slot.spec.lr_factor,
+         .count = slot.size(),
          .gradient = gradient.data(),
          .master = parameters.master(slot).as<float>(),
          .m = moment(0, slot).as<float>(),
          .v = names_.size() > 1 ? moment(1, slot).as<float>() : nullptr,
          .weight = weight.data(),
-         .decay = slot.spec.is_matrix ? static_cast<float>(options.weight_decay) : 0.0f,
+         .decay = slot.spec.decay_factor * static_cast<float>(options.weight_decay),
          .inverse_divisor = 1.0f / gradient_divisors[slot.bucket]});
   }
   for (auto& [types, same] : spans) passes_.emplace_back(options, types.first, types.second, std::move(same));
@@ -42,7 +43,7 @@ std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const Param
 std::size_t Optimizer::list_bytes(const ParameterLayout& layout) {
   std::map<std::pair<DType, DType>, std::size_t> bytes;
   for (const ParameterSlot& slot : layout.slots)
-    bytes[{layout.buckets[slot.bucket].type, slot.compute}] += sizeof(UpdateSpan);
+    bytes[{layout.buckets[slot.bucket].type, slot.spec.type}] += sizeof(UpdateSpan);
   std::size_t total = 0;
   for (const auto& [types, list] : bytes) total += view_bytes(list);
   return total;

@@ -33,7 +33,7 @@ struct Sgd {
 
   KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
-        lr(control.lr),
+        lr(control.lr * span.lr_factor),
         momentum(rule.momentum),
         decay(span.decay) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
@@ -50,13 +50,13 @@ struct Adam {
   KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
         coupled_decay(rule.type == OptimizerType::adam ? span.decay : 0.0f),
-        keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * span.decay : 1.0f),
+        keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * span.lr_factor * span.decay : 1.0f),
         beta1(rule.beta1),
         beta2(rule.beta2),
         new1(rule.new1),
         new2(rule.new2),
         epsilon(rule.epsilon),
-        step_size(control.lr / control.bias_correction1),
+        step_size(control.lr * span.lr_factor / control.bias_correction1),
         inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
     const float g = factor * gradient + coupled_decay * weight;
@@ -111,7 +111,7 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType we
                        std::vector<UpdateSpan> spans)
     : options_(options), gradient_(gradient), weight_(weight), spans_("update spans", spans.size()) {
   for (UpdateSpan& span : spans) {
-    span.first_block = blocks_;
+    span.first_block = static_cast<std::int32_t>(blocks_);  // 2^31 blocks: 32 TiB of masters
     blocks_ += launch::ceiling_quotient(span.count, block_elements);
   }
   Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));

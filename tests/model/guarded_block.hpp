@@ -29,15 +29,14 @@ inline std::vector<float> drawn_values(std::int64_t count, int seed, float range
 /// All memory starts as 0xff bytes, which are NaN in every type: what is read before it is written shows.
 class GuardedBlock {
  public:
-  GuardedBlock(const Block& block, std::int64_t rows, DType gradient_type, bool input_gradient,
-               std::size_t variant = 0)
+  GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant = 0)
       : block_(block), variant_(variant), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 20) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     const Signature& is = block.signature();
     for (const ParameterSpec& spec : block.parameters()) {
-      weights_.emplace_back(spec.name, add(spec.name, is.compute_type, spec.rows, spec.columns));
+      weights_.emplace_back(spec.name, add(spec.name, spec.type, spec.rows, spec.columns));
       gradients_.emplace_back(spec.name,
-                              add(spec.name + " gradient", gradient_type, spec.rows, spec.columns));
+                              add(spec.name + " gradient", spec.gradient_type, spec.rows, spec.columns));
     }
     input_ = add("input", is.input_type, rows, is.inputs);
     output_ = add("output", is.output_type, rows, is.outputs);

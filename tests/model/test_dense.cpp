@@ -180,7 +180,7 @@ class DenseGradients : public testing::TestWithParam<Case> {
   /// Sums in float of some ten terms of magnitude 16 together, with ten roundings each.
   static constexpr double float_share = 16 * (10 + 10) * test::u;
   Dense dense{options_of(GetParam())};
-  test::GuardedBlock memory{dense, rows, GetParam().gradient_type, true};
+  test::GuardedBlock memory{dense, rows, true};
   test::ReferenceDense reference;
   Numbers input, seed, y_bound, dz_bound;
 };
@@ -199,7 +199,7 @@ TEST_P(DenseGradients, AreTheSameBitsWhateverIsKept) {
   memory.forward();
   memory.backward();
   for (std::size_t variant = 0; variant < memory.cost().variants.size(); ++variant) {
-    test::GuardedBlock other(dense, rows, GetParam().gradient_type, true, variant);
+    test::GuardedBlock other(dense, rows, true, variant);
     test::set_values(other.weights()[0], test::values_of(memory.weights()[0]));
     test::set_values(other.weights()[1], test::values_of(memory.weights()[1]));
     test::set_values(other.input(), test::values_of(memory.input()));
@@ -313,7 +313,7 @@ TEST(Dense, TheFirstLayerComputesNoInputGradient) {
   DenseOptions options = options_of({Activation::relu, 0, DType::bf16, DType::bf16, DType::bf16});
   options.first = true;
   const Dense dense(options);
-  test::GuardedBlock memory(dense, rows, DType::bf16, false);
+  test::GuardedBlock memory(dense, rows, false);
   EXPECT_DOUBLE_EQ(memory.cost().backward_flops, memory.cost().forward_flops);
   test::set_values(memory.weights()[0], test::drawn_values(inputs * outputs, 1));
   test::set_values(memory.weights()[1], test::drawn_values(outputs, 2));
@@ -336,6 +336,8 @@ TEST(Dense, ParametersAreAMatrixAndAVectorBoundedByInputs) {
   EXPECT_EQ(parameters[1].name, "bias");
   EXPECT_EQ(parameters[1].columns, outputs);
   EXPECT_FALSE(parameters[1].is_matrix);
+  EXPECT_EQ(parameters[0].decay_factor, 1);
+  EXPECT_EQ(parameters[1].decay_factor, 0) << "biases do not decay";
   for (const auto& parameter : parameters) EXPECT_FLOAT_EQ(parameter.initial_bound, 0.2773501f);  // 1/√13
 }
 

@@ -69,7 +69,7 @@ class LayerNormGradients : public testing::TestWithParam<Types> {
   /// Sums over rows, of magnitude 16, of what was normalised by means over columns.
   static constexpr double float_share = 16 * (rows + width + 8) * test::u;
   NormBlock norm = block_of(GetParam());
-  test::GuardedBlock memory{norm, rows, GetParam().gradient, true};
+  test::GuardedBlock memory{norm, rows, true};
   test::ReferenceNorm reference;
   Numbers input, seed;
   double u = unit_roundoff_of(GetParam().type);

@@ -85,9 +85,9 @@ TEST(ParameterLayout, SlotsAreAlignedDisjointAndInsideTheirBucket) {
           EXPECT_EQ(slot.gradient_offset,
                     bucket.gradient_offset +
                         static_cast<std::size_t>(slot.offset - bucket.first) * size_of(bucket.type));
-          EXPECT_EQ(slot.compute, chain.signature(slot.block).compute_type);
-          EXPECT_EQ(bucket.type, chain.signature(slot.block).gradient_type);
-          if (slot.compute != DType::fp32) {
+          EXPECT_EQ(slot.spec.type, chain.signature(slot.block).compute_type);
+          EXPECT_EQ(bucket.type, slot.spec.gradient_type);
+          if (slot.spec.type != DType::fp32) {
             EXPECT_GE(slot.compute_offset, compute_end);
             compute_end = slot.compute_offset + static_cast<std::size_t>(slot.size()) * 2;
           }

@@ -71,8 +71,7 @@ void seed_gradient(const test::GuardedBlock& memory) {
 /// Output, gradients and input gradient.
 std::vector<std::vector<std::byte>> run(const Block& block, std::size_t variant, bool accumulate) {
   const std::int64_t rows = samples * test::small_gpt_options().context;
-  test::GuardedBlock memory(block, rows, block.signature().gradient_type,
-                            block.signature().input_type != DType::int32, variant);
+  test::GuardedBlock memory(block, rows, block.signature().input_type != DType::int32, variant);
   fill(block, memory);
   memory.forward(true, false);
   std::vector<std::vector<std::byte>> result{test::bytes_of(memory.output())};

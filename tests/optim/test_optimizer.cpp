@@ -106,8 +106,8 @@ TEST(Optimizer, GivesPyTorchsWeights) {
 /// The formulas of optimizer.hpp for one weight, in double.
 struct Reference {
   double w = 0, m = 0, v = 0;
-  void update(const OptimizerOptions& o, double g, double lr, int time, bool decays) {
-    const double decay = decays ? o.weight_decay : 0;
+  void update(const OptimizerOptions& o, double g, double lr, int time, double decay_factor) {
+    const double decay = decay_factor * o.weight_decay;
     if (o.type == OptimizerType::sgd) {
       m = o.momentum * m + g + decay * w;
       w -= lr * m;
@@ -145,6 +145,17 @@ class FusedUpdate : public testing::TestWithParam<Case> {
       auto& reference = references[slot.path()];
       for (const float value : test::values_of(store.master(slot))) reference.push_back({.w = value});
     }
+  }
+  /// hidden1 moves half as fast as the others and decays by a quarter.
+  static ParameterLayout layout_of(const Case& test) {
+    const Chain chain = chain_of({70}, 90, 10, test.compute, test.gradient);
+    ParameterLayout layout = make_parameter_layout(chain, 1500, 3);
+    for (ParameterSlot& slot : layout.slots) {
+      if (slot.layer != "hidden1") continue;
+      slot.spec.lr_factor = 0.5f;
+      slot.spec.decay_factor = 0.25f;
+    }
+    return layout;
   }
   static OptimizerOptions options_of(OptimizerType type) {
     OptimizerOptions options;
@@ -190,8 +201,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
   Execution exec;
   std::mt19937 random{3};
   OptimizerOptions options = options_of(GetParam().type);
-  ParameterStore store{
-      make_parameter_layout(chain_of({70}, 90, 10, GetParam().compute, GetParam().gradient), 1500, 3)};
+  ParameterStore store{layout_of(GetParam())};
   const std::vector<float> divisors{1.0f, 2.56f};
   Optimizer optimizer{options, store, divisors};
   test::DeviceValue<UpdateControl> control;
@@ -202,12 +212,14 @@ TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
   for (int time = 1; time <= 6; ++time) {
     draw_gradients();
     for (const ParameterSlot& slot : store.layout().slots) {
-      const bool decays = slot.spec.name == "weight" && slot.layer.substr(0, 4) != "norm";
+      const bool slower = slot.layer == "hidden1";
+      const double decay_factor = slower ? 0.25 : slot.path() == "head/weight" ? 1 : 0;
       const double factor = static_cast<double>(gradient_factor) / static_cast<double>(divisors[slot.bucket]);
       const std::vector<float> gradient = test::values_of(store.gradient(slot));
       auto& reference = references[slot.path()];
       for (std::size_t i = 0; i < reference.size(); ++i) {
-        reference[i].update(options, factor * static_cast<double>(gradient[i]), options.lr, time, decays);
+        reference[i].update(options, factor * static_cast<double>(gradient[i]),
+                            (slower ? 0.5 : 1) * options.lr, time, decay_factor);
       }
     }
     update(time);

@@ -27,10 +27,16 @@ struct ParameterSpec {
   std::string name;       // "weight", "bias"
   std::int64_t rows = 1;  // 1 for vectors
   std::int64_t columns = 1;
-  bool is_matrix = false;   // weight decay acts on matrices only
-  float initial_value = 0;  // where the two below are 0
-  float initial_bound = 0;  // uniform in [-bound, bound)
-  float initial_std = 0;    // normal with mean 0
+  bool is_matrix = false;             // a vector has one dimension in files
+  DType type = DType::fp32;           // of the compute weights
+  DType gradient_type = DType::fp32;  // float or `type`
+  float decay_factor = 0;             // of the optimizer's weight decay
+  float lr_factor = 1;                // of the learning rate
+  float initial_value = 0;            // where the two below are 0
+  float initial_bound = 0;            // uniform in [-bound, bound)
+  float initial_std = 0;              // normal with mean 0
+
+  [[nodiscard]] std::int64_t size() const { return rows * columns; }
 };
 
 /// One way in which a block keeps what its backward pass reads.

@@ -19,8 +19,9 @@ struct Norm {
   float epsilon = 1e-5f;
 
   [[nodiscard]] bool has_bias() const { return bias && type == NormType::layernorm; }
-  /// "weight" and, where there is one, "bias", in this group.
-  [[nodiscard]] std::vector<ParameterSpec> parameters(const std::string& group) const;
+  /// "weight" and, where there is one, "bias", in this group and of these types.
+  [[nodiscard]] std::vector<ParameterSpec> parameters(const std::string& group, DType weights,
+                                                      DType gradients) const;
   /// A multiple of arena_alignment.
   [[nodiscard]] std::size_t statistics_bytes(std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(std::int64_t rows) const;

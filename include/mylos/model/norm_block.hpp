@@ -20,7 +20,7 @@ class NormBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
-    return options_.norm.parameters("");
+    return options_.norm.parameters("", options_.type, options_.gradient_type);
   }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

@@ -16,8 +16,7 @@ class OutputLoss final : public LossHead {
                    .outputs = outputs,
                    .input_type = type,
                    .output_type = type,
-                   .compute_type = type,
-                   .gradient_type = type} {}
+                   .compute_type = type} {}
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }

@@ -22,11 +22,10 @@ struct ParameterSlot {
   std::size_t block = 0;    // stage of the chain; the head's is the number of blocks
   std::int64_t offset = 0;  // in elements, in masters, moments and gradients
   std::size_t bucket = 0;
-  DType compute = DType::fp32;
   std::size_t compute_offset = 0;   // in bytes, in the arena of 16-bit compute weights (not for fp32)
   std::size_t gradient_offset = 0;  // in bytes, in the gradient arena
 
-  [[nodiscard]] std::int64_t size() const { return spec.rows * spec.columns; }
+  [[nodiscard]] std::int64_t size() const { return spec.size(); }
   /// "hidden1/weight": the path under /model in a checkpoint.
   [[nodiscard]] std::string path() const { return layer + "/" + spec.name; }
 };

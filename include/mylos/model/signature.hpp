@@ -17,8 +17,7 @@ struct Signature {
   std::int64_t outputs = 0;  // columns of the output; the head: classes, or predicted values per row
   DType input_type = DType::fp32;
   DType output_type = DType::fp32;
-  DType compute_type = DType::fp32;   // of weights and of the arithmetic's operands
-  DType gradient_type = DType::fp32;  // of the weights' gradients
+  DType compute_type = DType::fp32;  // of the arithmetic's operands
 
   bool operator==(const Signature&) const = default;
 };

@@ -6,7 +6,7 @@
 //   adam:   g += decay·w, then as adamw without decay       (Kingma, Ba, arXiv 1412.6980)
 //   adamw:  w *= 1 - lr·decay; m = b1·m + (1-b1)·g; v = b2·v + (1-b2)·g²;
 //           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
-// with c1, c2 the bias corrections. Decay acts on matrices only.
+// with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors.
 #pragma once
 
 #include <span>

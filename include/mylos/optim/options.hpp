@@ -13,7 +13,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0.01;  // on matrices only; added to the gradient by sgd and adam, decoupled in adamw
+  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in adamw
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
 

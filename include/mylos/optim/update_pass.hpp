@@ -11,8 +11,9 @@ namespace mylos {
 
 /// A parameter in each of the arenas.
 struct UpdateSpan {
-  std::int64_t first_block = 0;  // of the pass; set by UpdatePass
-  std::int64_t count = 0;        // elements
+  std::int32_t first_block = 0;  // of the pass; set by UpdatePass
+  float lr_factor = 1;
+  std::int64_t count = 0;  // elements
   const void* gradient = nullptr;
   float* master = nullptr;
   float* m = nullptr;
