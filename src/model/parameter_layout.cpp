@@ -92,8 +92,10 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
-    layout.borrowed_by_head = {slot_of(layout, borrowed->block, borrowed->name),
-                               chain.head->signature().compute_type, borrowed->own_name};
+    const std::size_t index = slot_of(layout, borrowed->block, borrowed->name);
+    const ParameterSlot& slot = layout.slots[index];
+    const bool same_type = chain.head->signature().compute_type == slot.spec.type;  // else it is float
+    layout.borrowed_by_head = {index, borrowed->own_name, same_type ? slot.compute_offset : std::nullopt};
   }
   return layout;
 }

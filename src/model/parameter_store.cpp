@@ -56,8 +56,7 @@ ParameterStore::ParameterStore(ParameterLayout layout)
   }
   if (const auto& borrowed = layout_.borrowed_by_head) {
     const ParameterSlot& slot = layout_.slots[borrowed->slot];
-    weights_.back().emplace_back(borrowed->name,
-                                 borrowed->type == DType::fp32 ? master(slot) : compute_weight(slot));
+    weights_.back().emplace_back(borrowed->name, compute_weight(slot, borrowed->compute_offset));
     gradients_.back().emplace_back(borrowed->name, gradient(slot));
   }
 }
@@ -67,9 +66,9 @@ Tensor ParameterStore::master(const ParameterSlot& slot) const {
                          slot.spec.columns);
 }
 
-Tensor ParameterStore::compute_weight(const ParameterSlot& slot) const {
-  if (slot.spec.type == DType::fp32) return master(slot);
-  return compute_.tensor(slot.compute_offset, slot.spec.type, slot.spec.rows, slot.spec.columns);
+Tensor ParameterStore::compute_weight(const ParameterSlot& slot, std::optional<std::size_t> offset) const {
+  if (!offset) return master(slot);
+  return compute_.tensor(*offset, slot.spec.type, slot.spec.rows, slot.spec.columns);
 }
 
 Tensor ParameterStore::gradient(const ParameterSlot& slot) const {
@@ -97,7 +96,7 @@ void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
 
 void ParameterStore::refresh_compute_weights(const Execution& exec) {
   for (const ParameterSlot& slot : layout_.slots) {
-    if (slot.spec.type != DType::fp32) convert(exec, master(slot), compute_weight(slot));
+    if (slot.compute_offset) convert(exec, master(slot), compute_weight(slot));
   }
 }
 

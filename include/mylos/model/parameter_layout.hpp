@@ -4,6 +4,8 @@
 // are one contiguous stretch that can be reduced while the backward pass goes on. Stretches are gathered into
 // buckets; each is padded so that it falls into one equal slice per rank. Masters, moments and gradients
 // share their element offsets; padding stays zero.
+//
+// Every block reads compute weights. Where they are float and a rank holds all masters, they are the masters.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +24,8 @@ struct ParameterSlot {
   std::size_t block = 0;    // stage of the chain; the head's is the number of blocks
   std::int64_t offset = 0;  // in elements, in masters, moments and gradients
   std::size_t bucket = 0;
-  std::size_t compute_offset = 0;   // in bytes, in the arena of 16-bit compute weights (not for fp32)
-  std::size_t gradient_offset = 0;  // in bytes, in the gradient arena
+  std::size_t gradient_offset = 0;            // in bytes, in the gradient arena
+  std::optional<std::size_t> compute_offset;  // in bytes, in the arena of compute weights; none: the masters
 
   [[nodiscard]] std::int64_t size() const { return spec.size(); }
   /// "hidden1/weight": the path under /model in a checkpoint.
@@ -38,11 +40,11 @@ struct GradientBucket {
   std::size_t last_block = 0;       // complete when the backward pass of this block is done
 };
 
-/// The slot of a block that the head reads too, in the head's own type.
+/// The slot of a block that the head reads too.
 struct BorrowedSlot {
   std::size_t slot = 0;
-  DType type = DType::fp32;
-  std::string name;  // by which the head knows it
+  std::string name;                           // by which the head knows it
+  std::optional<std::size_t> compute_offset;  // of the weights in the head's type
 };
 
 struct ParameterLayout {
@@ -51,7 +53,7 @@ struct ParameterLayout {
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::optional<BorrowedSlot> borrowed_by_head;
   std::int64_t elements = 0;      // with padding
-  std::size_t compute_bytes = 0;  // of the arena of 16-bit compute weights
+  std::size_t compute_bytes = 0;  // of the arena of compute weights
   std::size_t gradient_bytes = 0;
 
   [[nodiscard]] std::size_t master_bytes() const {

@@ -1,8 +1,5 @@
 // ParameterStore: the flat arenas of master weights, compute weights and gradients, cut as a ParameterLayout
 // says.
-//
-// Layers that compute in float read the masters themselves; the others have compute weights in their own
-// type.
 #pragma once
 
 #include <span>
@@ -21,7 +18,9 @@ class ParameterStore {
   [[nodiscard]] std::span<const NamedTensor> weights(std::size_t block) const { return weights_[block]; }
   [[nodiscard]] std::span<const NamedTensor> gradients(std::size_t block) const { return gradients_[block]; }
   [[nodiscard]] Tensor master(const ParameterSlot& slot) const;
-  [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot) const;
+  [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot) const {
+    return compute_weight(slot, slot.compute_offset);
+  }
   [[nodiscard]] Tensor gradient(const ParameterSlot& slot) const;
   /// All gradients of a bucket, padding included, as one row.
   [[nodiscard]] Tensor gradient(const GradientBucket& bucket) const;
@@ -37,6 +36,8 @@ class ParameterStore {
   void clear_gradients(const Execution& exec);
 
  private:
+  [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot, std::optional<std::size_t> offset) const;
+
   ParameterLayout layout_;
   Arena masters_;
   Arena compute_;

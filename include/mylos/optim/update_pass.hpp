@@ -18,7 +18,7 @@ struct UpdateSpan {
   float* master = nullptr;
   float* m = nullptr;
   float* v = nullptr;      // null for sgd
-  void* weight = nullptr;  // the compute weights; where they are floats, the masters
+  void* weight = nullptr;  // the compute weights; float ones are the masters
   float decay = 0;
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
 };
