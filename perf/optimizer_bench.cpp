@@ -37,7 +37,7 @@ void fused_adamw(benchmark::State& state) {
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
   const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  const Optimizer optimizer({}, store, divisors);
+  const Optimizer optimizer({}, store, whole_slices(store.layout()), divisors);
   const Kokkos::View<UpdateControl, Device> control("control");
   Kokkos::deep_copy(control, UpdateControl{.apply = 1, .gradient_factor = 1, .lr = 1e-3f});
   optimizer.update(exec, control.data());
@@ -55,8 +55,8 @@ void stream_arrays(const Execution& exec, const ParameterStore& store, const Opt
   const ParameterSlot& slot = store.layout().slots[0];
   const T* gradient = store.gradient(slot).as<T>();
   float* master = store.master(slot).as<float>();
-  float* m = optimizer.moment(0, slot).as<float>();
-  float* v = optimizer.moment(1, slot).as<float>();
+  float* m = optimizer.moment(0, 0).values.as<float>();
+  float* v = optimizer.moment(1, 0).values.as<float>();
   T* weight = store.compute_weight(slot).as<T>();
   const bool has_masters = !std::is_same_v<T, float>;  // no if constexpr: nvcc's lambdas capture before it
   for_each_element(
@@ -75,7 +75,7 @@ void streaming_kernel(benchmark::State& state) {
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
   const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  const Optimizer optimizer({}, store, divisors);
+  const Optimizer optimizer({}, store, whole_slices(store.layout()), divisors);
   dispatch(type, [&]<class T>(TypeTag<T>) {
     stream_arrays<T>(exec, store, optimizer);
     exec.fence();

@@ -35,13 +35,6 @@ CommunicationBuffer buffer_of(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size()), tensor.type()};
 }
 
-/// The slice of `rank` in a bucket that holds `world` equal slices.
-Tensor slice_of_rank(const Tensor& bucket, int rank, int world) {
-  const std::int64_t length = bucket.size() / world;
-  const auto offset = static_cast<std::size_t>(rank * length) * size_of(bucket.type());
-  return {static_cast<std::byte*>(bucket.data()) + offset, bucket.type(), 1, length};
-}
-
 /// A function of its own: nvcc takes no device lambda inside a generic one.
 template <class From, class To>
 void convert_scaled(const Execution& exec, std::int64_t count, const From* from, To* to, float factor) {
@@ -100,15 +93,17 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     end += aligned_bytes(slot);
   }
 
+  const std::vector<BucketSlice> slices = slices_of_rank(layout_, communicator.rank(), world);
   for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
     const GradientBucket& bucket = layout_.buckets[i];
     BucketPlan plan;
     plan.gradients = plan.wire = parameters.gradient(bucket);
     const DType wire = memory.wire_types[i];
     if (wire != bucket.type) plan.wire = wire_.tensor(offsets[slot_of(i)], wire, 1, bucket.count);
+    plan.own_wire = plan.wire.elements(slices[i].first, slices[i].count);
     plan.division = mean.division(bucket.type, wire);
     remaining_.push_back(plan.division.left);
-    own_slices_.push_back(slice_of_rank(plan.gradients, communicator.rank(), world));
+    own_slices_.push_back(plan.gradients.elements(slices[i].first, slices[i].count));
     plans_.push_back(plan);
   }
   if (world > 1) communicator.reserve(memory.exchanged);
@@ -128,9 +123,7 @@ void GradientReduction::start(const Execution& exec, std::size_t bucket) {
 void GradientReduction::complete(const Execution& exec, std::size_t bucket) {
   communicator_.wait(exec, requests_[slot_of(bucket)]);
   const BucketPlan& plan = plans_[bucket];
-  if (plan.wire.data() != plan.gradients.data()) {
-    convert(exec, slice_of_rank(plan.wire, communicator_.rank(), communicator_.size()), own_slices_[bucket]);
-  }
+  if (plan.wire.data() != plan.gradients.data()) convert(exec, plan.own_wire, own_slices_[bucket]);
 }
 
 void GradientReduction::block_done(const Execution& exec, std::size_t block) {

@@ -86,7 +86,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const ParameterLayout layout =
       make_parameter_layout(chain, options.communication.bucket_bytes, place.ranks);
   const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, place.ranks);
-  const std::size_t moments = Optimizer::memory_bytes(options.optimizer, layout);
+  const std::size_t moments = Optimizer::memory_bytes(options.optimizer, whole_slices(layout));
 
   MemoryStatement statement;
   statement.place = place;

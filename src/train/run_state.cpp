@@ -97,10 +97,12 @@ void add_data_state(CheckpointState& state, RunState& run) {
 CheckpointState full_state(Trainer& trainer, RunState& run) {
   CheckpointState state = parameter_state(trainer.model().parameters());
   const Optimizer& optimizer = trainer.optimizer();
-  for (const ParameterSlot& slot : trainer.model().parameters().layout().slots) {
+  const std::vector<ParameterSlot>& slots = trainer.model().parameters().layout().slots;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
-      const std::string path = "/optimizer/" + slot.path() + "/" + std::string(optimizer.moment_names()[i]);
-      state.add_device(path, optimizer.moment(i, slot).as<float>(), stored_dims(slot.spec));
+      const std::string path =
+          "/optimizer/" + slots[slot].path() + "/" + std::string(optimizer.moment_names()[i]);
+      state.add_device(path, optimizer.moment(i, slot).values.as<float>(), stored_dims(slots[slot].spec));
     }
   }
   add_scaler(state, run.step.scaler);

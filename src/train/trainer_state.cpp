@@ -35,7 +35,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
              communicator.size(), std::move(schedule)),
       mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
-      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
+      optimizer_(options.optimizer, model_.parameters(), whole_slices(model_.parameters().layout()),
+                 reduction_.remaining_divisors()),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
@@ -81,8 +82,8 @@ void Trainer::throw_if_failed() {
 
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {
   std::vector<std::int64_t> slices;
-  for (const GradientBucket& bucket : layout.buckets) slices.push_back(bucket.count / ranks);
-  return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices) +
+  for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
+  return Optimizer::list_bytes(layout, whole_slices(layout)) + GradientCheck::memory_bytes(slices) +
          AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
          view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "mylos/model/gpt.hpp"
+#include "mylos/model/parameter_slices.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"
 
@@ -121,6 +122,38 @@ TEST(ParameterLayout, BucketsTileTheArenasInEqualCacheLinesForEveryRank) {
         }
         EXPECT_EQ(elements, layout.elements);
         EXPECT_EQ(gradient_bytes, layout.gradient_bytes);
+      }
+    }
+  }
+}
+
+TEST(ParameterSlices, OfAllRanksTileEveryBucketAndEveryParameter) {
+  for (const Network& network : many_networks()) {
+    const Chain chain = chain_of(network);
+    for (int world = 1; world <= 5; ++world) {
+      for (const std::int64_t bucket_bytes : bucket_sizes) {
+        const ParameterLayout layout = make_parameter_layout(chain, bucket_bytes, world);
+        std::vector<std::int64_t> bucket_ends(layout.buckets.size());
+        std::vector<std::int64_t> slot_ends(layout.slots.size());
+        for (int rank = 0; rank < world; ++rank) {
+          const std::vector<BucketSlice> slices = slices_of_rank(layout, rank, world);
+          ASSERT_EQ(slices.size(), layout.buckets.size());
+          for (std::size_t b = 0; b < slices.size(); ++b) {
+            EXPECT_EQ(slices[b].first, bucket_ends[b]);
+            EXPECT_EQ(slices[b].count * world, layout.buckets[b].count);
+            bucket_ends[b] += slices[b].count;
+            for (const ParameterPart& part : slices[b].parts) {
+              const ParameterSlot& slot = layout.slots[part.slot];
+              EXPECT_EQ(slot.bucket, b);
+              EXPECT_EQ(part.first, slot_ends[part.slot]) << slot.path();
+              EXPECT_GT(part.count, 0);
+              EXPECT_EQ(layout.buckets[b].first + slices[b].first + part.offset, slot.offset + part.first);
+              EXPECT_LE(part.offset + part.count, slices[b].count);
+              slot_ends[part.slot] += part.count;
+            }
+          }
+        }
+        for (std::size_t i = 0; i < slot_ends.size(); ++i) EXPECT_EQ(slot_ends[i], layout.slots[i].size());
       }
     }
   }

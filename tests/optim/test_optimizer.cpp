@@ -78,7 +78,7 @@ TEST(Optimizer, GivesPyTorchsWeights) {
         options.type = torch.type;
         options.lr = torch.lr;
         options.weight_decay = 0.1;
-        const Optimizer optimizer(options, store, std::array{4.0f});
+        const Optimizer optimizer(options, store, whole_slices(store.layout()), std::array{4.0f});
         const Execution exec;
         for (int t = 0; t < 5; ++t) {
           std::vector<float> g;  // scaled by 64; eighths stay exact in every type
@@ -185,9 +185,12 @@ class FusedUpdate : public testing::TestWithParam<Case> {
       add(store.master(slot));
       add(store.compute_weight(slot));
       add(store.gradient(slot));
-      for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) add(optimizer.moment(i, slot));
+      for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) add(moment(i, slot));
     }
     return all;
+  }
+  [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const {
+    return optimizer.moment(index, static_cast<std::size_t>(&slot - store.layout().slots.data())).values;
   }
   void update(int time, std::int32_t apply = 1) {
     UpdateControl now = control_of(options, time, gradient_factor);
@@ -203,7 +206,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
   OptimizerOptions options = options_of(GetParam().type);
   ParameterStore store{layout_of(GetParam())};
   const std::vector<float> divisors{1.0f, 2.56f};
-  Optimizer optimizer{options, store, divisors};
+  Optimizer optimizer{options, store, whole_slices(store.layout()), divisors};
   test::DeviceValue<UpdateControl> control;
   std::map<std::string, std::vector<Reference>> references;
 };
@@ -228,7 +231,7 @@ TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
     const auto& reference = references[slot.path()];
     const std::vector<float> masters = test::values_of(store.master(slot));
     const std::vector<float> weights = test::values_of(store.compute_weight(slot));
-    const std::vector<float> first = test::values_of(optimizer.moment(0, slot));
+    const std::vector<float> first = test::values_of(moment(0, slot));
     for (std::size_t i = 0; i < reference.size(); ++i) {
       // Six updates of at most about lr each, in float; adam divides by small square roots.
       EXPECT_NEAR(masters[i], reference[i].w, 2e-6) << slot.path() << " " << i;
@@ -237,7 +240,7 @@ TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
       EXPECT_EQ(weights[i], test::rounded_to(GetParam().compute, masters[i]));
     }
     if (options.type == OptimizerType::sgd) continue;
-    const std::vector<float> second = test::values_of(optimizer.moment(1, slot));
+    const std::vector<float> second = test::values_of(moment(1, slot));
     for (std::size_t i = 0; i < reference.size(); ++i) {
       EXPECT_NEAR(second[i], reference[i].v, 1e-6 * reference[i].v + 1e-11) << slot.path() << " " << i;
     }
@@ -260,13 +263,48 @@ TEST_P(FusedUpdate, ASkippedStepTouchesNothingBitForBit) {
   EXPECT_NE(everything(), before);
 }
 
+TEST_P(FusedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
+  ParameterStore sliced{store.layout()};
+  sliced.initialize(exec, 5);
+  std::vector<Optimizer> of_ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    of_ranks.emplace_back(options, sliced, slices_of_rank(store.layout(), rank, 3), divisors);
+    EXPECT_EQ(of_ranks.back().bytes() * 3, optimizer.bytes());
+  }
+  for (int time = 1; time <= 3; ++time) {
+    draw_gradients();
+    for (const ParameterSlot& slot : store.layout().slots) {
+      test::set_values(sliced.gradient(slot), test::values_of(store.gradient(slot)));
+    }
+    update(time);
+    for (const Optimizer& own : of_ranks) own.update(exec, control.data());
+    exec.fence();
+  }
+  for (std::size_t i = 0; i < store.layout().slots.size(); ++i) {
+    const ParameterSlot& slot = store.layout().slots[i];
+    EXPECT_EQ(test::bytes_of(sliced.master(slot)), test::bytes_of(store.master(slot))) << slot.path();
+    EXPECT_EQ(test::bytes_of(sliced.compute_weight(slot)), test::bytes_of(store.compute_weight(slot)));
+    for (std::size_t m = 0; m < optimizer.moment_names().size(); ++m) {
+      Bytes joined;
+      for (const Optimizer& own : of_ranks) {
+        const MomentPart part = own.moment(m, i);
+        if (part.values.size() == 0) continue;
+        EXPECT_EQ(static_cast<std::size_t>(part.first) * sizeof(float), joined.size()) << slot.path();
+        const Bytes bytes = test::bytes_of(part.values);
+        joined.insert(joined.end(), bytes.begin(), bytes.end());
+      }
+      EXPECT_EQ(joined, test::bytes_of(moment(m, slot))) << slot.path();
+    }
+  }
+}
+
 TEST_P(FusedUpdate, PaddingStaysZero) {
   draw_gradients();
   update(1);
   const auto elements = store.layout().elements;
   for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
-    std::vector<float> flat = test::values_of(
-        Tensor(optimizer.moment(i, store.layout().slots[0]).data(), DType::fp32, 1, elements));
+    std::vector<float> flat =
+        test::values_of(Tensor(moment(i, store.layout().slots[0]).data(), DType::fp32, 1, elements));
     for (const ParameterSlot& slot : store.layout().slots) {
       std::fill_n(flat.begin() + slot.offset, slot.size(), 0.0f);
     }

@@ -55,6 +55,11 @@ class Tensor {
         static_cast<std::byte*>(data_) + static_cast<std::size_t>(first * columns_) * size_of(type_);
     return {start, type_, count, columns_};
   }
+  /// Elements [first, first + count), as one row.
+  [[nodiscard]] Tensor elements(std::int64_t first, std::int64_t count) const {
+    return {static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * size_of(type_), type_, 1,
+            count};
+  }
 
  private:
   void* data_ = nullptr;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mylos/comm/communicator.hpp"
+#include "mylos/model/parameter_slices.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/optim/batch_mean.hpp"
 
@@ -56,7 +57,8 @@ class GradientReduction {
  private:
   struct BucketPlan {
     Tensor gradients;
-    Tensor wire;  // where it travels: the gradients themselves, or a copy in the wire's type
+    Tensor wire;      // where it travels: the gradients themselves, or a copy in the wire's type
+    Tensor own_wire;  // this rank's slice of it
     BucketDivision division;
   };
   void start(const Execution& exec, std::size_t bucket);

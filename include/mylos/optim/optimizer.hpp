@@ -13,37 +13,48 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/model/parameter_slices.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/optim/update_pass.hpp"
 
 namespace mylos {
 
+/// A moment of the elements of a parameter that an optimizer updates: from `first` on, as one row.
+struct MomentPart {
+  std::int64_t first = 0;
+  Tensor values;
+};
+
 class Optimizer {
  public:
-  /// Keeps pointers into the arenas of `parameters`, which must outlive it. `gradient_divisors[b]`: by what
-  /// bucket b's gradients are still to be divided beside the loss scale.
+  /// Updates what lies in `slices`, one of every bucket. Keeps pointers into the arenas of `parameters`,
+  /// which must outlive it. `gradient_divisors[b]`: by what bucket b's gradients are still to be divided
+  /// beside the loss scale.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-            std::span<const float> gradient_divisors);
+            std::span<const BucketSlice> slices, std::span<const float> gradient_divisors);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
   [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
-  [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const;
+  /// Of layout.slots[slot]; without values where none of its elements is updated here.
+  [[nodiscard]] MomentPart moment(std::size_t index, std::size_t slot) const;
   [[nodiscard]] std::size_t bytes() const;
   /// What the moments of such an optimizer take.
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
-                                                const ParameterLayout& layout);
+                                                std::span<const BucketSlice> slices);
 
   /// What its lists of parameters take.
-  [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout);
+  [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout,
+                                              std::span<const BucketSlice> slices);
 
   /// Does nothing where control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
 
  private:
   std::vector<std::string_view> names_;
-  std::vector<Arena> moments_;
-  std::vector<UpdatePass> passes_;  // one for each pair of types of gradients and compute weights
+  std::vector<Arena> moments_;        // slice behind slice
+  std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
+  std::vector<UpdatePass> passes_;    // one for each pair of types of gradients and compute weights
 };
 
 }  // namespace mylos
