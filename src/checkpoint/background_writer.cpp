@@ -15,25 +15,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::size_t bytes_of(const StateArray& array) {
-  return static_cast<std::size_t>(array.bytes());
+std::size_t bytes_of(const StateArray& array, const StatePiece& piece) {
+  return static_cast<std::size_t>(array.bytes_of(piece.count));
 }
 
-std::size_t place_of(const StateArray& array) {
-  return (bytes_of(array) + 63) / 64 * 64;  // elements of any type are aligned
+std::size_t place_of(const StateArray& array, const StatePiece& piece) {
+  return (bytes_of(array, piece) + 63) / 64 * 64;  // elements of any type are aligned
 }
 
 std::size_t bytes_of(const CheckpointState& state, bool on_device) {
   std::size_t bytes = 0;
-  for (const StateArray& array : state.arrays) bytes += array.on_device == on_device ? place_of(array) : 0;
+  for (const StateArray& array : state.arrays) {
+    if (array.on_device != on_device) continue;
+    for (const StatePiece& piece : array.pieces) bytes += place_of(array, piece);
+  }
   return bytes;
 }
 
-void copy_from_device(const StateArray& array, std::byte* target) {
+void copy_from_device(const void* source, std::byte* target, std::size_t bytes) {
   using Source = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Target = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const std::size_t bytes = bytes_of(array);
-  Kokkos::deep_copy(Target(target, bytes), Source(static_cast<const std::byte*>(array.data), bytes));
+  Kokkos::deep_copy(Target(target, bytes), Source(static_cast<const std::byte*>(source), bytes));
 }
 
 }  // namespace
@@ -58,10 +60,13 @@ CheckpointState BackgroundWriter::copy_of(const CheckpointState& state) {
   std::byte* small = small_.data();
   for (StateArray& array : copy.arrays) {
     std::byte*& target = array.on_device ? large : small;
-    if (array.on_device) copy_from_device(array, target);
-    if (!array.on_device && bytes_of(array) > 0) std::memcpy(target, array.data, bytes_of(array));
-    array.data = target;
-    target += place_of(array);
+    for (StatePiece& piece : array.pieces) {
+      const std::size_t bytes = bytes_of(array, piece);
+      if (array.on_device) copy_from_device(piece.data, target, bytes);
+      if (!array.on_device && bytes > 0) std::memcpy(target, piece.data, bytes);
+      piece.data = target;
+      target += place_of(array, piece);
+    }
     array.on_device = false;
   }
   return copy;

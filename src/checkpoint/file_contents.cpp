@@ -1,5 +1,9 @@
 #include "file_contents.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
 #include "file_structure.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/slices.hpp"
@@ -13,48 +17,71 @@
 namespace mylos {
 namespace {
 
-SliceRange share(const StateArray& array, const WritingGroup& ranks, int rank) {
-  return slice_of(static_cast<std::size_t>(array.size()), ranks.size(), rank);
-}
-
-/// This rank's share of every array; returns the CRC-32 of each share.
-std::vector<std::uint32_t> write_share(const OpenFile& open, const CheckpointState& state,
-                                       const WritingGroup& ranks) {
-  std::vector<std::uint32_t> crcs;
-  for (const StateArray& array : state.arrays) {
-    hdf5::Dataset dataset = open.file.dataset(array.path);
-    const SliceRange range = share(array, ranks, ranks.rank());
-    crcs.push_back(write_elements(dataset, array, static_cast<std::int64_t>(range.begin),
-                                  static_cast<std::int64_t>(range.size())));
+/// What this rank writes: its slice of what all hold, or what it alone holds.
+std::vector<StatePiece> share(const StateArray& array, const WritingGroup& ranks) {
+  if (array.sharded) return array.pieces;
+  const SliceRange slice = slice_of(static_cast<std::size_t>(array.size()), ranks.size(), ranks.rank());
+  std::vector<StatePiece> own;
+  for (const StatePiece& piece : array.pieces) {
+    const std::int64_t from = std::max(piece.first, static_cast<std::int64_t>(slice.begin));
+    const std::int64_t to = std::min(piece.first + piece.count, static_cast<std::int64_t>(slice.end));
+    if (from >= to) continue;
+    own.push_back(
+        {from, to - from, static_cast<std::byte*>(piece.data) + array.bytes_of(from - piece.first)});
   }
-  return crcs;
+  return own;
 }
 
-/// The same for a process that writes alone, past HDF5 and the page cache.
-std::vector<std::uint32_t> write_alone(const std::string& path, const OpenFile& open,
-                                       const CheckpointState& state) {
-  RawFile file(path, RawFile::Access::write, RawFile::Cache::bypass);
-  std::vector<std::uint32_t> crcs;
+/// This rank's share of every array; a process that writes alone goes past HDF5 and the page cache.
+std::vector<PieceCrc> write_share(const std::string& path, const OpenFile& open, const CheckpointState& state,
+                                  const WritingGroup& ranks) {
+  std::optional<RawFile> file;
+  if (ranks.size() == 1) file.emplace(path, RawFile::Access::write, RawFile::Cache::bypass);
+  std::vector<PieceCrc> crcs;
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
-    const bool empty = state.arrays[i].size() == 0;  // then it has no place
-    crcs.push_back(empty ? 0 : write_bytes(file, open.array_offsets[i], state.arrays[i]));
+    const StateArray& array = state.arrays[i];
+    std::optional<hdf5::Dataset> dataset;
+    if (!file) dataset = open.file.dataset(array.path);  // all ranks: HDF5 reads its structure together
+    for (const StatePiece& piece : share(array, ranks)) {
+      const std::uint32_t crc = file ? write_bytes(*file, open.array_offsets[i], array, piece)
+                                     : write_elements(*dataset, array, piece);
+      crcs.push_back({static_cast<std::uint32_t>(i), crc, piece.first, piece.count});
+    }
   }
   return crcs;
 }
 
-/// Joins the shares' CRCs in file order and stores them with their arrays.
-void write_crcs(OpenFile& open, const CheckpointState& state, const WritingGroup& ranks,
-                const std::vector<std::uint32_t>& own) {
-  const std::vector<std::uint32_t> all = ranks.gather(own);
+/// The CRC-32 of each array, of all ranks' pieces in file order.
+std::vector<std::uint32_t> joined(const CheckpointState& state, std::vector<PieceCrc> pieces) {
+  std::sort(pieces.begin(), pieces.end(), [](const PieceCrc& a, const PieceCrc& b) {
+    return std::tie(a.array, a.first) < std::tie(b.array, b.first);
+  });
+  std::vector<std::uint32_t> crcs;
+  auto piece = pieces.begin();
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const StateArray& array = state.arrays[i];
     std::uint32_t crc = 0;
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      const auto bytes =
-          static_cast<std::int64_t>(share(array, ranks, rank).size()) * element_bytes(array.type);
-      if (bytes > 0) crc = crc32_joined(crc, all[static_cast<std::size_t>(rank) * own.size() + i], bytes);
+    std::int64_t end = 0;
+    for (; piece != pieces.end() && piece->array == i; ++piece) {
+      if (piece->count == 0) continue;
+      if (piece->first != end) break;
+      crc = crc32_joined(crc, piece->crc, array.bytes_of(piece->count));
+      end += piece->count;
     }
-    open.file.write_attribute(array.path, crc_attribute, static_cast<std::int64_t>(crc));
+    const bool held_again = piece != pieces.end() && piece->array == i && piece->first < end;
+    if (held_again || end != array.size()) {
+      fail_run("{}: element {} of {} is held {}", array.path, held_again ? piece->first : end, array.size(),
+               held_again ? "twice" : "by no rank");
+    }
+    crcs.push_back(crc);
+  }
+  return crcs;
+}
+
+/// Stored with their arrays.
+void write_crcs(OpenFile& open, const CheckpointState& state, const std::vector<std::uint32_t>& crcs) {
+  for (std::size_t i = 0; i < crcs.size(); ++i) {
+    open.file.write_attribute(state.arrays[i].path, crc_attribute, static_cast<std::int64_t>(crcs[i]));
     flush_some(open.file, i + 1);
   }
 }
@@ -126,18 +153,17 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
 void write_contents(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                     const CheckpointState& state) {
   OpenFile open = begin_file(ranks, path, header, state);
-  std::vector<std::uint32_t> crcs;
+  std::vector<PieceCrc> own;
+  ranks.on_all([&] { own = write_share(path, open, state, ranks); });
+  const std::vector<std::uint32_t> crcs = joined(state, ranks.gather(std::move(own)));
+  write_crcs(open, state, crcs);
   if (ranks.size() == 1) {
-    crcs = write_alone(path, open, state);
-    write_crcs(open, state, ranks, crcs);
     const std::vector<StoredDataset> stored = stored_datasets(open, state, crcs);
     end_file(open);
     write_user_block(path, verify_stored(path, stored));
     open_again(path, stored);
     return;
   }
-  ranks.on_all([&] { crcs = write_share(open, state, ranks); });
-  write_crcs(open, state, ranks, crcs);
   end_file(open);
   ranks.on_first([&] {
     write_user_block(path, contents_digest(path));

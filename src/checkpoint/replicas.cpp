@@ -14,13 +14,14 @@ namespace {
 constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ull;
 
 /// Sum modulo 2^64 of (word + 1) · (2 · place + 1) · spread: in any order, by any number of threads. One
-/// changed word always changes it, since all factors but the word's are odd.
-std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* words, std::int64_t count) {
+/// changed word always changes it, since all factors but the word's are odd. `first`: the first word's place.
+std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* words, std::int64_t first,
+                                std::int64_t count) {
   std::uint64_t sum = 0;
   Kokkos::parallel_reduce(
       "checksum", Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>>(exec, 0, count),
       KOKKOS_LAMBDA(const std::int64_t i, std::uint64_t& partial) {
-        partial += (std::uint64_t{words[i]} + 1) * ((2 * static_cast<std::uint64_t>(i) + 1) * spread);
+        partial += (std::uint64_t{words[i]} + 1) * ((2 * static_cast<std::uint64_t>(first + i) + 1) * spread);
       },
       sum);
   return sum;
@@ -32,14 +33,16 @@ std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state
   std::uint64_t sum = 0;
   std::uint64_t place = 1;
   for (const StateArray& array : state.arrays) {
-    const std::int64_t bytes = array.bytes();
-    if (array.on_device) {
-      if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
-      const auto* words = static_cast<const std::uint32_t*>(array.data);
-      sum += (2 * place + 1) * checksum_of_words(exec, words, bytes / 4);
-    } else if (array.dims.empty()) {
-      const std::string_view scalar(static_cast<const char*>(array.data), static_cast<std::size_t>(bytes));
-      sum += (2 * place + 1) * hash_bytes(scalar);
+    for (const StatePiece& piece : array.pieces) {
+      const std::int64_t bytes = array.bytes_of(piece.count);
+      if (array.on_device && !array.sharded) {
+        if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
+        const auto* words = static_cast<const std::uint32_t*>(piece.data);
+        sum += (2 * place + 1) * checksum_of_words(exec, words, array.bytes_of(piece.first) / 4, bytes / 4);
+      } else if (array.dims.empty()) {
+        const std::string_view scalar(static_cast<const char*>(piece.data), static_cast<std::size_t>(bytes));
+        sum += (2 * place + 1) * hash_bytes(scalar);
+      }
     }
     ++place;
   }

@@ -27,88 +27,98 @@ using ConstDeviceBytes = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTr
 
 enum class Direction { out_of_state, into_state };
 
-/// Calls use(first, count, host memory of those elements) for the range: once where the host reaches the
-/// state's memory, else piece by piece through a buffer.
-void through_host(const StateArray& array, std::int64_t first, std::int64_t count, Direction direction,
+/// Calls use(first, count, host memory of those elements) for the piece: once where the host reaches the
+/// state's memory, else part by part through a buffer.
+void through_host(const StateArray& array, const StatePiece& piece, Direction direction,
                   const std::function<void(std::int64_t, std::int64_t, std::byte*)>& use) {
-  const std::int64_t size = element_bytes(array.type);
-  auto* start = static_cast<std::byte*>(array.data);
+  auto* start = static_cast<std::byte*>(piece.data);
   if (memory_is_host || !array.on_device) {
-    if (count > 0) use(first, count, start + first * size);
+    if (piece.count > 0) use(piece.first, piece.count, start);
     return;
   }
-  const std::int64_t piece = elements_per_piece(array.type);
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, count) * size));
-  for (std::int64_t done = 0; done < count; done += piece) {
-    const std::int64_t length = std::min(piece, count - done);
-    const auto bytes = static_cast<std::size_t>(length * size);
+  const std::int64_t most = elements_per_piece(array.type);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(array.bytes_of(std::min(most, piece.count))));
+  for (std::int64_t done = 0; done < piece.count; done += most) {
+    const std::int64_t length = std::min(most, piece.count - done);
+    const auto bytes = static_cast<std::size_t>(array.bytes_of(length));
     const HostBytes host(buffer.data(), bytes);
-    const DeviceBytes device(start + (first + done) * size, bytes);
+    const DeviceBytes device(start + array.bytes_of(done), bytes);
     if (direction == Direction::out_of_state) Kokkos::deep_copy(host, device);
-    use(first + done, length, buffer.data());
+    use(piece.first + done, length, buffer.data());
     if (direction == Direction::into_state) Kokkos::deep_copy(device, host);
   }
 }
 
+/// CRC-32 of elements [first, first + count) of the dataset, going on from `crc`.
+std::uint32_t crc_of(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
+                     std::uint32_t crc) {
+  hdf5::dispatch(*dataset.type(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::int64_t most = elements_per_piece(*dataset.type());
+    std::vector<T> buffer(static_cast<std::size_t>(std::min(most, count)));
+    for (std::int64_t done = 0; done < count; done += most) {
+      const std::int64_t length = std::min(most, count - done);
+      dataset.read(first + done, length, buffer.data());
+      crc = crc32_of(buffer.data(), static_cast<std::size_t>(length) * sizeof(T), crc);
+    }
+  });
+  return crc;
+}
+
 }  // namespace
 
-std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
-                             std::int64_t count) {
+std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, const StatePiece& piece) {
   std::uint32_t crc = 0;
-  through_host(array, first, count, Direction::out_of_state,
+  through_host(array, piece, Direction::out_of_state,
                [&](std::int64_t from, std::int64_t length, std::byte* host) {
                  hdf5::dispatch(array.type, [&](auto tag) {
                    dataset.write(from, length, reinterpret_cast<const typename decltype(tag)::type*>(host));
                  });
-                 crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
+                 crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
                });
   return crc;
 }
 
-std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array) {
+std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array,
+                          const StatePiece& piece) {
   std::uint32_t crc = 0;
-  const auto* start = static_cast<const std::byte*>(array.data);
-  const std::int64_t all = array.bytes();
-  file.write(offset, all, [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
-    const auto bytes = static_cast<std::size_t>(count);
-    if (memory_is_host || !array.on_device) {
-      std::memcpy(buffer, start + first, bytes);
-    } else {
-      Kokkos::deep_copy(HostBytes(buffer, bytes), ConstDeviceBytes(start + first, bytes));
-    }
-    crc = crc32_of(buffer, bytes, crc);
-  });
+  const auto* start = static_cast<const std::byte*>(piece.data);
+  const std::int64_t place = offset + array.bytes_of(piece.first);
+  file.write(place, array.bytes_of(piece.count),
+             [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
+               const auto bytes = static_cast<std::size_t>(count);
+               if (memory_is_host || !array.on_device) {
+                 std::memcpy(buffer, start + first, bytes);
+               } else {
+                 Kokkos::deep_copy(HostBytes(buffer, bytes), ConstDeviceBytes(start + first, bytes));
+               }
+               crc = crc32_of(buffer, bytes, crc);
+             });
   return crc;
 }
 
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array) {
   std::uint32_t crc = 0;
-  through_host(array, 0, array.size(), Direction::into_state,
-               [&](std::int64_t from, std::int64_t length, std::byte* host) {
-                 hdf5::dispatch(array.type, [&](auto tag) {
-                   dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
+  std::int64_t end = 0;  // of what was read
+  for (const StatePiece& piece : array.pieces) {
+    crc = crc_of(dataset, end, piece.first - end, crc);
+    through_host(array, piece, Direction::into_state,
+                 [&](std::int64_t from, std::int64_t length, std::byte* host) {
+                   hdf5::dispatch(array.type, [&](auto tag) {
+                     dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
+                   });
+                   crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
                  });
-                 crc = crc32_of(host, static_cast<std::size_t>(length * element_bytes(array.type)), crc);
-               });
-  return crc;
+    end = piece.first + piece.count;
+  }
+  return crc_of(dataset, end, array.size() - end, crc);
 }
 
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
   if (dataset.is_text()) return crc_of_text(dataset.read_text());
   using enum DType;
   dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64}, dataset.dims().size(), "");
-  std::uint32_t crc = 0;
-  hdf5::dispatch(*dataset.type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const std::int64_t piece = elements_per_piece(*dataset.type());
-    std::vector<T> buffer(static_cast<std::size_t>(std::min(piece, dataset.size())));
-    for (std::int64_t first = 0; first < dataset.size(); first += piece) {
-      const std::int64_t count = std::min(piece, dataset.size() - first);
-      dataset.read(first, count, buffer.data());
-      crc = crc32_of(buffer.data(), static_cast<std::size_t>(count) * sizeof(T), crc);
-    }
-  });
-  return crc;
+  return crc_of(dataset, 0, dataset.size(), 0);
 }
 
 std::uint32_t crc_of_text(std::string_view text) {

@@ -21,13 +21,13 @@ inline constexpr std::int64_t piece_bytes = RawFile::piece_bytes;
   return static_cast<std::int64_t>(size_of(type));
 }
 
-/// Writes elements [first, first + count) of the array; returns the CRC-32 of their bytes.
-std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, std::int64_t first,
-                             std::int64_t count);
-/// Writes all elements to where they lie in the file, from byte `offset` on; returns their CRC-32. For one
-/// process that writes alone.
-std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array);
-/// Reads all elements into the array; returns their CRC-32.
+/// Writes a piece of the array; returns the CRC-32 of its bytes.
+std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, const StatePiece& piece);
+/// The same past HDF5, where the array begins at byte `offset` of the file. For one process that writes
+/// alone.
+std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array,
+                          const StatePiece& piece);
+/// Reads all elements, those of the array's pieces into them; returns the CRC-32 of all.
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array);
 
 /// The CRC-32 of what the dataset holds, read piece by piece. Throws Error (bad_input) unless that is text or

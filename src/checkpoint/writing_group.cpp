@@ -1,5 +1,7 @@
 #include "writing_group.hpp"
 
+#include <algorithm>
+
 #include "mylos/comm/collective_error.hpp"
 
 namespace mylos {
@@ -18,10 +20,14 @@ void WritingGroup::barrier() const {
   if (!alone()) ranks_->barrier();
 }
 
-std::vector<std::uint32_t> WritingGroup::gather(const std::vector<std::uint32_t>& own) const {
+std::vector<PieceCrc> WritingGroup::gather(std::vector<PieceCrc> own) const {
   if (alone()) return own;
-  std::vector<std::uint32_t> all(own.size() * static_cast<std::size_t>(size()));
-  ranks_->all_gather(own.data(), all.data(), own.size() * sizeof(std::uint32_t));
+  std::vector<std::size_t> lengths(static_cast<std::size_t>(size()));
+  const std::size_t length = own.size();
+  ranks_->all_gather(&length, lengths.data(), sizeof(length));
+  own.resize(*std::max_element(lengths.begin(), lengths.end()));
+  std::vector<PieceCrc> all(own.size() * lengths.size());
+  ranks_->all_gather(own.data(), all.data(), own.size() * sizeof(PieceCrc));
   return all;
 }
 

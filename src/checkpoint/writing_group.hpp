@@ -11,6 +11,14 @@
 
 namespace mylos {
 
+/// CRC-32 of some elements of an array.
+struct PieceCrc {
+  std::uint32_t array = 0;  // by the state's arrays
+  std::uint32_t crc = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
 class WritingGroup {
  public:
   /// Null: this process alone.
@@ -27,8 +35,8 @@ class WritingGroup {
   /// On the first rank alone, however long it takes; no HDF5 and no MPI in it.
   void on_first(const std::function<void()>& function) const;
   void barrier() const;
-  /// Those of rank 0, of rank 1, ...
-  [[nodiscard]] std::vector<std::uint32_t> gather(const std::vector<std::uint32_t>& own) const;
+  /// Those of all ranks, in any order, and some of no elements.
+  [[nodiscard]] std::vector<PieceCrc> gather(std::vector<PieceCrc> own) const;
   /// The first rank's.
   [[nodiscard]] std::string agreed(const std::string& text) const;
 

@@ -97,7 +97,7 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
 
   std::vector<double> wide(5);
   CheckpointState retyped = sample.view();
-  retyped.arrays[1].data = wide.data();
+  retyped.arrays[1].pieces[0].data = wide.data();
   retyped.arrays[1].type = DType::fp64;
   EXPECT_THAT(refusal(path, retyped),
               HasSubstr("/model/hidden0/bias holds float32, the deck's model needs float64"));

@@ -1,7 +1,7 @@
 // The state of a run as a checkpoint sees it: named arrays, scalars and texts, wherever they are in memory.
 //
 // A path is a place in the file: "/model/hidden1/weight". A scalar is an array without dimensions. All ranks
-// hold the same state, so that any rank may write any part of it.
+// hold the same of an array, so that any rank may write any part of it, unless it is sharded.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,21 @@
 
 namespace mylos {
 
-/// An array that lies in memory row by row, and is written from there or read into it.
+/// Elements [first, first + count) of an array, row by row, one behind the other in memory.
+struct StatePiece {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  void* data = nullptr;
+};
+
+/// An array that is written from memory or read into it.
 struct StateArray {
   std::string path;
   DType type = DType::fp32;
-  std::vector<std::int64_t> dims;  // empty: a scalar
-  void* data = nullptr;
-  bool on_device = false;  // `data` is device memory (on host-only builds there is no difference)
+  std::vector<std::int64_t> dims;  // of the whole array; empty: a scalar
+  std::vector<StatePiece> pieces;  // what this rank holds of it, in ascending order
+  bool on_device = false;          // they are device memory (on host-only builds there is no difference)
+  bool sharded = false;            // the ranks hold different pieces, each element once; else each holds all
 
   /// All elements.
   [[nodiscard]] std::int64_t size() const {
@@ -26,7 +34,10 @@ struct StateArray {
     for (const auto extent : dims) elements *= extent;
     return elements;
   }
-  [[nodiscard]] std::int64_t bytes() const { return size() * static_cast<std::int64_t>(size_of(type)); }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_of(size()); }
+  [[nodiscard]] std::int64_t bytes_of(std::int64_t elements) const {
+    return elements * static_cast<std::int64_t>(size_of(type));
+  }
 };
 
 struct StateText {
@@ -40,7 +51,7 @@ struct CheckpointState {
 
   template <class T>
   void add_host(const std::string& path, T* data, std::vector<std::int64_t> dims) {
-    arrays.push_back({path, dtype_of<T>, std::move(dims), data, false});
+    add_whole(path, dtype_of<T>, std::move(dims), data, false);
   }
   template <class T>
   void add_scalar(const std::string& path, T& value) {
@@ -48,9 +59,17 @@ struct CheckpointState {
   }
   template <class T>
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
-    arrays.push_back({path, dtype_of<T>, std::move(dims), data, true});
+    add_whole(path, dtype_of<T>, std::move(dims), data, true);
   }
   void add_text(const std::string& path, std::string text) { texts.push_back({path, std::move(text)}); }
+
+ private:
+  void add_whole(const std::string& path, DType type, std::vector<std::int64_t> dims, void* data,
+                 bool on_device) {
+    StateArray array{path, type, std::move(dims), {}, on_device};
+    array.pieces.push_back({0, array.size(), data});
+    arrays.push_back(std::move(array));
+  }
 };
 
 /// What the file says about itself, as attributes of "/" (the deck: as text /deck).

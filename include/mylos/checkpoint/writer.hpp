@@ -15,8 +15,8 @@ namespace mylos {
 
 /// All ranks call this, with nothing of the state in the making (after Communicator::synchronize). Writes
 /// FOLDER/checkpoints/step-<header.step>.h5, names it in FOLDER/checkpoints/latest and deletes old ones as
-/// `options` say. Each rank writes its share of every array. Returns the file's path. Throws Error (failed)
-/// on all ranks, with nothing changed, when the disk is full or refuses.
+/// `options` say. Each rank writes its share of every array, and all pieces that only it holds. Returns the
+/// file's path. Throws Error (failed) on all ranks, with nothing changed, when the disk is full or refuses.
 std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
                              const CheckpointState& state, const CheckpointOptions& options);
 
