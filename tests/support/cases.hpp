@@ -1,12 +1,13 @@
-// How many cases a test goes through. In builds with sanitizers, which run ten times slower, a part of them:
-// there they look for faults of memory, which the first ones show.
+// How many cases a test goes through. A part of them in builds with sanitizers, which look for faults of
+// memory, and in those for another processor, which is emulated: there everything is ten times slower or
+// more.
 #pragma once
 
 #include <cstddef>
 
 namespace mylos::test {
 
-constexpr bool few_cases = MYLOS_SANITIZED != 0;
+constexpr bool few_cases = MYLOS_FEW_CASES != 0;
 
 /// Of random cases: all, or a tenth.
 constexpr int cases(int all) {

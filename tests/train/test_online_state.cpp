@@ -1,4 +1,6 @@
 // What a network trained on views leaves in a checkpoint, and how it goes on from one.
+#include <unistd.h>
+
 #include <filesystem>
 #include <limits>
 
@@ -12,8 +14,11 @@ class OnlineState : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, OnlineState, testing::Values(DType::fp32, DType::bf16, DType::fp16),
                          [](const auto& type) { return std::string(name_of(type.param)); });
 
+/// The same path on all ranks, and another in every program that runs meanwhile.
 std::string scratch(const char* name) {
-  return testing::TempDir() + "mylos_online_" + std::to_string(size_of(MPI_COMM_WORLD)) + "_" + name;
+  int process = getpid();
+  MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return testing::TempDir() + "mylos_online_" + std::to_string(process) + "_" + name;
 }
 
 TEST(OnlineCheckpoint, DivergenceNamesItsCauseAndALoadedCheckpointGoesOn) {
