@@ -162,10 +162,6 @@ std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& fo
   return moved;
 }
 
-void verify_checkpoint(const std::string& path) {
-  verify_user_block(path);
-}
-
 void name_latest(const std::string& folder) {
   const fs::path latest = checkpoint_folder(folder) / "latest";
   const auto files = list_checkpoints(folder);

@@ -73,11 +73,6 @@ void File::write_attribute(const std::string& path, const std::string& name, std
   write(*state_, path, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
-void File::write_attribute(const std::string& path, const std::string& name, double value) {
-  const Turn turn;
-  write(*state_, path, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
-}
-
 bool File::has_attribute(const std::string& path, const std::string& name) const {
   const Turn turn;
   const Handle object = open_object(*state_, path);
@@ -111,14 +106,6 @@ std::int64_t File::integer_attribute(const std::string& path, const std::string&
   const Handle attribute = open_attribute(*state_, path, name, H5T_INTEGER, "an integer");
   std::int64_t value = 0;
   read(*state_, path, name, attribute.id(), H5T_NATIVE_INT64, &value);
-  return value;
-}
-
-double File::real_attribute(const std::string& path, const std::string& name) const {
-  const Turn turn;
-  const Handle attribute = open_attribute(*state_, path, name, H5T_FLOAT, "a real number");
-  double value = 0;
-  read(*state_, path, name, attribute.id(), H5T_NATIVE_DOUBLE, &value);
   return value;
 }
 

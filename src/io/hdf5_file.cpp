@@ -180,11 +180,6 @@ void File::close() {
   if (H5Fclose(id) < 0) fail_run("{}: cannot be closed: {}", path(), last_error());
 }
 
-void File::create_group(const std::string& path) {
-  const Turn turn;
-  make_group(*state_, path);
-}
-
 void File::remove(const std::string& path) {
   const Turn turn;
   if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {

@@ -26,10 +26,9 @@ TEST(Hdf5, PythonReadsWhatWasWritten) {
     const double scale = 65536;
     file.create_dataset("/scaler/scale", DType::fp64, {}).write(0, 1, &scale);
     file.create_text("/deck", 40).write_text("name = \"fashion\"");
-    file.create_group("/empty");
     file.write_attribute("/", "format", "mylos-checkpoint");
     file.write_attribute("/", "step", std::int64_t{500});
-    file.write_attribute("/model/dense/weight", "loss", 0.25);
+    file.write_attribute("/model/dense/weight", "crc32", std::int64_t{7});
     file.close();
   }
   EXPECT_EQ(
@@ -37,11 +36,10 @@ TEST(Hdf5, PythonReadsWhatWasWritten) {
              "')\n"
              "print(f.userblock_size, f['/model/dense/weight'][:].tolist(), f['/model/dense/weight'].dtype)\n"
              "print(f['/history/step'][:].tolist(), f['/scaler/scale'][()], f['/deck'][()].decode())\n"
-             "print(f.attrs['format'].decode(), f.attrs['step'], f['/model/dense/weight'].attrs['loss'], "
-             "list(f['/empty']))"),
+             "print(f.attrs['format'].decode(), f.attrs['step'], f['/model/dense/weight'].attrs['crc32'])"),
       "512 [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]] float32\n"
       "[-1, 1099511627776, 7] 65536.0 name = \"fashion\"\n"
-      "mylos-checkpoint 500 0.25 []\n");
+      "mylos-checkpoint 500 7\n");
 }
 
 TEST(Hdf5, WhatPythonWroteIsReadAndConverted) {
@@ -52,7 +50,7 @@ TEST(Hdf5, WhatPythonWroteIsReadAndConverted) {
          "f['labels'] = n.arange(5, dtype='>i8')\n"
          "f.create_dataset('zipped', data=n.arange(12, dtype='f4').reshape(4, 3), compression='gzip', "
          "shuffle=True)\n"
-         "f.attrs['name'] = 'Graupel'\nf.attrs['classes'] = n.int32(10)\nf.attrs['mean'] = n.float32(0.5)\n");
+         "f.attrs['name'] = 'Graupel'\nf.attrs['classes'] = n.int32(10)\n");
   const auto file = File::open(path);
   std::vector<std::int32_t> labels(5);
   file.dataset("/labels").read(0, 5, labels.data());
@@ -62,7 +60,6 @@ TEST(Hdf5, WhatPythonWroteIsReadAndConverted) {
   EXPECT_EQ(zipped, (std::vector<double>{2, 3, 4, 5, 6}));
   EXPECT_EQ(file.text_attribute("/", "name"), "Graupel");
   EXPECT_EQ(file.integer_attribute("/", "classes"), 10);
-  EXPECT_EQ(file.real_attribute("/", "mean"), 0.5);
 }
 
 TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
@@ -130,7 +127,7 @@ TEST(Hdf5, AnAttributeFilledInLaterDoesNotMoveTheFile) {
 TEST(Hdf5, ChildrenAreListedByNameAndKind) {
   const TemporaryFolder folder;
   auto file = File::create(folder / "a.h5");
-  file.create_group("/model/head");
+  (void)file.create_text("/model/head/bias", 4);
   (void)file.create_text("/model/body", 4);
   std::string listed;
   for (const auto& child : file.children("/model")) {

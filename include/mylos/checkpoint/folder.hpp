@@ -44,9 +44,6 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder);
 /// those that moved (rank 0 only).
 std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& folder, std::int64_t step);
 
-/// For this process alone: throws Error (bad_input) with the cause unless the file is a whole checkpoint.
-void verify_checkpoint(const std::string& path);
-
 /// For this process alone: names the newest checkpoint in the text file FOLDER/checkpoints/latest.
 void name_latest(const std::string& folder);
 /// For this process alone: deletes what `options` do not keep, and what was left half written.

@@ -120,9 +120,8 @@ class File {
   [[nodiscard]] std::int64_t bytes() const;
   void close();
 
-  /// Groups on the way are made too.
-  void create_group(const std::string& path);
-  /// Contiguous, allocated at once, never filled: every element must be written. No dims: a scalar.
+  /// Contiguous, allocated at once, never filled: every element must be written. No dims: a scalar. Groups on
+  /// the way are made too.
   [[nodiscard]] Dataset create_dataset(const std::string& path, DType type,
                                        const std::vector<std::int64_t>& dims);
   /// A scalar of type text with room for `bytes` bytes (UTF-8, padded with zeros).
@@ -139,11 +138,9 @@ class File {
   void write_attribute(const std::string& path, const std::string& name, std::string_view value);
   void write_attribute(const std::string& path, const std::string& name, const char* value);
   void write_attribute(const std::string& path, const std::string& name, std::int64_t value);
-  void write_attribute(const std::string& path, const std::string& name, double value);
   [[nodiscard]] bool has_attribute(const std::string& path, const std::string& name) const;
   [[nodiscard]] std::string text_attribute(const std::string& path, const std::string& name) const;
   [[nodiscard]] std::int64_t integer_attribute(const std::string& path, const std::string& name) const;
-  [[nodiscard]] double real_attribute(const std::string& path, const std::string& name) const;
 
   struct State;
 
