@@ -4,10 +4,18 @@
 #include <vector>
 
 #include "mylos/base/arena.hpp"
+#include "mylos/base/binary_tree.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/communicator.hpp"
 
 namespace mylos {
+namespace {
+
+KOKKOS_INLINE_FUNCTION AgreementSums operator+(const AgreementSums& a, const AgreementSums& b) {
+  return {a.squared_norm + b.squared_norm, a.samples + b.samples, a.loss + b.loss};
+}
+
+}  // namespace
 
 AgreementBuffer::AgreementBuffer(int rank, int ranks)
     : rank_(rank),
@@ -35,10 +43,14 @@ void AgreementBuffer::fold(const Execution& execution) const {
         agreed.error = flags().error;
         agreed.scales_differ = flags().scale_bits != ~flags().scale_complement ? 1 : 0;
         agreed.skip = agreed.overflow != 0 || agreed.error != 0 || agreed.scales_differ != 0 ? 1 : 0;
-        for (std::size_t rank = 0; rank < sums.extent(0); ++rank) {
-          agreed.sums.squared_norm += sums(rank).squared_norm;
-          agreed.sums.samples += sums(rank).samples;
-          agreed.sums.loss += sums(rank).loss;
+        const auto ranks = static_cast<int>(sums.extent(0));
+        AgreementSums waiting[most_rank_levels];
+        int level = 0;
+        for (int rank = 0; rank < ranks; ++rank) {
+          AgreementSums sum = sums(static_cast<std::size_t>(rank));
+          for (int nodes = completed_nodes(rank, ranks); nodes > 0; --nodes) sum = waiting[--level] + sum;
+          if (rank + 1 < ranks) waiting[level++] = sum;
+          agreed.sums = sum;
         }
         result() = agreed;
       });

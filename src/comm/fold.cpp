@@ -1,5 +1,6 @@
 #include "fold.hpp"
 
+#include "mylos/base/binary_tree.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
 
@@ -48,10 +49,18 @@ void fold(const Execution& execution, const T* parts, int ranks, std::size_t cou
         const std::size_t first = index * block;
         const std::size_t length = count - first < block ? count - first : block;
         Sum sum[block] = {};
-        for (std::size_t i = 0; i < length; ++i) sum[i] = widen(parts[first + i]);
-        for (int rank = 1; rank < ranks; ++rank) {
+        Sum waiting[most_rank_levels][block];
+        int level = 0;
+        for (int rank = 0; rank < ranks; ++rank) {
           const T* part = parts + static_cast<std::size_t>(rank) * count + first;
-          for (std::size_t i = 0; i < length; ++i) sum[i] = Combine{}(sum[i], widen(part[i]));
+          for (std::size_t i = 0; i < length; ++i) sum[i] = widen(part[i]);
+          for (int nodes = completed_nodes(rank, ranks); nodes > 0; --nodes) {
+            --level;
+            for (std::size_t i = 0; i < length; ++i) sum[i] = Combine{}(waiting[level][i], sum[i]);
+          }
+          if (rank + 1 == ranks) break;
+          for (std::size_t i = 0; i < length; ++i) waiting[level][i] = sum[i];
+          ++level;
         }
         for (std::size_t i = 0; i < length; ++i) {
           out[first + i] = Narrow<T>::from(static_cast<Sum>(factor) * sum[i]);

@@ -1,4 +1,4 @@
-// The MPI backend. Reductions of floats are an exchange of slices followed by our own sum in rank order:
+// The MPI backend. Reductions of floats are an exchange of slices followed by our own sum in one order:
 // MPI's reductions neither know 16-bit floats nor promise an order.
 #include <algorithm>
 #include <array>

@@ -6,6 +6,7 @@
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
 #include "support/device_values.hpp"
+#include "support/tree.hpp"
 
 namespace mylos::agreement_test {
 
@@ -58,18 +59,15 @@ TEST_F(Agreement, WhatHappensOnOneRankIsSeenByAll) {
   }
 }
 
-TEST_F(Agreement, SumsAreFoldedInRankOrderToTheSameBits) {
+TEST_F(Agreement, SumsAreFoldedByTheTreeOverRanksToTheSameBits) {
   // 1e16 + 1 = 1e16 in double, but 1 + 1 + 1e16 is more: the order shows in the bits.
   const auto norm = [](int r) { return r == 0 ? 1e16 : 1.0; };
   flags.set_scale(1);
   sums = {norm(rank), 3.0 + rank, 0.1 * rank};
   const AgreementResult agreed = agree();
-  AgreementSums expected;
-  for (int r = 0; r < ranks; ++r) {
-    expected.squared_norm += norm(r);
-    expected.samples += 3.0 + r;
-    expected.loss += 0.1 * r;
-  }
+  const AgreementSums expected{test::sum_by_tree<double>(0, ranks, norm),
+                               test::sum_by_tree<double>(0, ranks, [](int r) { return 3.0 + r; }),
+                               test::sum_by_tree<double>(0, ranks, [](int r) { return 0.1 * r; })};
   EXPECT_EQ(std::bit_cast<std::uint64_t>(agreed.sums.squared_norm),
             std::bit_cast<std::uint64_t>(expected.squared_norm));
   EXPECT_EQ(agreed.sums.samples, expected.samples);

@@ -7,6 +7,7 @@
 #include "mylos/model/model.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
 #include "support/device_values.hpp"
+#include "support/tree.hpp"
 
 namespace mylos::gradient_reduction_test {
 
@@ -120,7 +121,7 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
   }
 }
 
-TEST_F(Reduction, SumsInFloatInRankOrderAndRoundsOnce) {
+TEST_F(Reduction, SumsInFloatByTheTreeOverRanksAndRoundsOnce) {
   if (ranks == 1 || !communicator->sums_in_rank_order()) GTEST_SKIP() << "the order is promised over MPI";
   const float divisor = 2.6f;  // 13 samples, 5 of them in the largest micro-batch
   const auto contribution = [](int r, std::size_t i) {
@@ -137,8 +138,8 @@ TEST_F(Reduction, SumsInFloatInRankOrderAndRoundsOnce) {
     reduce(reduction, chain.blocks.size());
     const std::vector<float> reduced = test::values_of(store.gradient(slot));
     for (std::size_t i = 0; i < reduced.size(); ++i) {
-      float sum = 0;
-      for (int r = 0; r < ranks; ++r) sum += test::rounded_to(type, contribution(r, i));
+      const auto part = [&](int r) { return test::rounded_to(type, contribution(r, i)); };
+      auto sum = test::sum_by_tree<float>(0, ranks, part);
       if (type != DType::fp32) sum *= 1.0f / divisor;
       ASSERT_EQ(reduced[i], test::rounded_to(type, sum)) << i << " " << name_of(type);
     }

@@ -95,8 +95,8 @@ Options deep_options(DType compute, std::int64_t bucket_bytes) {
 }
 
 TEST_P(StepTypes, BucketsOfAnySizeGiveTheSameWeights) {
-  // Every element is summed in rank order on whichever rank its slice is. The norm is not: its parts are
-  // slices.
+  // Every element is summed by the tree over ranks on whichever rank its slice is. The norm is not: its parts
+  // are slices.
   SmallRun small(deep_options(GetParam(), 64));
   SmallRun large(deep_options(GetParam(), std::int64_t{25} << 20));
   const auto buckets = [](const SmallRun& run) {

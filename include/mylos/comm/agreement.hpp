@@ -1,8 +1,9 @@
 // The agreement of one step: what every rank must know before any rank updates, in one grouped exchange.
 //
 // Each rank states flags and partial sums; Communicator::agree reduces the flags by one integer allreduce
-// (MAX), gathers the partial sums, and folds them in rank order, so that every rank ends with the same
-// decision, bit for bit. (Integers, because a float MAX drops NaN.) All of it stays in device memory.
+// (MAX), gathers the partial sums, and adds them up by the binary tree over ranks, so that every rank ends
+// with the same decision, bit for bit. (Integers, because a float MAX drops NaN.) All of it stays in device
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct AgreementFlags {
   }
 };
 
-/// What is summed over ranks in rank order, in double.
+/// What is summed over ranks in double, by the binary tree.
 struct AgreementSums {
   double squared_norm = 0;  // of (gradient / scale) over this rank's own slice
   double samples = 0;       // that this rank put into the step
@@ -64,7 +65,7 @@ class AgreementBuffer {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(sums_.extent(0)); }
 
-  /// Reduced flags (one rank: its own) and all sums -> result, on the device, in rank order.
+  /// Reduced flags (one rank: its own) and all sums -> result, on the device.
   void fold(const Execution& execution) const;
   /// The result on the host. On a device this waits for the device: for log points and error paths.
   [[nodiscard]] AgreementResult read(const Execution& execution) const;

@@ -49,7 +49,8 @@ class Communicator {
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
   /// Whether collectives are work of the device, for which the host does not wait in wait() (NCCL).
   [[nodiscard]] virtual bool runs_on_device() const = 0;
-  /// Whether reductions sum in float in rank order and round once (MPI); else they round at each hop.
+  /// Whether reductions sum in float by the binary tree over ranks and round once (MPI); else they round at
+  /// each hop.
   [[nodiscard]] virtual bool sums_in_rank_order() const = 0;
 
   /// Makes room for slot_bytes.size() operations in flight: the one in slot s exchanges up to slot_bytes[s]
@@ -65,8 +66,8 @@ class Communicator {
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
   /// `buffer` is size() slices of equal length. This rank's slice becomes factor × its sum over ranks; over
-  /// MPI summed in float in rank order and rounded once to the buffer's type (NCCL rounds at each hop). The
-  /// other slices' contents are lost. Types fp32, fp16, bf16.
+  /// MPI summed in float by the binary tree over ranks and rounded once to the buffer's type (NCCL rounds at
+  /// each hop). The other slices' contents are lost. Types fp32, fp16, bf16.
   virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
                                        float factor = 1, std::size_t slot = 0) = 0;
   /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.

@@ -1,0 +1,78 @@
+// ExactSum: a sum of doubles without rounding, so that it does not depend on their order, nor on how they are
+// shared out over threads and ranks.
+//
+// A fixed-point number in digits of 16 bits, from 2^-304 to 2^352: what squares of floats can be, their
+// sums over 2^64 elements, and losses (a small superaccumulator: Neal, arXiv 1505.05571). Negative terms have
+// negative digits.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+namespace mylos {
+
+struct ExactSum {
+  static constexpr int digit_bits = 16;
+  static constexpr int digit_count = 41;
+  static constexpr int lowest_exponent = -304;  // of the lowest digit's unit, as a power of two
+
+  // Each with its own sign. Terms add up to 2^16 to a digit: 2^47 of them may be added.
+  std::int64_t digits[digit_count] = {};
+
+  /// `term` is finite and below 2^352; bits of it below 2^-304 are cut off.
+  KOKKOS_INLINE_FUNCTION void add(double term) {
+    const auto bits = Kokkos::bit_cast<std::uint64_t>(term);
+    const int biased = static_cast<int>(bits >> 52 & 0x7ff);
+    if (biased == 0) return;  // zero, or far below the lowest digit
+    std::uint64_t mantissa = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
+    int place = biased - 1075 - lowest_exponent;  // of the mantissa's last bit
+    if (place < 0) {
+      if (place <= -53) return;
+      mantissa >>= -place;
+      place = 0;
+    }
+    const bool negative = bits >> 63 != 0;
+    const int shift = place % digit_bits;
+    int digit = place / digit_bits;
+    const std::uint64_t low = mantissa << shift & 0xffff;
+    mantissa >>= digit_bits - shift;
+    put(digit, low, negative);
+    for (; mantissa != 0; mantissa >>= digit_bits) put(++digit, mantissa & 0xffff, negative);
+  }
+  KOKKOS_INLINE_FUNCTION void add(const ExactSum& other) {
+    for (int i = 0; i < digit_count; ++i) digits[i] += other.digits[i];
+  }
+  /// Digits from 0 to 65535, but for the highest: two sums of the same value have the same digits then.
+  KOKKOS_INLINE_FUNCTION void carry() {
+    for (int i = 0; i + 1 < digit_count; ++i) {
+      const std::int64_t over = digits[i] >> digit_bits;
+      digits[i] -= over * (std::int64_t{1} << digit_bits);
+      digits[i + 1] += over;
+    }
+  }
+  /// Nearly the nearest double, and always the same one of the same value.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double value() const {
+    ExactSum carried = *this;
+    carried.carry();
+    const double sign = carried.digits[digit_count - 1] < 0 ? -1 : 1;
+    if (sign < 0) {
+      for (std::int64_t& digit : carried.digits) digit = -digit;
+      carried.carry();
+    }
+    double sum = 0;
+    double unit = 0x1p-304;  // of the lowest digit
+    for (const std::int64_t digit : carried.digits) {
+      sum += static_cast<double>(digit) * unit;
+      unit *= 65536;
+    }
+    return sign * sum;
+  }
+
+ private:
+  KOKKOS_INLINE_FUNCTION void put(int digit, std::uint64_t value, bool negative) {
+    if (digit >= digit_count) return;
+    digits[digit] += negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
+  }
+};
+
+}  // namespace mylos
