@@ -85,6 +85,29 @@ class Checks {
     }
   }
 
+  /// What would make the sum over micro-batches depend on who adds them up.
+  void reproducible() const {
+    if (!options_.run.reproducible) return;
+    const auto refuse = [this](const char* key, const std::string& what) {
+      fail({key, "run.reproducible"}, fmt::format("'run.reproducible' needs {}", what));
+    };
+    const std::int64_t batch = options_.data.batch;
+    const std::int64_t micro_batch = options_.data.micro_batch;
+    if (micro_batch == 0 || batch % micro_batch != 0) {
+      refuse("data.micro_batch",
+             fmt::format("a 'data.micro_batch' that divides 'data.batch' = {}, not {}", batch, micro_batch));
+    }
+    if (options_.precision.gradient == GradientType::compute)
+      refuse("precision.gradient", "'precision.gradient' = \"auto\" or \"fp32\"");
+    if (options_.communication.reduce_type == ReduceType::compute)
+      refuse("communication.reduce_type", "'communication.reduce_type' = \"auto\" or \"fp32\"");
+    if (options_.communication.backend == "nccl")
+      refuse("communication.backend",
+             "'communication.backend' = \"auto\" or \"mpi\": NCCL adds in an order of its own");
+    if (options_.kernels.gemm == GemmChoice::measure)
+      refuse("kernels.gemm", "engines that no clock chooses: any other 'kernels.gemm'");
+  }
+
   void scaler() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     const std::string scales =
@@ -166,6 +189,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   }
   checks.length();
   checks.data();
+  checks.reproducible();
   checks.scaler();
   checks.schedule();
 }

@@ -85,6 +85,8 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   entries.insert(entries.end(), command_line.begin(), command_line.end());
 
   Deck deck{options_of(entries), ""};
+  if (deck.options.run.reproducible && deck.options.communication.backend == "auto")
+    deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   GivenPlaces given;
   for (const Entry& entry : entries) given[entry.path] = entry.place;

@@ -41,6 +41,11 @@ void add_run_keys(Schema& schema) {
                         "Length of the run. Exactly one of `epochs` and `steps` is given.");
   keys.optional_integer("steps", &RunOptions::steps, {1, largest_count}, "steps",
                         "Length of the run, counting skipped steps too.");
+  keys.boolean(
+      "reproducible", &RunOptions::reproducible,
+      "The same weights, losses and metrics bit for bit on every number of ranks that is a power of two "
+      "and divides the micro-batches of a step, with the same threads per rank: micro-batches are added "
+      "up by one fixed tree. `data.micro_batch` divides `data.batch` then, and gradients are floats.");
   keys.integer(
       "threads", &RunOptions::threads, {0, most_threads}, "threads per rank",
       "0: as OMP_NUM_THREADS says, else the cores that this rank may use, divided by the ranks that share "

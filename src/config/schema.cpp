@@ -11,8 +11,7 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  return {{"run.reproducible", "", "the same weights on any number of ranks"},
-          {"model.type", "cnn", "convolution"},
+  return {{"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},
           {"optimizer.shard", "", "sharded optimizer state"}};
 }

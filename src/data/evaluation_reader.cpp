@@ -23,7 +23,7 @@ struct EvaluationReader::State {
       : dataset(data),
         split(part),
         normalizer(normalise),
-        share(share_of(part.count, options.rank, options.ranks)),
+        share(options.share(part.count)),
         capacity(std::min(share.count, options.most_samples)),
         buffer(data.shape(), options.type, capacity),
         inputs(static_cast<std::size_t>(capacity * data.shape().input_bytes())),
@@ -69,7 +69,7 @@ void EvaluationReader::rewind() {
 
 std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split split,
                                             const EvaluationOptions& options) {
-  const std::int64_t share = share_of(split.count, options.rank, options.ranks).count;
+  const std::int64_t share = options.share(split.count).count;
   const std::int64_t samples = std::min(share, options.most_samples);
   return samples * (shape.input_bytes() + shape.answer_bytes()) +
          BatchBuffer::memory_bytes(shape, options.type, samples);

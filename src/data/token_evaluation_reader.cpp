@@ -18,7 +18,7 @@ struct TokenEvaluationReader::State {
 
   State(const TokenDataset& dataset, Split split, std::int64_t length, const EvaluationOptions& options)
       : context(length),
-        share(share_of(windows_in(split.count, length), options.rank, options.ranks)),
+        share(options.share(windows_in(split.count, length))),
         capacity(std::min(share.count, options.most_samples)),
         store(dataset, split, false, capacity * length + 1),
         buffer(length, capacity) {}
@@ -59,7 +59,7 @@ void TokenEvaluationReader::rewind() {
 
 std::int64_t TokenEvaluationReader::memory_bytes(const TokenDataset& dataset, Split split,
                                                  std::int64_t context, const EvaluationOptions& options) {
-  const Share share = share_of(windows_in(split.count, context), options.rank, options.ranks);
+  const Share share = options.share(windows_in(split.count, context));
   const std::int64_t samples = std::min(share.count, options.most_samples);
   return TokenStore::memory_bytes(dataset, split, false, samples * context + 1) +
          TokenBuffer::memory_bytes(context, samples);

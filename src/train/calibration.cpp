@@ -76,7 +76,7 @@ std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
                                      const MemoryStatement& statement, std::size_t room,
                                      const CalibrationLimits& limits) {
   const auto chain = [&] {
-    return make_chain(options.model, options.precision, options.run.seed, statement.micro_batches > 1);
+    return make_chain(options.model, options.precision, options.run.seed, statement.accumulates);
   };
   return calibrate(options, chain, gemm, statement, room, limits);
 }
@@ -85,7 +85,7 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
                                      GemmEngine& gemm, const MemoryStatement& statement, std::size_t room,
                                      const CalibrationLimits& limits) {
   const double start = limits.clock();
-  const bool accumulates = statement.micro_batches > 1;
+  const bool accumulates = statement.accumulates;
   const Chain whole = chain();
   const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
   const std::vector<std::size_t> shapes = first_of_shape(whole, gemm, rows);

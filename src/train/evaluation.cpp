@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "mylos/base/exact_sum.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/train/staging.hpp"
@@ -15,6 +16,26 @@ namespace mylos {
 namespace {
 
 using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;
+
+/// Over batches and ranks: without rounding, so that it does not matter who has which batch.
+struct JudgedSums {
+  ExactSum loss;
+  double not_finite = 0;  // sum of the losses that are not
+  std::int64_t correct = 0;
+};
+
+void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) {
+  Kokkos::parallel_for(
+      "add batch", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        if (Kokkos::isfinite(batch->loss)) {
+          sums->loss.add(batch->loss);
+        } else {
+          sums->not_finite += batch->loss;
+        }
+        sums->correct += batch->correct;
+        *batch = LossSums{};
+      });
+}
 
 /// Runs the network over the next batch of a pass, and `after` on it; false where there is none.
 bool run_next(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
@@ -60,38 +81,41 @@ double Evaluation::perplexity() const {
 
 Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass) {
   struct Part {
-    LossSums sums;
+    JudgedSums sums;
     std::int64_t rows = 0;
   } own;
   RankGroup& ranks = communicator.ranks();
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
-    const Kokkos::View<LossSums, Device> sums("evaluation sums");
+    const Kokkos::View<LossSums, Device> batch_sums("batch sums");
+    const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(context.model.chain(), context.model.samples());
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
       Truth truth = staged.truth;
       truth.classes = context.classes;
-      context.model.loss(step, truth, sums.data());
+      context.model.loss(step, truth, batch_sums.data());
+      move_into(context.exec, batch_sums.data(), sums.data());
       own.rows += batch.rows;
     };
     pass.rewind();
     while (run_next(context, staging, pass, judge)) {
     }
     context.exec.fence("evaluation");
-    Kokkos::deep_copy(Kokkos::View<LossSums, Kokkos::HostSpace>(&own.sums), sums);
+    Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own.sums), sums);
   });
 
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
   Evaluation result{.judged = judged_by(context.model.chain())};
-  double correct = 0;
+  JudgedSums total;
   for (const Part& part : all) {
     result.count += part.rows;
-    result.loss += part.sums.loss;
-    correct += static_cast<double>(part.sums.correct);
+    total.loss.add(part.sums.loss);
+    total.not_finite += part.sums.not_finite;
+    total.correct += part.sums.correct;
   }
-  result.loss /= static_cast<double>(result.count);
-  result.accuracy = correct / static_cast<double>(result.count);
+  result.loss = (total.loss.value() + total.not_finite) / static_cast<double>(result.count);
+  result.accuracy = static_cast<double>(total.correct) / static_cast<double>(result.count);
   return result;
 }
 

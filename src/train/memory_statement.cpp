@@ -8,6 +8,7 @@
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/model/placement.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/step_plan.hpp"
@@ -75,7 +76,7 @@ void MemoryStatement::lend_to_process(std::size_t bytes) {
 MemoryStatement state_memory(const MemoryProblem& problem) {
   const Options& options = problem.options;
   const RunPlace& place = problem.place;
-  const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, place.ranks);
+  const StepPlan step = make_step_plan(options, 0, place.ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
   if (step.micro_batch > most_rows / chain.rows_per_sample) {
     fail_input(
@@ -94,6 +95,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
+  statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(layout, moments);
   const std::size_t arrays = 1 + moments / layout.master_bytes();
@@ -107,8 +109,11 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
                                 .ranks = place.ranks,
                                 .ranks_on_node = place.ranks_on_node};
     batches = static_cast<std::size_t>(data->reader_bytes(reader));
-    evaluation = evaluation_data_bytes(*data, {chain.input_type(), step.micro_batch, 0, place.ranks});
+    evaluation = evaluation_data_bytes(
+        *data, {chain.input_type(), step.micro_batch, 0, place.ranks, step.reproducible});
   }
+  const std::size_t sums =
+      step.reproducible ? MicroBatchTree::memory_bytes(layout, static_cast<int>(step.micro_batches)) : 0;
   const std::size_t exchange = staging_bytes(options.communication, place.ranks, reduction.exchanged);
   statement.entries = {
       {"process after start-up", place.process_bytes, false},
@@ -118,7 +123,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"gradients", layout.gradient_bytes},
       {"optimizer moments", moments},
       {"communication", reduction.copied_bytes() + exchange},
-      {"check and records", Trainer::record_bytes(layout, place.ranks)},
+      {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
+      {"sums of micro-batches", sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation data", evaluation, false},

@@ -39,6 +39,9 @@ void require_online(const Options& options) {
   if (!options.data.train.empty() || !options.data.test.empty()) {
     fail_input("data.train and data.test name files, but samples come from the program; leave them out");
   }
+  if (options.run.reproducible)
+    fail_input(
+        "run.reproducible needs samples from a data file: a program that shares them out itself decides");
   if (options.data.normalize != Normalize::none) {
     fail_input("data.normalize goes by the statistics of a data file; leave it out and scale the views");
   }
@@ -97,7 +100,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   assembly.memory =
       share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
   run_on_all(ranks, [&] {
-    assembly.step = make_step_plan(options.data.batch, options.data.micro_batch, ranks.rank(), ranks.size());
+    assembly.step = make_step_plan(options, ranks.rank(), ranks.size());
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
     batch.emplace(trainer.model().chain(), most_samples,

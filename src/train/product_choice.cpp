@@ -20,7 +20,7 @@ const ProductEngine* find_product(const ProductEngines& engines, const GemmProbl
 
 std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
   const Options& options = problem.options;
-  const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, 0, problem.place.ranks);
+  const StepPlan step = make_step_plan(options, 0, problem.place.ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
   return products_of(chain, step.micro_batch * chain.rows_per_sample);
 }

@@ -38,8 +38,7 @@ std::string types_of(const GemmProblem& problem) {
 }  // namespace
 
 std::string products_table(const std::vector<std::string>& stages, const MemoryProblem& problem) {
-  const DataOptions& data = problem.options.data;
-  const StepPlan step = make_step_plan(data.batch, data.micro_batch, 0, problem.place.ranks);
+  const StepPlan step = make_step_plan(problem.options, 0, problem.place.ranks);
   std::string text = fmt::format("  {:<24}{:<12}{:>7}{:>7}{:>7}  {:<14}{:<10}{:>6}{:>16}\n", "layer",
                                  "product", "m", "n", "k", "type", "engine", "times", "GFLOP of a step");
   double sum = 0;

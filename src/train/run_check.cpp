@@ -80,7 +80,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
     data->complete(options.model);
   });
   const std::int64_t steps = run_length(options, data->epochs());
-  const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, 0, ranks.size());
+  const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
 

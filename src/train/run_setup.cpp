@@ -52,7 +52,7 @@ Run::Run(RunStart&& start)
   if (start.saved) restore(start);
   note_assembly(parts_, state_);
   const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
-                                     ranks().rank(), ranks().size()};
+                                     ranks().rank(), ranks().size(), parts_.step.reproducible};
   run_on_all(ranks(), [&] {
     evaluations_ =
         std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);

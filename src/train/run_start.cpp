@@ -29,8 +29,7 @@ void RunStart::open_data() {
   data = open_run_data(parts.options);
   data->complete(parts.options.model);
   identity = data->identity();
-  parts.step = make_step_plan(parts.options.data.batch, parts.options.data.micro_batch, ranks().rank(),
-                              ranks().size());
+  parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
 }
 
 /// Before anything is exchanged whose size depends on the data.

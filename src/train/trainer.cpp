@@ -36,10 +36,12 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
 void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
   input_ = {};
   begin_step(exec_, sums_.data());
+  if (tree_) tree_->begin();
   for (std::int64_t i = 1; i <= plan_.micro_batches; ++i) {
     const MicroBatch batch = batches.next(exec_);
     if (batch.inputs.rows() == 0) continue;
     compute(batch, i < plan_.micro_batches ? accumulate_block_ : block_done, observer);
+    if (tree_) tree_->take(exec_, sums_.data());
     input_.rows += batch.inputs.rows();
   }
   if (input_.rows == 0) model_.parameters().clear_gradients(exec_);
@@ -47,7 +49,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
 
 void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
   const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
-  const bool accumulate = input_.rows > 0;
+  const bool accumulate = input_.rows > 0 && !tree_;
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
   model_.forward(context, batch.inputs, observer);
   model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);

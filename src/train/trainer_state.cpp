@@ -34,17 +34,26 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule)),
       mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
+      tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
+                                                              static_cast<int>(plan.micro_batches))
+                              : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
       optimizer_(options.optimizer, model_.parameters(), whole_slices(model_.parameters().layout()),
                  reduction_.remaining_divisors()),
-      check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank()),
+      check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
+             plan.reproducible
+                 ? std::optional<ExactSquares>(std::in_place, communicator, reduction_.own_slices())
+                 : std::nullopt),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
       told_("step input"),
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),
-      reduce_block_([this](std::size_t block) { reduction_.block_done(exec_, block); }),
+      reduce_block_([this](std::size_t block) {
+        if (tree_) tree_->add_to_block(exec_, block);
+        reduction_.block_done(exec_, block);
+      }),
       accumulate_block_([](std::size_t) {}) {
   StepState state;
   state.scaler = initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()));
@@ -80,12 +89,12 @@ void Trainer::throw_if_failed() {
   throw_if_any(communicator_.ranks(), own);
 }
 
-std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks) {
+std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
   std::vector<std::int64_t> slices;
   for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
-  return Optimizer::list_bytes(layout, whole_slices(layout)) + GradientCheck::memory_bytes(slices) +
-         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
-         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+  return Optimizer::list_bytes(layout, whole_slices(layout)) +
+         GradientCheck::memory_bytes(slices, reproducible) + AgreementBuffer::memory_bytes(ranks) +
+         view_bytes(sizeof(StepInput)) + view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
 }
 

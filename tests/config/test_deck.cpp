@@ -24,6 +24,7 @@ threads = 4
 evaluate_every = 50
 log_every = 1
 walltime = "01:02:03"
+reproducible = false
 [data]
 train = "a.h5"
 test = "b.h5"
@@ -89,7 +90,7 @@ gemm = "kokkos"
 )",
                                  "deck.toml", {})
                            .options;
-  const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723};
+  const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false};
   const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
   ModelOptions model;
   model.hidden = {32, 16};

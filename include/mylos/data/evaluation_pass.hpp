@@ -1,6 +1,7 @@
 // EvaluationPass: one pass over samples in the file's order, each rank over a contiguous part of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "mylos/base/dtype.hpp"
@@ -14,6 +15,16 @@ struct EvaluationOptions {
   std::int64_t most_samples = 256;  // of a batch
   int rank = 0;
   int ranks = 1;
+  bool whole_batches =
+      false;  // the same batches on any number of ranks: only the last one may have fewer samples
+
+  /// Of `total` samples, this rank's.
+  [[nodiscard]] Share share(std::int64_t total) const {
+    if (!whole_batches) return share_of(total, rank, ranks);
+    const Share batches = share_of((total + most_samples - 1) / most_samples, rank, ranks);
+    const std::int64_t first = std::min(total, batches.first * most_samples);
+    return {first, std::min(total, (batches.first + batches.count) * most_samples) - first};
+  }
 };
 
 class EvaluationPass {

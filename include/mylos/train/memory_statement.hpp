@@ -51,6 +51,7 @@ struct MemoryStatement {
   std::size_t evaluation_bytes = 0;  // the least that the activation arena takes
   std::int64_t micro_batch = 0;      // samples
   std::int64_t micro_batches = 0;    // of a step
+  bool accumulates = false;          // gradients are those of a run that adds up several
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
 

@@ -1,9 +1,13 @@
 // StepPlan: how the samples of a step fall on ranks and micro-batches.
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
+#include "mylos/config/options.hpp"
 #include "mylos/data/share.hpp"
 
 namespace mylos {
@@ -14,7 +18,15 @@ struct StepPlan {
   std::int64_t own_samples = 0;  // of this rank in a step
   std::int64_t micro_batches = 0;  // of this rank in a step
   bool accumulates = false;        // some rank has several micro-batches
+  bool reproducible = false;       // they are added up by a tree over those of all ranks
 };
+
+/// The numbers of ranks of a reproducible run: powers of two that divide the micro-batches of a step.
+[[nodiscard]] inline std::vector<std::int64_t> reproducible_ranks(std::int64_t micro_batches) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t ranks = 1; micro_batches % ranks == 0; ranks *= 2) counts.push_back(ranks);
+  return counts;
+}
 
 /// Throws Error (bad_input) if there are more ranks than samples. `micro_batch` = 0: a rank's whole share.
 [[nodiscard]] inline StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank,
@@ -26,6 +38,27 @@ struct StepPlan {
   plan.own_samples = batch_share(batch, rank, ranks).count;
   plan.micro_batches = micro_batch_count(plan.own_samples, micro_batch);
   plan.accumulates = largest_share > plan.micro_batch;
+  return plan;
+}
+
+/// That of a deck, of whose keys these two are no longer wrong together: a reproducible one has micro-batches
+/// that divide the batch. Throws Error (bad_input) too if it does not allow so many ranks, with those that it
+/// does.
+[[nodiscard]] inline StepPlan make_step_plan(const Options& options, int rank, int ranks) {
+  const std::int64_t micro_batch = options.data.micro_batch;
+  StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
+  if (!options.run.reproducible) return plan;
+  const std::vector<std::int64_t> counts = reproducible_ranks(options.data.batch / micro_batch);
+  if (std::find(counts.begin(), counts.end(), ranks) == counts.end()) {
+    fail_input(
+        "run.reproducible: {} ranks cannot share the {} micro-batches of a step so that their sum has the "
+        "bits "
+        "of other rank counts; {} can{}",
+        ranks, options.data.batch / micro_batch, fmt::join(counts, ", "),
+        counts.size() == 1 ? ". With a smaller data.micro_batch more can" : "");
+  }
+  plan.reproducible = true;
+  plan.accumulates = true;  // the same types on every number of ranks
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "mylos/config/options.hpp"
 #include "mylos/model/model.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/optim/step_state.hpp"
 #include "mylos/precision/gradient_check.hpp"
@@ -60,7 +61,7 @@ class Trainer {
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   /// What a trainer takes beside model, moments and communication.
-  [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks);
+  [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks, bool reproducible);
 
  private:
   /// Of this rank's samples. `block_done` hears of the last micro-batch.
@@ -79,6 +80,7 @@ class Trainer {
   StepPlan plan_;
   Model model_;
   const BatchMean mean_;
+  std::optional<MicroBatchTree> tree_;  // of a reproducible run
   GradientReduction reduction_;
   Optimizer optimizer_;
   GradientCheck check_;

@@ -1,0 +1,82 @@
+#include "mylos/optim/micro_batch_tree.hpp"
+
+#include "mylos/base/binary_tree.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+void add(const Execution& exec, const Tensor& sum, const Tensor& term) {
+  auto* to = sum.as<float>();
+  const auto* from = term.as<float>();
+  for_each_element(
+      exec, "add gradients", sum.size(), KOKKOS_LAMBDA(const std::int64_t i) { to[i] += from[i]; });
+}
+
+KOKKOS_INLINE_FUNCTION void add(LossSums& sum, const LossSums& term) {
+  sum.loss += term.loss;
+  sum.correct += term.correct;
+}
+
+}  // namespace
+
+std::size_t MicroBatchTree::memory_bytes(const ParameterLayout& layout, int leaves) {
+  const auto levels = static_cast<std::size_t>(most_waiting(leaves));
+  return levels * (layout.gradient_bytes + sizeof(LossSums));
+}
+
+MicroBatchTree::MicroBatchTree(const ParameterStore& parameters, int leaves)
+    : parameters_(parameters),
+      leaves_(leaves),
+      gradients_("sums of micro-batches",
+                 static_cast<std::size_t>(most_waiting(leaves)) * parameters.layout().gradient_bytes),
+      losses_("losses of micro-batches", static_cast<std::size_t>(most_waiting(leaves))) {}
+
+Tensor MicroBatchTree::waiting(int level, const ParameterSlot& slot) const {
+  const std::size_t begin = static_cast<std::size_t>(level) * parameters_.layout().gradient_bytes;
+  return gradients_.tensor(begin + slot.gradient_offset, DType::fp32, slot.spec.rows, slot.spec.columns);
+}
+
+void MicroBatchTree::take(const Execution& exec, LossSums* losses) {
+  const Region region("add micro-batches");
+  const bool last = leaf_ + 1 == leaves_;
+  const int complete = completed_nodes(leaf_++, leaves_);
+  const int top = waiting_ - 1;
+  const int kept = waiting_ - complete;  // where the sum waits, or is complete
+  if (!last) take_gradients(exec, kept);
+  const auto losses_waiting = losses_;
+  Kokkos::parallel_for(
+      "add losses", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        for (int level = top; level >= kept; --level) add(*losses, losses_waiting(level));
+        if (last) return;
+        losses_waiting(kept) = *losses;
+        *losses = LossSums{};
+      });
+  waiting_ = kept + 1;
+}
+
+/// The sum that ends up at level `kept` is added there, without a copy, unless nothing waits for it.
+void MicroBatchTree::take_gradients(const Execution& exec, int kept) const {
+  for (const ParameterSlot& slot : parameters_.layout().slots) {
+    const Tensor sum = parameters_.gradient(slot);
+    for (int level = waiting_ - 1; level > kept; --level) add(exec, sum, waiting(level, slot));
+    if (kept < waiting_) {
+      add(exec, waiting(kept, slot), sum);
+    } else {
+      convert(exec, sum, waiting(kept, slot));
+    }
+  }
+}
+
+void MicroBatchTree::add_to_block(const Execution& exec, std::size_t block) const {
+  const ParameterLayout& layout = parameters_.layout();
+  for (const std::size_t index : layout.slots_of_block[block]) {
+    const ParameterSlot& slot = layout.slots[index];
+    for (int level = waiting_ - 1; level >= 0; --level)
+      add(exec, parameters_.gradient(slot), waiting(level, slot));
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,101 @@
+#include "mylos/precision/exact_squares.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t neighbours = 32;
+constexpr std::int64_t block_elements = runs_on_host ? 32768 : 1024;
+
+/// In one order, whatever the vectors' length.
+KOKKOS_INLINE_FUNCTION double sum_of_neighbours(const float* values, std::int64_t count) {
+  constexpr int lanes = 8;
+  double sums[lanes] = {};
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const double value = i + lane < count ? static_cast<double>(values[i + lane]) : 0.0;
+      sums[lane] += value * value;
+    }
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+std::int64_t blocks_of(std::int64_t elements) {
+  return launch::ceiling_quotient(elements, block_elements);
+}
+
+}  // namespace
+
+std::size_t ExactSquares::memory_bytes(std::span<const std::int64_t> lengths) {
+  const std::int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  return (static_cast<std::size_t>(blocks_of(longest)) + 1) * sizeof(SquaresOfBlock) +
+         view_bytes(ExactSum::digit_count * sizeof(std::int32_t));
+}
+
+ExactSquares::ExactSquares(Communicator& communicator, std::span<const Tensor> slices)
+    : communicator_(communicator),
+      slices_(slices.begin(), slices.end()),
+      total_("squares"),
+      exchanged_("squares of all ranks", ExactSum::digit_count) {
+  std::int64_t longest = 0;
+  for (const Tensor& slice : slices) longest = std::max(longest, slice.size());
+  blocks_ = Kokkos::View<SquaresOfBlock*, Device>("squares of blocks",
+                                                  static_cast<std::size_t>(blocks_of(longest)));
+}
+
+void ExactSquares::sum(const Execution& exec, double* result) const {
+  const auto blocks = blocks_;
+  const auto total = total_;
+  const auto exchanged = exchanged_;
+  Kokkos::parallel_for(
+      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1),
+      KOKKOS_LAMBDA(const int) { total() = SquaresOfBlock{}; });
+  for (const Tensor& slice : slices_) {
+    const auto* values = slice.as<float>();
+    const std::int64_t count = slice.size();
+    for_each_block(
+        exec, "squares", count, block_elements,
+        KOKKOS_LAMBDA(const std::int64_t begin, const std::int64_t end) {
+          SquaresOfBlock own;
+          for (std::int64_t i = begin; i < end; i += neighbours) {
+            const double term = sum_of_neighbours(values + i, launch::smaller(neighbours, end - i));
+            if (Kokkos::isfinite(term)) {
+              own.sum.add(term);
+            } else {
+              ++own.not_finite;
+            }
+          }
+          blocks(begin / block_elements) = own;
+        });
+    const std::int64_t used = blocks_of(count);
+    Kokkos::parallel_for(
+        "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+          for (std::int64_t i = 0; i < used; ++i) {
+            total().sum.add(blocks(i).sum);
+            total().not_finite += blocks(i).not_finite;
+          }
+        });
+  }
+  // Carried digits of up to 2^15 ranks add up within 32 bits.
+  Kokkos::parallel_for(
+      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        total().sum.carry();
+        for (int i = 0; i < ExactSum::digit_count; ++i)
+          exchanged(i) = static_cast<std::int32_t>(total().sum.digits[i]);
+      });
+  communicator_.allreduce(exec, {exchanged_.data(), exchanged_.size(), DType::int32}, Reduction::sum);
+  const bool first = communicator_.rank() == 0;
+  Kokkos::parallel_for(
+      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+        ExactSum all;
+        for (int i = 0; i < ExactSum::digit_count; ++i) all.digits[i] = exchanged(i);
+        const double own = first ? all.value() : 0.0;
+        *result = total().not_finite > 0 ? Kokkos::Experimental::quiet_NaN_v<double> : own;
+      });
+}
+
+}  // namespace mylos

@@ -1,0 +1,112 @@
+"""run.reproducible: the same weights, losses and evaluations bit for bit on every number of ranks that it allows, and
+across restarts on others.
+
+usage: test_reproducible.py MYLOS [--full]
+"""
+import re
+import sys
+import tempfile
+
+from checkpoints import compare, last_checkpoint
+from random_data import prepare_random
+from small_problem import DECK, Command, prepare
+
+REPRODUCIBLE = "[run]\nreproducible = true\nevaluate_every = 4\n"
+MLP = DECK.replace("[run]\n", REPRODUCIBLE).replace("batch = 48\n", "batch = 48\nmicro_batch = 3\n")
+GPT = """
+[run]
+reproducible = true
+name = "gpt"
+epochs = 1
+log_every = 1
+[data]
+train = "tokens.h5"
+batch = 8
+micro_batch = 1
+validation = 0.2
+[model]
+type = "gpt"
+layers = 1
+heads = 2
+width = 32
+context = 16
+dropout = 0.1
+[optimizer]
+lr = 3e-3
+clip_norm = 0.5
+"""
+TYPES = ["fp32", "bf16", "fp16"]
+
+
+def history(command, folder):
+    """Without the columns of a clock."""
+    lines = (command.folder / folder / "history.csv").read_text().splitlines()
+    return [line.rsplit(",", len(lines[0].split(",")) - lines[0].split(",").index("samples_per_s"))[0] for line in lines]
+
+
+def evaluations(output):
+    return re.findall(r"(?:validation|test)[^\n]* loss [^\n]*", output)
+
+
+def check_ranks(command, deck, steps, types, counts):
+    """Every count beside one rank; then 4 -> 1 -> 8 by restarts."""
+    for compute in types:
+        train = ["train", deck, f"precision.compute={compute}", f"run.steps={steps}"]
+        results = {}
+        for ranks in counts:
+            folder = f"{deck}-{compute}-{ranks}"
+            results[ranks] = evaluations(command.must(*train, f"run.folder={folder}", ranks=ranks).stdout)
+        one = f"{deck}-{compute}-{counts[0]}"
+        assert len(results[counts[0]]) >= 2, results
+        for ranks in counts[1:]:
+            folder = f"{deck}-{compute}-{ranks}"
+            compare(last_checkpoint(command, one), last_checkpoint(command, folder), folder)
+            assert history(command, one) == history(command, folder), folder
+            assert results[ranks] == results[counts[0]], f"{folder}: {results[ranks]} after {results[counts[0]]}"
+        moved = f"{deck}-{compute}-moved"
+        third = steps // 3
+        command.must(*train, f"run.folder={moved}", "--stop-after", third, ranks=4, code=85)
+        command.must(*train, f"run.folder={moved}", "--stop-after", third, "--restart", "latest", ranks=1, code=85)
+        command.must(*train, f"run.folder={moved}", "--restart", "latest", ranks=8)
+        compare(last_checkpoint(command, one), last_checkpoint(command, moved), moved)
+        print(f"{deck}, {compute}: {steps} steps on {', '.join(map(str, counts))} ranks, and on 4, 1 and 8 by restarts, equal")
+
+
+def check_without(command):
+    """Without the key the same deck gives other bits on other ranks: the comparison sees them."""
+    for ranks in (1, 4):
+        command.must("train", "deck.toml", "run.reproducible=false", "run.steps=8", f"run.folder=plain-{ranks}", ranks=ranks)
+    try:
+        compare(last_checkpoint(command, "plain-1"), last_checkpoint(command, "plain-4"), "plain")
+    except AssertionError:
+        return
+    raise AssertionError("a plain run has the same bits on 1 and 4 ranks: this test sees nothing")
+
+
+def check_refusals(command):
+    for arguments, ranks, words in [
+            ([], 3, "3 ranks cannot share the 16 micro-batches of a step so that their sum has the bits of other rank "
+                    "counts; 1, 2, 4, 8, 16 can"),
+            (["data.micro_batch=0"], 1, "'run.reproducible' needs a 'data.micro_batch' that divides 'data.batch' = 48, not 0"),
+            (["data.micro_batch=5"], 1, "that divides 'data.batch' = 48, not 5"),
+            (["precision.gradient=compute"], 1, "needs 'precision.gradient' = \"auto\" or \"fp32\""),
+            (["communication.reduce_type=compute"], 1, "needs 'communication.reduce_type'"),
+            (["kernels.gemm=measure"], 1, "engines that no clock chooses")]:
+        result = command.must("train", "deck.toml", "run.steps=4", "run.folder=refused", *arguments, ranks=ranks, code=2)
+        assert result.stderr.count(words) == 1, result.stderr
+
+
+def main():
+    full = "--full" in sys.argv
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command, MLP.replace("epochs = 3\n", ""))
+        (command.folder / "gpt.toml").write_text(GPT.replace("epochs = 1\n", ""), encoding="utf-8")
+        prepare_random(command, 8, 6000)
+        check_refusals(command)
+        check_without(command)
+        check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
+        check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8))
+
+
+main()
