@@ -44,14 +44,23 @@ RankGroup::~RankGroup() {
   }
 }
 
-int RankGroup::ranks_on_node() {
+NodePlace RankGroup::node_place() {
   MPI_Comm node = MPI_COMM_NULL;
   check(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
         "MPI_Comm_split_type");
-  int ranks = 1;
-  check(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+  NodePlace place;
+  check(MPI_Comm_size(node, &place.ranks), "MPI_Comm_size");
+  check(MPI_Comm_rank(node, &place.index), "MPI_Comm_rank");
+  MPI_Group of_node = MPI_GROUP_NULL;
+  MPI_Group of_all = MPI_GROUP_NULL;
+  check(MPI_Comm_group(node, &of_node), "MPI_Comm_group");
+  check(MPI_Comm_group(communicator_, &of_all), "MPI_Comm_group");
+  const int lowest = 0;
+  check(MPI_Group_translate_ranks(of_node, 1, &lowest, of_all, &place.first), "MPI_Group_translate_ranks");
+  check(MPI_Group_free(&of_node), "MPI_Group_free");
+  check(MPI_Group_free(&of_all), "MPI_Group_free");
   check(MPI_Comm_free(&node), "MPI_Comm_free");
-  return ranks;
+  return place;
 }
 
 void RankGroup::broadcast(void* data, std::size_t bytes, int root) {

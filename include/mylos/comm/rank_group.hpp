@@ -13,6 +13,13 @@
 
 namespace mylos {
 
+/// A rank among those that share its memory.
+struct NodePlace {
+  int first = 0;  // the lowest rank there, which stands for the node
+  int index = 0;  // of this rank, from 0 in the order of ranks
+  int ranks = 1;
+};
+
 class RankGroup {
  public:
   /// Duplicates `parent` (all its ranks call this). `timeout_s`: seconds that a wait may last.
@@ -25,8 +32,10 @@ class RankGroup {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm mpi() const { return communicator_; }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
-  /// Ranks of the group that share this rank's memory. All ranks call it.
-  [[nodiscard]] int ranks_on_node();
+  /// Which ranks of the group share this rank's memory: as MPI finds it, whatever the launcher says of nodes.
+  /// All ranks call it.
+  [[nodiscard]] NodePlace node_place();
+  [[nodiscard]] int ranks_on_node() { return node_place().ranks; }
 
   /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
   /// allocate.

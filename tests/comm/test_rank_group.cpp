@@ -1,0 +1,31 @@
+// The ranks of a node. Several nodes: tests/apps/test_placement.py.
+#include "mylos/comm/rank_group.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mylos::rank_group_test {
+
+TEST(RanksOfANode, AreNumberedInTheirOrder) {
+  RankGroup ranks(MPI_COMM_WORLD, 30);
+  const NodePlace place = ranks.node_place();
+  EXPECT_EQ(place.first, 0);
+  EXPECT_EQ(place.index, ranks.rank());
+  EXPECT_EQ(place.ranks, ranks.size());
+  EXPECT_EQ(ranks.ranks_on_node(), ranks.size());
+}
+
+TEST(RanksOfANode, AreThoseOfTheGroupByItsOwnNumbers) {
+  const RankGroup all(MPI_COMM_WORLD, 30);
+  MPI_Comm half = MPI_COMM_NULL;  // the other way round
+  MPI_Comm_split(MPI_COMM_WORLD, all.rank() % 2, -all.rank(), &half);
+  {
+    RankGroup group(half, 30);
+    const NodePlace place = group.node_place();
+    EXPECT_EQ(place.first, 0);
+    EXPECT_EQ(place.index, group.rank());
+    EXPECT_EQ(place.ranks, group.size());
+  }
+  MPI_Comm_free(&half);
+}
+
+}  // namespace mylos::rank_group_test
