@@ -7,6 +7,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/values_of_ranks.hpp"
 
 namespace mylos {
 namespace {
@@ -45,6 +46,23 @@ void require(Instructions wanted) {
              name_of(wanted), fmt::join(names, ", "));
 }
 
+std::string best_of_this_rank() {
+  return fmt::format("{}{}", name_of(up_to_those_in_use().back()),
+                     could_use_matrix_unit() ? " with a matrix unit" : "");
+}
+
+/// A library may be held to less by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
+/// alone.
+void require_same_products(RankGroup& ranks) {
+  const auto products = values_of_ranks(
+      ranks, fmt::format("{} by {}", fmt::join(gemm_engine_names(), " or "), describe_instructions()));
+  if (products.size() == 1) return;
+  fail_input(
+      "the ranks would not compute alike: their products are of {}; start all with the same build and the "
+      "same environment (ONEDNN_MAX_CPU_ISA)",
+      describe(products));
+}
+
 }  // namespace
 
 KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
@@ -71,10 +89,14 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
 std::unique_ptr<GemmEngine> make_agreed_engine(const KernelOptions& wanted, RankGroup& ranks,
                                                const std::function<void(const std::string&)>& line) {
   const KernelOptions kernels = agreed_kernels(wanted, ranks);
+  const std::string best = best_of_this_rank();  // before it is held to what all have
   std::unique_ptr<GemmEngine> engine;
   run_on_all(ranks, [&] { engine = make_gemm_engine(kernels); });
-  if (kernels != wanted)
-    line(fmt::format("the ranks' processors differ: all compute by {}", describe_instructions()));
+  require_same_products(ranks);
+  if (kernels != wanted) {
+    line(fmt::format("the ranks' processors differ ({}): all compute by {}",
+                     describe(values_of_ranks(ranks, best)), describe_instructions()));
+  }
   return engine;
 }
 

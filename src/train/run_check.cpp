@@ -5,8 +5,10 @@
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/communicator.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/shared_plan.hpp"
@@ -74,11 +76,13 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
 
 std::string check_run(const Deck& deck, RankGroup& ranks) {
   Options options = deck.options;
+  static_cast<void>(make_communicator(ranks.mpi(), options.communication));
   std::unique_ptr<RunData> data;
   run_on_all(ranks, [&] {
     data = open_run_data(options);
     data->complete(options.model);
   });
+  static_cast<void>(agreed_identity(*data, options.data, ranks));
   const std::int64_t steps = run_length(options, data->epochs());
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);

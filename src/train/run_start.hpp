@@ -34,7 +34,6 @@ struct RunStart {
  private:
   [[nodiscard]] RankGroup& ranks() const { return parts.communicator->ranks(); }
   void open_data();
-  void require_same_data();
   void choose();
   bool take_folder(bool make);
   void find_start();

@@ -46,6 +46,7 @@ class SampleData final : public RunData {
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
+  [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
     return normalizer_for(normalize_, train_, splits_.train, note);
   }

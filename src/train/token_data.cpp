@@ -42,6 +42,7 @@ class TokenData final : public RunData {
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
+  [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>&) const override {
     return {};
   }

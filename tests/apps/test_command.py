@@ -75,7 +75,8 @@ def check_ranks(command):
     """What is right for other ranks than these."""
     train = ["train", "deck.toml", "run.folder=refused"]
     refuse(command, [*train, "data.batch=2"], r"data\.batch = 2.*3 ranks", ranks=3)
-    refuse(command, [*train, "communication.backend=nccl"], r"nccl.*mpi", ranks=2)
+    for more in ([], ["--check"]):
+        refuse(command, [*train, "communication.backend=nccl", *more], r"nccl.*mpi", ranks=2)
 
 
 def check_damaged_data(command):

@@ -36,7 +36,8 @@ def check_ranks_run_one_copy(command):
     mixed = subprocess.run([*LAUNCHER, "-n", "1", *line, ":", "-n", "1", *old, *line], cwd=command.folder,
                            env=environment(), capture_output=True, text=True, timeout=600)
     assert mixed.returncode == 2, (mixed.returncode, mixed.stdout, mixed.stderr)
-    for part in (f"compiled for {ANY},", f"compiled for {copy_in_use(command)};", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F"):
+    for part in (f"compiled for {ANY} on rank 1, ", f"compiled for {copy_in_use(command)} on rank 0; ",
+                 "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F"):
         assert part in mixed.stderr, (part, mixed.stderr)
     assert not (command.folder / "runs/mixed").exists()
 

@@ -56,6 +56,21 @@ def cut(path):
         file.truncate(10000)
 
 
+def check_other_data(command):
+    """A sound file that is another one on one rank's disk: of as many samples, of fewer, and the test data."""
+    digest = "samples of digest [0-9a-f]{32}"
+    for name, samples, spoiled, others in (("as-many", 500, "train", 500), ("fewer", 400, "train", 500),
+                                           ("other", 100, "test", 100)):
+        write_csv(command.folder / "other.csv", samples, 7)
+        command.must("prepare", "csv", "other.csv", "--label", "class", "--out", f"{name}.h5")
+
+        def spoil(path, name=name, spoiled=spoiled):
+            shutil.copy(command.folder / f"{name}.h5", path.with_name(f"{spoiled}.h5"))
+        check_data_of_one_rank(command, name, spoil,
+                               rf"{spoiled}\.h5 is not the same file for all ranks: {samples} {digest} on rank 1, "
+                               rf"{others} {digest} on ranks 0 and 2; all must see the same")
+
+
 def check_data_cut_in_mid_run(command):
     folders = give_disks(command, 2)
     run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS)
@@ -106,11 +121,7 @@ def main():
                                r"\(the current folder is .*/disk-1\); `mylos prepare` makes data files")
         check_data_of_one_rank(command, "cut", cut,
                                r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*")
-        for name, samples in (("as-many", 500), ("fewer", 400)):
-            write_csv(command.folder / "other.csv", samples, 7)
-            command.must("prepare", "csv", "other.csv", "--label", "class", "--out", f"{name}.h5")
-            check_data_of_one_rank(command, name, lambda path, name=name: shutil.copy(command.folder / f"{name}.h5", path),
-                                   r"rank 1: train\.h5 holds other data here than on rank 0; all ranks must see the same .*")
+        check_other_data(command)
         check_data_cut_in_mid_run(command)
         check_nan(command)
         stopped = [(n, rank) for n in (2, 3, 4) for rank in range(n)] if "--full" in sys.argv else [(3, 1)]

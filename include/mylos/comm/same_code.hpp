@@ -6,8 +6,8 @@
 
 namespace mylos {
 
-/// Throws Error (bad input) on every rank where another Mylos, or the library's copy for another processor,
-/// runs than on rank 0: the replicas' weights would drift apart.
+/// Throws Error (bad input), the same on every rank, where ranks run different Mylos or the library's copies
+/// for different processors: the replicas' weights would drift apart. It names the odd ranks.
 void require_same_code(RankGroup& ranks);
 
 }  // namespace mylos

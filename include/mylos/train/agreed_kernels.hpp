@@ -15,7 +15,9 @@ namespace mylos {
 /// names a rank without the instructions that are asked for.
 [[nodiscard]] KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks);
 
-/// The engine by what is agreed. `line` is told where that is less than this deck leaves open.
+/// The engine by what is agreed. `line` is told where that is less than this deck leaves open, and of which
+/// ranks. Throws Error (bad input) where the ranks' products would be of other engines or instructions
+/// nevertheless.
 [[nodiscard]] std::unique_ptr<GemmEngine> make_agreed_engine(
     const KernelOptions& wanted, RankGroup& ranks,
     const std::function<void(const std::string&)>& line = [](const std::string&) {});

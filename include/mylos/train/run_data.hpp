@@ -44,6 +44,8 @@ class RunData {
   [[nodiscard]] virtual Epochs epochs() const = 0;
   /// A digest of the contents: a restart on other data is refused by it.
   [[nodiscard]] virtual std::string identity() const = 0;
+  /// The same of the test data; "" where there are none.
+  [[nodiscard]] virtual std::string test_identity() const = 0;
   /// From the statistics of the training samples, without those that are held out. `note` hears of columns
   /// that are constant in them.
   [[nodiscard]] virtual Normalizer normalizer(const std::function<void(const std::string&)>& note) const = 0;

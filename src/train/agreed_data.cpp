@@ -1,0 +1,34 @@
+#include "mylos/train/agreed_data.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/base/text.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/values_of_ranks.hpp"
+
+namespace mylos {
+namespace {
+
+void require_same(const std::string& path, std::int64_t samples, const std::string& identity,
+                  RankGroup& ranks) {
+  const auto seen =
+      values_of_ranks(ranks, fmt::format("{} samples of digest {}", samples, printable(identity)));
+  if (seen.size() > 1)
+    fail_input("{} is not the same file for all ranks: {}; all must see the same", path, describe(seen));
+}
+
+}  // namespace
+
+std::string agreed_identity(const RunData& data, const DataOptions& files, RankGroup& ranks) {
+  std::string training;
+  std::string test;
+  run_on_all(ranks, [&] {
+    training = data.identity();
+    test = data.test_identity();
+  });
+  require_same(files.train, data.samples(DataPart::train), training, ranks);
+  if (!files.test.empty()) require_same(files.test, data.samples(DataPart::test), test, ranks);
+  return training;
+}
+
+}  // namespace mylos
