@@ -270,10 +270,11 @@ TEST(Loader, MoreSamplesThanMemoryAreRefusedWithTheWayOut) {
 TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
   const TemporaryFolder folder;
   const Dataset dataset(write_images(folder / "a.h5", 100, 3, 10));
-  EXPECT_EQ(error_of([&] {
-              Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
-            }),
-            "data.batch = 3 is less than the 4 ranks, expected a sample for each");
+  EXPECT_EQ(
+      error_of([&] {
+        Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
+      }),
+      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
 }
 
 TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {

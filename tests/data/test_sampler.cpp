@@ -132,8 +132,9 @@ TEST(Share, RanksTakeContiguousPartsThatDifferByOneAtMost) {
 }
 
 TEST(Share, MoreRanksThanSamplesInABatchAreRefused) {
-  EXPECT_EQ(error_of([] { (void)batch_share(3, 0, 4); }),
-            "data.batch = 3 is less than the 4 ranks, expected a sample for each");
+  EXPECT_EQ(
+      error_of([] { (void)batch_share(3, 0, 4); }),
+      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
 }
 
 TEST(Share, MicroBatchesCoverTheShare) {

@@ -154,10 +154,11 @@ TEST(TokenLoader, StatesItsBytes) {
 TEST(TokenLoader, MoreRanksThanWindowsInABatchAreRefused) {
   const TemporaryFolder folder;
   const TokenDataset data(write_counting_tokens(folder / "a.h5", 100));
-  EXPECT_EQ(error_of([&] {
-              TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
-            }),
-            "data.batch = 3 is less than the 4 ranks, expected a sample for each");
+  EXPECT_EQ(
+      error_of([&] {
+        TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
+      }),
+      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
 }
 
 TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {

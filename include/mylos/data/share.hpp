@@ -24,7 +24,10 @@ struct Share {
 /// A rank's part of a batch. Throws unless every rank gets a sample.
 [[nodiscard]] inline Share batch_share(std::int64_t batch, int rank, int ranks) {
   if (batch < ranks)
-    fail_input("data.batch = {} is less than the {} ranks, expected a sample for each", batch, ranks);
+    fail_input(
+        "data.batch = {} is less than the {} ranks, of which each needs a sample: start at most {}, or raise "
+        "it",
+        batch, ranks, batch);
   return share_of(batch, rank, ranks);
 }
 
