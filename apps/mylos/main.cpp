@@ -8,6 +8,7 @@
 #include "mylos/config/manual.hpp"
 #include "mylos/data/dataset_format.hpp"
 #include "runtime.hpp"
+#include "same_start.hpp"
 #include "stop_signals.hpp"
 #include "usage.hpp"
 
@@ -277,6 +278,7 @@ int main(int argument_count, char** arguments) {
   });
 
   return run_with_mpi(argument_count, arguments, [&] {
+    require_same_start(argument_count, arguments);
     try {
       app.parse(argument_count, arguments);
       refuse_empty(app);

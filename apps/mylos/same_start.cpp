@@ -1,0 +1,65 @@
+#include "same_start.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mylos/base/text.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/comm/same_code.hpp"
+#include "mylos/comm/values_of_ranks.hpp"
+
+namespace mylos::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr char end_of_word = '\0';  // which no word of a command line contains
+
+std::string joined(int argument_count, char** arguments) {
+  std::string text;
+  for (int i = 1; i < argument_count; ++i) text += std::string(arguments[i]) + end_of_word;
+  return text;
+}
+
+Words words_of(const std::string& text) {
+  Words words;
+  for (std::size_t first = 0; first < text.size(); first = text.find(end_of_word, first) + 1)
+    words.push_back(text.substr(first, text.find(end_of_word, first) - first));
+  return words;
+}
+
+/// The place of the first word that is not the same in all of them.
+std::size_t first_difference(const std::vector<Words>& lines) {
+  const auto differs = [&](std::size_t place) {
+    return std::any_of(lines.begin(), lines.end(), [&](const Words& words) {
+      return place >= words.size() || place >= lines.front().size() || words[place] != lines.front()[place];
+    });
+  };
+  std::size_t place = 0;
+  while (!differs(place)) ++place;
+  return place;
+}
+
+}  // namespace
+
+void require_same_start(int argument_count, char** arguments) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  require_same_code(ranks);
+  std::vector<ValueOfRanks> given = values_of_ranks(ranks, joined(argument_count, arguments));
+  if (given.size() == 1) return;
+  std::vector<Words> lines;
+  for (const ValueOfRanks& line : given) lines.push_back(words_of(line.value));
+  const std::size_t place = first_difference(lines);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    given[i].value = place < lines[i].size() ? fmt::format("'{}'", printable(lines[i][place])) : "nothing";
+  std::string before = "mylos";
+  for (std::size_t i = 0; i < place; ++i) before += ' ' + lines.front()[i];
+  fail_input(
+      "the ranks were given different command lines: behind `{}` there is {}; give all of them the same",
+      printable(before, 200), describe(given));
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,86 @@
+"""Ranks that were not started alike: refused before anything is done, once, and by the number of the odd rank.
+
+usage: test_same_start.py MYLOS
+"""
+import subprocess
+import sys
+import tempfile
+
+from small_problem import LAUNCHER, Command, environment, prepare
+
+TRAIN = ["train", "deck.toml"]
+BEHIND = "the ranks were given different command lines: behind `mylos {}` there is {}; give all of them the same"
+LINES = {  # of three ranks, the message
+    "other deck": ([TRAIN, TRAIN, ["train", "other.toml"]],
+                   BEHIND.format("train", "'other.toml' on rank 2, 'deck.toml' on ranks 0 and 1")),
+    "other key on the first": ([[*TRAIN, "data.batch=32"], TRAIN, TRAIN],
+                               BEHIND.format("train deck.toml", "'data.batch=32' on rank 0, nothing on ranks 1 and 2")),
+    "three values": ([[*TRAIN, f"run.seed={rank}"] for rank in range(3)],
+                     BEHIND.format("train deck.toml",
+                                   "'run.seed=2' on rank 2, 'run.seed=1' on rank 1, 'run.seed=0' on rank 0")),
+    "other command": ([TRAIN, ["eval", "run"], TRAIN], BEHIND.format("", "'eval' on rank 1, 'train' on ranks 0 and 2")
+                      .replace("`mylos `", "`mylos`")),
+    "a word that one does not know": ([TRAIN, [*TRAIN, "--chekc"], TRAIN],
+                                      BEHIND.format("train deck.toml", "'--chekc' on rank 1, nothing on ranks 0 and 2")),
+}
+
+
+def start(command, lines, programs=None, variables=None):
+    """A rank with each of the lines, perhaps of its own program or with variables of its own."""
+    parts = []
+    for rank, line in enumerate(lines):
+        program = (programs or {}).get(rank, command.program)
+        settings = [f"{name}={value}" for name, value in (variables or {}).get(rank, {}).items()]
+        parts += [":", "-n", "1", "env", *settings, program, *line]
+    return subprocess.run([*LAUNCHER, *parts[1:]], cwd=command.folder, env=environment(), capture_output=True, text=True,
+                          timeout=60)
+
+
+def refuse(command, message, *start_arguments):
+    result = start(command, *start_arguments)
+    assert result.returncode == 2, f"{result.returncode}\n{result.stdout}\n{result.stderr}"
+    assert result.stderr.splitlines() == [f"mylos: {message}"], f"{result.stderr}\nand not\n{message}"
+    assert not (command.folder / "runs").exists(), "something was written"
+
+
+def check_command_lines(command):
+    for lines, message in LINES.values():
+        refuse(command, message, lines)
+
+
+def check_versions(command):
+    """The same program, of another commit."""
+    version = command.must("--version").stdout.splitlines()[0].removeprefix("mylos ")
+    commit = version.partition("(commit ")[2].rstrip(")")
+    if not commit:
+        return print("built without a commit")
+    other = command.folder / "other-mylos"
+    content = open(command.program, "rb").read()
+    assert commit.encode() in content, "the commit is not in the program as text"
+    other.write_bytes(content.replace(commit.encode(), b"0" * len(commit)))
+    other.chmod(0o755)
+    compiled = " compiled for " + command.must("--version").stdout.partition("compiled for ")[2].split()[0]
+    result = start(command, [TRAIN] * 3, {1: str(other)})
+    expected = (f"mylos: the ranks run different code: Mylos {version.replace(commit, '0' * len(commit))}{compiled} on "
+                f"rank 1, Mylos {version}{compiled} on ranks 0 and 2; all must run the same.")
+    assert result.returncode == 2 and result.stderr.startswith(expected) and result.stderr.count("\n") == 1, result
+
+
+def check_products(command):
+    """A library that one rank's environment holds to less."""
+    if "onednn" not in command.must("--version").stdout.partition("product engines: ")[2].splitlines()[0]:
+        return print("no library whose instructions could be held")
+    result = start(command, [TRAIN] * 3, None, {2: {"ONEDNN_MAX_CPU_ISA": "SSE41"}})
+    said = result.stderr
+    assert result.returncode == 2 and said.count("\n") == 1, result
+    assert said.startswith("mylos: the ranks would not compute alike: their products are of ") and "SSE41 on rank 2, " in said \
+        and " on ranks 0 and 1; start all with the same build and the same environment" in said, said
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    for check in (check_command_lines, check_versions, check_products):
+        check(mylos)
+        print(check.__name__, "passed")
+    assert start(mylos, [[*TRAIN, "run.epochs=1"]] * 3).returncode == 0
