@@ -8,6 +8,7 @@
 #flux: --nodes=1
 #flux: --nslots=4
 #flux: --cores-per-slot=8
+# On nodes with devices a slot for each: --gpus-per-slot=1 here, and --gpus-per-task=1 of flux run below.
 #flux: --time-limit=4h
 #flux: --signal=SIGUSR1@5m
 set -euo pipefail

@@ -8,6 +8,7 @@
 #PBS -N mylos
 #PBS -S /bin/bash
 #PBS -l select=1:ncpus=32:mpiprocs=4:ompthreads=8
+# On nodes with devices a rank for each: select=1:ncpus=32:mpiprocs=4:ompthreads=8:ngpus=4
 #PBS -l walltime=04:00:00
 #PBS -j oe
 set -euo pipefail
@@ -46,6 +47,7 @@ told='' before=$(newest)
 rm -f "$folder/requeue"  # of an earlier start
 # PBS ends jobs by SIGTERM and soon after SIGKILL: the run is given the time that it has, five minutes less than the
 # job's above, and stops by itself before. A SIGTERM is then qdel's.
+# Open MPI's mpirun gives each rank cores of its own by --map-by ppr:4:node:PE=8 in place of --bind-to none.
 mpirun --bind-to none mylos train "$deck" run.folder="$folder" --restart auto --walltime 03:55:00 &
 step=$!
 trap 'told=SIGTERM; touch "$folder/stop" 2>/dev/null || true' TERM

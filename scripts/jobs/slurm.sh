@@ -9,6 +9,7 @@
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=4
 #SBATCH --cpus-per-task=8
+# On nodes with devices a rank for each; every rank must see all of its node: #SBATCH --gpus-per-node=4
 #SBATCH --time=04:00:00
 #SBATCH --signal=B:USR1@300
 #SBATCH --open-mode=append

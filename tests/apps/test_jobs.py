@@ -22,7 +22,7 @@ LONG = DECK.replace("epochs = 3\nlog_every = 4", "epochs = 1000000\nlog_every = 
 LONG = LONG.replace("every = 9", "every = 0")
 
 # Without their own options: the command begins at mylos.
-LAUNCH = 'echo $$ >"$QUEUE.launched"\nwhile [ "$1" != mylos ]; do shift; done\nexec "$@"\n'
+LAUNCH = 'echo $$ >"$QUEUE.launched"\necho "${0##*/} $* with $OMP_NUM_THREADS" >"$QUEUE.line"\nwhile [ "$1" != mylos ]; do shift; done\nexec "$@"\n'
 SUBMIT = 'printf "%s\\n" "$*" >>"$QUEUE"\n'
 STUBS = {
     "srun": LAUNCH,
@@ -211,6 +211,32 @@ def check_templates_agree(sources):
     assert len(found) == 1, "scripts/resubmit and scripts/jobs/*.sh decide by different lines"
 
 
+def check_lines_of_templates(folder, sources):
+    """What the system gives a rank is what its launcher and its threads take; time is left for the last checkpoint."""
+    launched = {
+        "slurm": "srun --cpus-per-task=8 --cpu-bind=cores --kill-on-bad-exit=1 mylos train deck.toml run.folder=run --restart "
+                 "auto with 8",
+        "flux": "flux run --ntasks=4 --cores-per-task=8 -o cpu-affinity=per-task mylos train deck.toml run.folder=run "
+                "--restart auto with 8",
+        "pbs": "mpirun --bind-to none mylos train deck.toml run.folder=run --restart auto --walltime 03:55:00 with 8"}
+    asked = {"slurm": ("#SBATCH --ntasks-per-node=4", "#SBATCH --cpus-per-task=8", "#SBATCH --signal=B:USR1@300"),
+             "flux": ("#flux: --nslots=4", "#flux: --cores-per-slot=8", "#flux: --signal=SIGUSR1@5m"),
+             "pbs": ("#PBS -l select=1:ncpus=32:mpiprocs=4:ompthreads=8", "#PBS -l walltime=04:00:00")}
+    given = {"slurm": {"SLURM_CPUS_PER_TASK": "8"}, "pbs": {"OMP_NUM_THREADS": "8"}, "flux": {}}  # by the systems
+    for script in [*(pathlib.Path(sources) / "scripts/jobs").glob("*.sh"), pathlib.Path(sources) / "scripts/resubmit"]:
+        subprocess.run(["bash", "-n", script], check=True)
+    for system, line in launched.items():
+        text = (pathlib.Path(sources) / "scripts/jobs" / f"{system}.sh").read_text(encoding="utf-8").splitlines()
+        assert all(directive in text for directive in asked[system]), f"{system}: not all of {asked[system]}"
+        site = Site(folder / system, sources)
+        (site.folder / "starts").write_text("yes 10 0\n", encoding="utf-8")
+        site.environment.update(given[system])
+        with site.start(site.line(system)) as process:
+            output = process.communicate(timeout=30)[0]
+        found = pathlib.Path(f"{site.queue}.line").read_text(encoding="utf-8").strip()
+        assert found == line, f"{system} starts\n{found}\nand not\n{line}\n{output}"
+
+
 def check_demo_folder(folder, sources):
     """A relative FOLDER of scripts/demo is the caller's: seen at the first step that fails."""
     root = folder / "root"
@@ -236,6 +262,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_templates_agree(sources)
+        check_lines_of_templates(folder / "lines", sources)
         check_chains(folder, sources)
         check_file_to_submit(folder / "pbs", sources)
         (folder / "data").mkdir()
