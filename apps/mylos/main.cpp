@@ -63,9 +63,10 @@ void add_train(CLI::App& app, CommandLine& line) {
       "--walltime", line.train.walltime,
       "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
   train
-      ->add_flag("--check", line.train.check,
-                 "Read deck and data, print the resolved deck, the shapes, threads, memory and what is in "
-                 "the run's folder, and touch nothing")
+      ->add_flag(
+          "--check", line.train.check,
+          "Read deck and data, print where each rank runs, the resolved deck, the shapes, threads, memory "
+          "and what is in the run's folder, and touch nothing")
       ->excludes(restart)
       ->excludes(plan);
   train->footer(

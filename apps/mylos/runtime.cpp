@@ -12,8 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "core_share.hpp"
 #include "mylos/base/devices.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/options.hpp"
+#include "placement_report.hpp"
 #include "standard_output.hpp"
 #include "thread_count.hpp"
 
@@ -125,22 +127,50 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   return static_cast<int>(code);
 }
 
-KokkosRuntime::KokkosRuntime(int threads, int ranks) {
-  if (const auto survey = survey_devices()) require_devices(*survey);
-  const CoreShare share = core_share();
-  threads = thread_count(threads, std::getenv("OMP_NUM_THREADS"), share, ranks);
-  if (threads > share.cores) {
-    warning_ = fmt::format(
-        "warning: {} threads on {} core{}: mpirun may have bound this rank; --bind-to none frees it", threads,
-        share.cores, share.cores == 1 ? "" : "s");
-  }
+namespace {
+
+/// Words of Kokkos by which a user has chosen among devices. They come before our choice.
+bool kokkos_was_told_the_device() {
+  return std::getenv("KOKKOS_DEVICE_ID") != nullptr || std::getenv("KOKKOS_VISIBLE_DEVICES") != nullptr ||
+         std::getenv("KOKKOS_MAP_DEVICE_ID_BY") != nullptr;
+}
+
+}  // namespace
+
+KokkosRuntime::KokkosRuntime(int asked_threads, int more_ranks) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  std::optional<DeviceSurvey> survey;
+  run_on_all(ranks, [&] {
+    survey = survey_devices();
+    if (survey) require_devices(*survey);
+  });
+  RankPlace own = place_of_process(ranks, survey);
+  placement_ = gather(ranks, own);
+  const char* variable = std::getenv("OMP_NUM_THREADS");
+  own.chosen_threads = !asks_for_threads(asked_threads, variable);
+  run_on_all(ranks, [&] {
+    own.threads = thread_count(asked_threads, variable, core_share(placement_, ranks.rank()), more_ranks);
+  });
 #ifdef KOKKOS_ENABLE_OPENMP
-  omp_set_num_threads(threads);  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS
+  omp_set_num_threads(
+      own.threads);  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS
 #endif
   Kokkos::InitializationSettings settings;
-  settings.set_num_threads(threads);
+  settings.set_num_threads(own.threads);
   settings.set_disable_warnings(true);  // about OMP_PROC_BIND, which mpirun's binding replaces
+  if (own.devices > 0 && !kokkos_was_told_the_device())
+    settings.set_device_id(device_of(placement_, ranks.rank()));
   guard_ = std::make_unique<Kokkos::ScopeGuard>(settings);
+  own.device = own_device();
+  placement_ = gather(ranks, own);
+}
+
+std::vector<std::string> KokkosRuntime::advice() const {
+  return placement_advice(placement_);
+}
+
+std::string KokkosRuntime::table() const {
+  return placement_table(placement_);
 }
 
 }  // namespace mylos::app

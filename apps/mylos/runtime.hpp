@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "mylos/base/error.hpp"
+#include "placement.hpp"
 
 namespace mylos::app {
 
@@ -18,18 +19,21 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
 /// the ranks wait only seconds for each other before they take one for lost.
 ExitCode reporting_errors(const std::function<ExitCode()>& work);
 
-/// Kokkos, for as long as it lives. `threads`: of this rank; 0 = OMP_NUM_THREADS, or else the cores that this
-/// rank may use divided by the ranks that share them, or by `ranks` where those are more. Throws Error
-/// (bad_input) where OMP_NUM_THREADS is no such number, and where this build is for devices that are not
-/// here.
+/// Kokkos, for as long as it lives, by the threads and the device of this rank. All ranks of MPI_COMM_WORLD
+/// make it together. `threads`: 0 = OMP_NUM_THREADS, or else the cores that this rank may use divided by the
+/// ranks that share them, or by `ranks` where those are more. Of its node's devices a rank takes the next one
+/// in turn. Throws Error (bad_input) on all ranks where OMP_NUM_THREADS is no such number, and where this
+/// build is for devices that are not here.
 class KokkosRuntime {
  public:
   explicit KokkosRuntime(int threads, int ranks = 1);
-  /// Not empty if this rank has more threads than cores: a warning for the user.
-  [[nodiscard]] const std::string& warning() const { return warning_; }
+  /// Lines for the user where ranks, threads and devices do not fit the nodes.
+  [[nodiscard]] std::vector<std::string> advice() const;
+  /// Where each rank runs, in lines that begin with "#".
+  [[nodiscard]] std::string table() const;
 
  private:
-  std::string warning_;
+  Placement placement_;
   std::unique_ptr<Kokkos::ScopeGuard> guard_;
 };
 

@@ -18,11 +18,19 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string_view words_of(const char* variable) {
+  return trimmed(variable == nullptr ? "" : variable);
+}
+
 }  // namespace
+
+bool asks_for_threads(int asked, const char* variable) {
+  return asked > 0 || !words_of(variable).empty();
+}
 
 int thread_count(int asked, const char* variable, const CoreShare& share, int ranks) {
   if (asked > 0) return asked;
-  const std::string_view said = trimmed(variable == nullptr ? "" : variable);
+  const std::string_view said = words_of(variable);
   if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, most_threads);
   const std::string_view first = trimmed(said.substr(0, said.find(',')));
   int threads = 0;
@@ -31,8 +39,7 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
   if (status != std::errc() || read != end || threads < 1 || threads > most_threads) {
     fail_input(
         "OMP_NUM_THREADS is '{}'; the threads of a rank are a number from 1 to {} (or a list that begins "
-        "with "
-        "one), and run.threads comes before this variable",
+        "with one), and run.threads comes before this variable",
         printable(said), most_threads);
   }
   return threads;

@@ -1,7 +1,7 @@
 // How many threads a rank starts.
 #pragma once
 
-#include "core_share.hpp"
+#include "placement.hpp"
 
 namespace mylos::app {
 
@@ -10,5 +10,8 @@ namespace mylos::app {
 /// share them, or by `ranks` where those are more. Of a list, "4,2", the first number counts: the others are
 /// for threads that threads start. Throws Error (bad_input) where that is no number from 1 to most_threads.
 [[nodiscard]] int thread_count(int asked, const char* variable, const CoreShare& share, int ranks);
+
+/// Whether somebody asked for a number: deck or environment.
+[[nodiscard]] bool asks_for_threads(int asked, const char* variable);
 
 }  // namespace mylos::app

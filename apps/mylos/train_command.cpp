@@ -18,7 +18,8 @@ ExitCode check(const RunRequest& request) {
   const KokkosRuntime kokkos(request.deck.options.run.threads);
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   const std::string text = check_run(request.deck, ranks);
-  if (!kokkos.warning().empty()) request.output.line("# " + kokkos.warning());
+  request.output.line(kokkos.table());
+  for (const std::string& line : kokkos.advice()) request.output.line("# " + line);
   request.output.line(text);
   return ExitCode::done;
 }
@@ -46,7 +47,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   request.stop = stop;
 
   const KokkosRuntime kokkos(request.deck.options.run.threads);
-  if (!kokkos.warning().empty()) request.output.line(kokkos.warning());
+  for (const std::string& line : kokkos.advice()) request.output.line(line);
   Run run(std::move(request), MPI_COMM_WORLD);
   // A checkpoint that is being written when the run fails is brought to its end after the message.
   return reporting_errors([&] { return train(run); });

@@ -21,6 +21,13 @@ cudaDeviceProp properties_of(int device) {
   return properties;
 }
 
+DeviceId id_of(const cudaDeviceProp& properties) {
+  DeviceId id{};
+  static_assert(sizeof(id) == sizeof(properties.uuid.bytes));
+  std::memcpy(id.data(), properties.uuid.bytes, id.size());
+  return id;
+}
+
 }  // namespace
 
 std::optional<DeviceSurvey> survey_devices() {
@@ -36,17 +43,13 @@ std::optional<DeviceSurvey> survey_devices() {
   survey.driver_says = "the driver shows no device";
   for (int device = 0; device < count; ++device) {
     const cudaDeviceProp properties = properties_of(device);
-    survey.devices.push_back({properties.name, {properties.major, properties.minor}});
+    survey.devices.push_back({properties.name, {properties.major, properties.minor}, id_of(properties)});
   }
   return survey;
 }
 
 DeviceId own_device() {
-  const cudaDeviceProp properties = properties_of(Execution().cuda_device());
-  DeviceId id{};
-  static_assert(sizeof(id) == sizeof(properties.uuid.bytes));
-  std::memcpy(id.data(), properties.uuid.bytes, id.size());
-  return id;
+  return id_of(properties_of(Execution().cuda_device()));
 }
 
 }  // namespace mylos

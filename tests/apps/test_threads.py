@@ -39,7 +39,7 @@ def check_refusals(command):
 
 def check_use(command):
     """The deck's number comes before the variable, of which a list's first number counts; an empty one says nothing."""
-    warned = "warning: {} threads on "
+    warned = "has {} threads on its "
     for variable, key, threads in (("65536", "run.threads=400", 400), ("300,2", "run.threads=0", 300)):
         result = command.must("train", "deck.toml", key, f"run.folder=runs/{threads}", "--stop-after", "2", code=85,
                               variables={"OMP_NUM_THREADS": variable})

@@ -17,9 +17,13 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
+/// What tells one device from all others, on any node; zeros where kernels run on the host.
+using DeviceId = std::array<std::uint8_t, 16>;
+
 struct FoundDevice {
   std::string name;
   ComputeCapability capability;
+  DeviceId id{};
 };
 
 struct DeviceSurvey {
@@ -33,9 +37,6 @@ struct DeviceSurvey {
 
 /// Throws Error (bad_input) unless there are devices and all of them run this build's code.
 void require_devices(const DeviceSurvey& survey);
-
-/// What tells one device from all others, on any node; zeros where kernels run on the host.
-using DeviceId = std::array<std::uint8_t, 16>;
 
 /// Of the device that Kokkos has chosen for this process.
 [[nodiscard]] DeviceId own_device();

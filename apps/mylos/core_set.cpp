@@ -1,0 +1,54 @@
+// A file of its own, without Kokkos: nvcc 13 breaks down on cpu_set_t in containers.
+#include "core_set.hpp"
+
+#include <sched.h>
+
+#include <thread>
+
+namespace mylos::app {
+namespace {
+
+CoreSet from_system(const cpu_set_t& set) {
+  CoreSet cores;
+  for (std::size_t core = 0; core < cores.size(); ++core) cores[core] = CPU_ISSET(core, &set) != 0;
+  return cores;
+}
+
+}  // namespace
+
+CoreSet bound_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return CoreSet(1);
+  return from_system(set);
+}
+
+CoreSet usable_cores() {
+  CoreSet usable;
+  // A thread that asks for every core is given those that its control group (cpuset) has. It ends then: a
+  // process' other threads stay bound as they are.
+  std::thread([&usable] {
+    cpu_set_t every;
+    CPU_ZERO(&every);
+    for (std::size_t core = 0; core < usable.size(); ++core) CPU_SET(core, &every);
+    static_cast<void>(sched_setaffinity(0, sizeof(every), &every));  // refused: what it is bound to
+    usable = bound_cores();
+  }).join();
+  return usable;
+}
+
+std::string list_of(const CoreSet& cores) {
+  std::string text;
+  for (std::size_t first = 0; first < cores.size(); ++first) {
+    if (!cores[first]) continue;
+    std::size_t last = first;
+    while (last + 1 < cores.size() && cores[last + 1]) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(first);
+    if (last > first) text.append("-").append(std::to_string(last));
+    first = last;
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,19 @@
+// What is said of a placement: advice where something is wrong with it, and a table where somebody asks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "placement.hpp"
+
+namespace mylos::app {
+
+/// At most a line on cores and threads and one on devices, each with what to type; none where all is right.
+/// Nodes with the same trouble are named by the first of them.
+[[nodiscard]] std::vector<std::string> placement_advice(const Placement& placement);
+
+/// A line for each rank, each beginning with "#" as comments of a deck do. Of nodes that are laid out alike
+/// the first stands for all.
+[[nodiscard]] std::string placement_table(const Placement& placement);
+
+}  // namespace mylos::app
