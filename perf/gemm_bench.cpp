@@ -1,4 +1,4 @@
-// Products by engine, type and shape, in GFLOP/s (gemm_shapes.hpp).
+// Products by engine, type and shape, in GFLOP/s (mylos/kernels/layer_products.hpp).
 //
 //   gemm_bench --table    the lines of src/kernels/gemm_table.cpp for this machine's processor
 #include <benchmark/benchmark.h>
@@ -8,23 +8,16 @@
 #include <string_view>
 
 #include "gemm_engine_table.hpp"
-#include "gemm_shapes.hpp"
+#include "mylos/kernels/layer_products.hpp"
 
 namespace mylos {
 namespace {
 
 using Bytes = Kokkos::View<std::byte*, Device>;
 
-GemmChoice choice_of(const std::string& name) {
-  return name == "cublaslt" ? GemmChoice::cublaslt
-         : name == "onednn" ? GemmChoice::onednn
-         : name == "tiles"  ? GemmChoice::tiles
-                            : GemmChoice::kokkos;
-}
-
 void multiply(benchmark::State& state, const std::string& engine_name, const GemmProblem& problem) {
   KernelOptions options;
-  options.gemm = choice_of(engine_name);
+  options.gemm = gemm_engine_named(engine_name);
   const auto engine = make_gemm_engine(options);
   const auto matrix = [](std::int64_t rows, std::int64_t columns, DType type) {
     return Bytes("matrix", static_cast<std::size_t>(rows * columns) * size_of(type));

@@ -10,12 +10,12 @@
 #include <limits>
 #include <optional>
 
-#include "gemm_shapes.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/timing.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm_measure.hpp"
-#include "timing.hpp"
+#include "mylos/kernels/layer_products.hpp"
 
 extern char** environ;  // NOLINT: what a child inherits
 

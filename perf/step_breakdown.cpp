@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "timing.hpp"
+#include "mylos/base/timing.hpp"
 
 namespace mylos {
 namespace {

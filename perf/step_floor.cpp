@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "mylos/base/timing.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
-#include "timing.hpp"
 
 namespace mylos {
 namespace {

@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "commands.hpp"
+#include "mylos/base/timing.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/assembly.hpp"
 #include "mylos/train/calibration.hpp"
 #include "step_breakdown.hpp"
-#include "timing.hpp"
 
 namespace mylos {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "gemm_engines.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "onednn_instructions.hpp"
 
 namespace mylos {
@@ -140,6 +141,14 @@ std::vector<std::string> gemm_engine_names() {
     if (find() != nullptr) names.emplace_back(name_of(choice));
   }
   return names;
+}
+
+GemmChoice gemm_engine_named(std::string_view name) {
+  for (const auto& [choice, find] : engines) {
+    if (find() != nullptr && name_of(choice) == name) return choice;
+  }
+  fail_input("there is no product engine '{}' in this build; it has {}", printable(name),
+             fmt::join(gemm_engine_names(), ", "));
 }
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {

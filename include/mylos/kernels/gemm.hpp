@@ -138,4 +138,7 @@ class GemmEngine {
 /// The engines of this build, by the names that decks use.
 [[nodiscard]] std::vector<std::string> gemm_engine_names();
 
+/// The choice of one of them. Throws Error (bad input), naming them, where `name` is none.
+[[nodiscard]] GemmChoice gemm_engine_named(std::string_view name);
+
 }  // namespace mylos

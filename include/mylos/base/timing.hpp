@@ -1,8 +1,10 @@
-// Timing for the programs here that do not use Google Benchmark because they take turns with another program.
+// Timing for benchmarks that take turns: with other programs, or with the rivals of the same one.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace mylos {
@@ -15,6 +17,7 @@ double milliseconds(const Work& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Of at least one value.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;

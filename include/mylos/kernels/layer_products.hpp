@@ -1,0 +1,34 @@
+// The products that benchmarks compute: the three of a linear layer, and layers as MLPs and small
+// transformers have them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+/// A linear layer and the samples (or tokens) of a micro-batch.
+struct LayerShape {
+  std::int64_t samples = 0;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+};
+
+struct NamedProduct {
+  std::string name;  // "dW/512x784x2048": form, samples, inputs, outputs
+  GemmProblem problem;
+};
+
+/// Output, gradient of the input, gradient of the weights; all matrices of one type.
+[[nodiscard]] std::vector<NamedProduct> products_of_layer(const LayerShape& layer, DType type);
+
+/// Layers of MLPs and of small transformers; on a device also those of GPT-2 124M at 16 x 1024 tokens.
+[[nodiscard]] std::vector<LayerShape> typical_layers();
+
+/// The products of all typical layers.
+[[nodiscard]] std::vector<NamedProduct> products_to_measure(DType type);
+
+}  // namespace mylos
