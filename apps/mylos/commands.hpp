@@ -111,6 +111,34 @@ ExitCode verify_command(const std::string& path);
 inline constexpr const char* verify_child_argument = "--verify-as-child";
 int verify_as_child(const std::string& file);
 
+struct BenchAllreduceArguments {
+  std::vector<std::string> sizes;  // byte counts
+  std::vector<std::string> types;  // "fp32", "bf16", "fp16"
+  std::string backend = "auto";    // as communication.backend
+  int rounds = 7;
+  std::string csv;  // "" = none
+};
+ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments);
+
+struct BenchGemmArguments {
+  std::vector<std::string> shapes;   // SAMPLESxINPUTSxOUTPUTS; none: squares and typical layers
+  std::vector<std::string> types;    // "fp32", "bf16", "fp16"
+  std::vector<std::string> engines;  // none: all of this build
+  std::string instructions;          // "" = the processor's best
+  int rounds = 5;
+  std::string csv;  // "" = none
+};
+ExitCode bench_gemm_command(const BenchGemmArguments& arguments);
+
+struct BenchCheckpointArguments {
+  std::string folder;
+  std::string size = "1 GiB";
+  bool sharded = false;  // each rank holds its slice, else the whole state
+  int rounds = 3;
+  std::string csv;  // "" = none
+};
+ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments);
+
 /// Version, commit and what this build can use.
 std::string version_text();
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench_options.hpp"
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/data/dataset_format.hpp"
@@ -37,6 +38,7 @@ struct CommandLine {
   PrepareTokensArguments tokens;
   std::string stamp;
   ConvertArguments convert;
+  BenchArguments bench;
   std::string info;
   bool verify = false;
   StopSources stop;
@@ -274,6 +276,7 @@ int main(int argument_count, char** arguments) {
   add_sample(app, line);
   add_prepare(app, line);
   add_convert(app, line);
+  add_bench(app, line.bench, line.command);
   app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
     line.command = print_manual;
   });

@@ -8,6 +8,7 @@
 
 #include "mylos/base/nearest.hpp"
 #include "mylos/base/text.hpp"
+#include "mylos/base/units.hpp"
 #include "standard_output.hpp"
 
 namespace mylos::app {
@@ -85,6 +86,17 @@ CLI::Validator integer_from(std::int64_t least, std::int64_t most) {
                 : fmt::format("'{}' is not an integer from {} to {}", printable(text), least, most);
   };
   return {problem, fmt::format("from {}", least)};
+}
+
+CLI::Validator bytes_from(std::int64_t least, std::int64_t most) {
+  const auto problem = [least, most](std::string& text) {
+    const auto bytes = parse_bytes(text);
+    const bool good = bytes && *bytes >= least && *bytes <= most;
+    return good ? std::string()
+                : fmt::format("'{}' is not a byte count from {} to {}, such as \"64 KiB\"", printable(text),
+                              format_bytes(least), format_bytes(most));
+  };
+  return {problem, "bytes"};
 }
 
 CLI::Validator number_from_0() {

@@ -10,6 +10,9 @@ namespace mylos::app {
 /// Accepts integers from `least` to `most`.
 CLI::Validator integer_from(std::int64_t least, std::int64_t most);
 
+/// Accepts byte counts from `least` to `most`: "64 KiB".
+CLI::Validator bytes_from(std::int64_t least, std::int64_t most);
+
 /// Accepts finite numbers of at least 0.
 CLI::Validator number_from_0();
 

@@ -29,9 +29,22 @@ RAW_DECKS = {
 COMMANDS = {
     "trian deck.toml": "mylos: unknown command 'trian'; did you mean 'train'?\n`mylos --help` says more.",
     "": "mylos: a command is missing; the commands are train, plan, eval, predict, info, sample, prepare, convert, "
-        "manual\n`mylos --help` says more.",
+        "bench, manual\n`mylos --help` says more.",
     "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, text, tokens, stamp\n"
                      "`mylos prepare --help` says more.",
+    "bench": "mylos bench: a command is missing; the commands are allreduce, gemm, checkpoint\n`mylos bench --help` says "
+             "more.",
+    "bench allreduce --sizes 1KiB,3GiB":
+        "mylos bench allreduce: --sizes: '3GiB' is not a byte count from 1 B to 2 GiB, such as \"64 KiB\"\n"
+        "`mylos bench allreduce --help` says more.",
+    "bench allreduce --sizes 1KiB --types fp64":
+        "mylos bench allreduce: --types: fp64 not in {{fp32,bf16,fp16}}\n`mylos bench allreduce --help` says more.",
+    "bench gemm --shapes 512x784":
+        "mylos: --shapes: '512x784' is no shape: samples, inputs and outputs of a layer, each from 1 to 1048576, as in "
+        "512x784x2048",
+    "bench checkpoint none": "mylos: none: there is no such folder" + HERE,
+    "bench checkpoint . --size 0": "mylos bench checkpoint: --size: '0' is not a byte count from 1 B to 64 TiB, such as "
+                                   "\"64 KiB\"\n`mylos bench checkpoint --help` says more.",
     "train": "mylos train: deck is required\n`mylos train --help` says more.",
     "train deck.toml --retsart latest": "mylos train: unknown option '--retsart'; did you mean '--restart'?\n"
                                         "`mylos train --help` says more.",

@@ -1,0 +1,220 @@
+// mylos bench checkpoint: how long the ranks take to write a state between two steps, and to read it again.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bench_report.hpp"
+#include "commands.hpp"
+#include "mylos/base/arena.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/base/timing.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/comm/slices.hpp"
+#include "mylos/kernels/launch.hpp"
+#include "runtime.hpp"
+#include "standard_output.hpp"
+
+namespace mylos::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of an array: 64 MiB, a large layer's weights.
+constexpr std::int64_t most_elements = std::int64_t{16} << 20;
+// What a file takes beside its arrays.
+constexpr std::int64_t file_overhead = std::int64_t{16} << 20;
+
+/// A folder of our own in that of the user, which goes with this object. All ranks make one.
+class OwnFolder {
+ public:
+  OwnFolder(RankGroup& ranks, const std::string& parent, std::int64_t bytes) : is_ours_(ranks.rank() == 0) {
+    run_on_all(ranks, [&] {
+      if (!is_ours_) return;
+      std::error_code failure;
+      if (!fs::is_directory(parent, failure))
+        fail_input("{}: there is no such folder{}", printable(parent), current_folder_note(parent));
+      const fs::space_info space = fs::space(parent, failure);
+      const std::int64_t needed = bytes + file_overhead;
+      if (!failure && space.available < static_cast<std::uintmax_t>(needed)) {
+        throw Error(ExitCode::does_not_fit,
+                    fmt::format("{}: a checkpoint of {} takes {} of its disk, and {} are free; give --size "
+                                "less, or another folder",
+                                parent, format_bytes(bytes), format_bytes(needed),
+                                format_bytes(static_cast<std::int64_t>(space.available))));
+      }
+      path_ = (fs::path(parent) / fmt::format("mylos-bench-{}", getpid())).string();
+      fs::create_directory(path_, failure);
+      if (failure) fail_run("{}: cannot be made: {}", path_, failure.message());
+    });
+    path_ = broadcast_text(ranks, path_);
+  }
+  ~OwnFolder() {
+    std::error_code failure;
+    if (is_ours_) fs::remove_all(path_, failure);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  bool is_ours_;
+  std::string path_;
+};
+
+/// Which elements of an array of `count` this rank holds.
+SliceRange share_of(std::int64_t count, const RankGroup& ranks, bool sharded) {
+  const auto elements = static_cast<std::size_t>(count);
+  return sharded ? slice_of(elements, ranks.size(), ranks.rank()) : SliceRange{0, elements};
+}
+
+/// Arrays of floats, as many as make `bytes`, and the memory that they lie in.
+struct LargeState {
+  Arena arena;
+  CheckpointState state;
+};
+
+std::vector<std::int64_t> array_lengths(std::int64_t bytes) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t left = (bytes + 3) / 4; left > 0; left -= lengths.back())
+    lengths.push_back(std::min(left, most_elements));
+  return lengths;
+}
+
+std::int64_t held_bytes(const std::vector<std::int64_t>& lengths, const RankGroup& ranks, bool sharded) {
+  std::size_t sum = 0;
+  for (const std::int64_t length : lengths)
+    sum += aligned_bytes(share_of(length, ranks, sharded).size() * sizeof(float));
+  return static_cast<std::int64_t>(sum);
+}
+
+/// Noise by the place in the whole array: a file system that compresses finds nothing to save. A function of
+/// its own: nvcc takes no device lambda inside a private one.
+void draw_noise(const Execution& exec, float* values, std::int64_t first, std::int64_t count) {
+  for_each_element(
+      exec, "draw a state", count, KOKKOS_LAMBDA(const std::int64_t i) {
+        auto bits = static_cast<std::uint32_t>(first + i) * 2654435761U;
+        bits ^= bits >> 15;
+        values[i] = static_cast<float>(bits * 2246822519U) * 0x1p-32F - 0.5F;
+      });
+}
+
+LargeState make_state(const std::vector<std::int64_t>& lengths, const RankGroup& ranks, bool sharded) {
+  LargeState large;
+  large.arena = Arena("state", static_cast<std::size_t>(held_bytes(lengths, ranks, sharded)));
+  const Execution exec;
+  std::size_t offset = 0;
+  for (const std::int64_t length : lengths) {
+    const SliceRange share = share_of(length, ranks, sharded);
+    StateArray array{.path = fmt::format("/model/layer{}/weight", large.state.arrays.size()),
+                     .dims = {length},
+                     .pieces = {},
+                     .on_device = true,
+                     .sharded = sharded};
+    if (share.size() > 0) {
+      auto* values = reinterpret_cast<float*>(large.arena.data() + offset);
+      const auto first = static_cast<std::int64_t>(share.begin);
+      const auto count = static_cast<std::int64_t>(share.size());
+      draw_noise(exec, values, first, count);
+      array.pieces.push_back({first, count, values});
+    }
+    offset += aligned_bytes(share.size() * sizeof(float));
+    large.state.arrays.push_back(std::move(array));
+  }
+  exec.fence("state drawn");
+  return large;
+}
+
+/// What is read after this comes from the disk, as far as the system follows the wish.
+void forget_cached(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  close(file);
+}
+
+struct Deed {
+  const char* name;
+  std::vector<double> seconds = {};  // of the slowest rank, a value per round
+};
+
+std::string deed_line(const Deed& deed, std::int64_t bytes) {
+  const auto [smallest, largest] = std::minmax_element(deed.seconds.begin(), deed.seconds.end());
+  const double seconds = median(deed.seconds);
+  return fmt::format("  {:<8}{:>12}{:>12}{:>12}{:>10.3f}", deed.name, format_seconds(seconds),
+                     format_seconds(*smallest), format_seconds(*largest),
+                     1e-9 * static_cast<double>(bytes) / seconds);
+}
+
+}  // namespace
+
+ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  const KokkosRuntime kokkos(0);
+  const std::vector<std::int64_t> lengths = array_lengths(parse_bytes(arguments.size).value_or(0));
+  const std::int64_t held = held_bytes(lengths, ranks, arguments.sharded);
+  require_room(ranks, held + static_cast<std::int64_t>(checkpoint_buffer_bytes()),
+               fmt::format("a state of {}{}", arguments.size,
+                           arguments.sharded || ranks.size() == 1 ? "" : ", which every rank holds whole,"));
+  std::int64_t bytes = 0;
+  for (const std::int64_t length : lengths) bytes += length * static_cast<std::int64_t>(sizeof(float));
+  const OwnFolder folder(ranks, arguments.folder, bytes);
+  BenchFile file(ranks, arguments.csv,
+                 {"benchmark", "mylos", "ranks", "ranks_on_node", "held", "operation", "bytes", "seconds",
+                  "smallest_s", "largest_s"});
+  LargeState large = make_state(lengths, ranks, arguments.sharded);
+
+  const auto timed = [&](Deed& deed, const std::function<void()>& work) {
+    ranks.barrier();
+    deed.seconds.push_back(largest_of(ranks, 1e-3 * milliseconds(work)));
+  };
+  Deed writing{"write"};
+  Deed reading{"read"};
+  Deed removing{"remove"};
+  for (int round = 0; round < arguments.rounds; ++round) {
+    CheckpointHeader header;
+    header.step = round;
+    header.code_version = code_version();
+    header.deck = "bench";
+    std::string path;
+    timed(writing,
+          [&] { path = write_checkpoint(ranks, folder.path(), header, large.state, {.keep_last = 0}); });
+    forget_cached(path);
+    timed(reading, [&] { CheckpointReader(ranks, path).read(large.state); });
+    ranks.barrier();
+    timed(removing, [&] {
+      if (ranks.rank() == 0) fs::remove(path);
+    });
+  }
+
+  const Output output = standard_output(ranks.rank());
+  const char* held_how = arguments.sharded ? "each holds a slice" : "each holds all";
+  output.line(
+      fmt::format("a state of {} in {} arrays of floats; {} rank{}, {}; median of {} rounds\n\n"
+                  "  {:<8}{:>12}{:>12}{:>12}{:>10}",
+                  format_bytes(bytes), lengths.size(), ranks.size(), ranks.size() == 1 ? "" : "s",
+                  ranks.size() == 1 ? "which holds all" : held_how, arguments.rounds, "", "time", "smallest",
+                  "largest", "GB/s"));
+  const int on_node = ranks.ranks_on_node();
+  for (const Deed& deed : {writing, reading, removing}) {
+    output.line(deed_line(deed, bytes));
+    const auto [smallest, largest] = std::minmax_element(deed.seconds.begin(), deed.seconds.end());
+    file.add({"checkpoint", code_version(), std::to_string(ranks.size()), std::to_string(on_node),
+              arguments.sharded ? "slice" : "all", deed.name, std::to_string(bytes),
+              fmt::format("{:.6f}", median(deed.seconds)), fmt::format("{:.6f}", *smallest),
+              fmt::format("{:.6f}", *largest)});
+  }
+  file.publish();
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,204 @@
+// mylos bench gemm: the rate of every product engine, by type and shape.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "bench_report.hpp"
+#include "commands.hpp"
+#include "mylos/base/arena.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/base/timing.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/layer_products.hpp"
+#include "runtime.hpp"
+#include "standard_output.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr std::int64_t squares[] = {256, 512, 1024, 2048};
+// Of a side: libraries count the elements of a matrix in 32 bits at least.
+constexpr std::int64_t longest_side = 1 << 20;
+// A measurement repeats what is shorter than this.
+constexpr double measured_ms = 10;
+
+/// "512x784x2048".
+LayerShape shape_of(const std::string& text) {
+  LayerShape shape;
+  const char* next = text.data();
+  const char* const end = text.data() + text.size();
+  std::int64_t* const sides[] = {&shape.samples, &shape.inputs, &shape.outputs};
+  for (std::int64_t* side : sides) {
+    if (side != sides[0] && (next == end || *next++ != 'x')) next = nullptr;
+    const auto [read, status] = next == nullptr ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                                                : std::from_chars(next, end, *side);
+    next = status == std::errc() && *side >= 1 && *side <= longest_side ? read : nullptr;
+    if (next == nullptr) break;
+  }
+  if (next == end) return shape;
+  fail_input(
+      "--shapes: '{}' is no shape: samples, inputs and outputs of a layer, each from 1 to {}, as in "
+      "512x784x2048",
+      printable(text), longest_side);
+}
+
+std::vector<LayerShape> shapes_of(const std::vector<std::string>& texts) {
+  std::vector<LayerShape> shapes;
+  for (const std::string& text : texts) shapes.push_back(shape_of(text));
+  if (!shapes.empty()) return shapes;
+  for (const std::int64_t side : squares) shapes.push_back({side, side, side});
+  for (const LayerShape& layer : typical_layers()) shapes.push_back(layer);
+  return shapes;
+}
+
+struct EngineRival {
+  std::unique_ptr<GemmEngine> engine;
+  int repetitions = 1;
+  std::vector<double> times = {};  // milliseconds of one product, a value per round
+};
+
+std::vector<EngineRival> engine_rivals(const std::vector<std::string>& names,
+                                       const std::string& instructions) {
+  std::vector<EngineRival> rivals;
+  for (const std::string& name : names.empty() ? gemm_engine_names() : names) {
+    KernelOptions options{.gemm = gemm_engine_named(name)};
+    if (!instructions.empty()) options.instructions = instructions_named(instructions);
+    rivals.push_back({.engine = make_gemm_engine(options)});
+  }
+  return rivals;
+}
+
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
+  return aligned_bytes(static_cast<std::size_t>(rows * columns) * size_of(type));
+}
+
+/// One after the other in memory: A, B, C and a workspace that is enough for every rival.
+struct Places {
+  std::size_t b = 0;
+  std::size_t c = 0;
+  std::size_t workspace = 0;
+  std::size_t end = 0;
+};
+
+Places places_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
+  Places places;
+  places.b = matrix_bytes(problem.m, problem.k, problem.a);
+  places.c = places.b + matrix_bytes(problem.k, problem.n, problem.b);
+  places.workspace = places.c + matrix_bytes(problem.m, problem.n, problem.c);
+  places.end = places.workspace;
+  for (const EngineRival& rival : rivals)
+    places.end = std::max(places.end, places.workspace + rival.engine->workspace_bytes(problem));
+  return places;
+}
+
+class GemmBench {
+ public:
+  explicit GemmBench(std::size_t bytes) : arena_("products", bytes) {}
+
+  void measure(std::vector<EngineRival>& rivals, const GemmProblem& problem, int rounds) {
+    const Places places = places_of(problem, rivals);
+    fill(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k), 0.25F);
+    fill(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n), 0.25F);
+    const auto run = [&](EngineRival& rival) {
+      rival.engine->run(exec_, problem, {arena_.data(), arena_.data() + places.b, arena_.data() + places.c},
+                        arena_.data() + places.workspace);
+      exec_.fence("measured product");
+    };
+    for (EngineRival& rival : rivals) {
+      run(rival);  // makes what the engine keeps
+      const double once = milliseconds([&] { run(rival); });
+      rival.repetitions = std::max(1, static_cast<int>(std::min(1e4, measured_ms / once)));
+      rival.times.clear();
+    }
+    for (int round = 0; round < rounds; ++round) {
+      for (EngineRival& rival : rivals) {
+        const double all = milliseconds([&] {
+          for (int i = 0; i < rival.repetitions; ++i) run(rival);
+        });
+        rival.times.push_back(all / rival.repetitions);
+      }
+    }
+  }
+
+ private:
+  Execution exec_;
+  Arena arena_;
+};
+
+/// "-" where the engine hands the product to another one.
+std::string rate_cell(const EngineRival& rival, const GemmProblem& problem) {
+  if (rival.engine->engine_of(problem) != rival.engine->name()) return "-";
+  return fmt::format("{:.1f}", 1e-6 * flops_of(problem) / median(rival.times));
+}
+
+std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct& product) {
+  const GemmProblem& problem = product.problem;
+  const auto [smallest, largest] = std::minmax_element(rival.times.begin(), rival.times.end());
+  std::vector<std::string> cells{"gemm",
+                                 code_version(),
+                                 std::to_string(Execution().concurrency()),
+                                 std::string(rival.engine->name()),
+                                 std::string(rival.engine->engine_of(problem)),
+                                 std::string(name_of(problem.a)),
+                                 product.name,
+                                 fmt::format("{:.0f}", flops_of(problem))};
+  for (const double time : {median(rival.times), *smallest, *largest})
+    cells.push_back(fmt::format("{:.9f}", 1e-3 * time));
+  return cells;
+}
+
+}  // namespace
+
+ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  if (ranks.size() > 1)
+    fail_input("mylos bench gemm measures one process; start it without mpirun, or with -n 1");
+  const std::vector<LayerShape> shapes = shapes_of(arguments.shapes);
+  const KokkosRuntime kokkos(0);
+  std::vector<EngineRival> rivals = engine_rivals(arguments.engines, arguments.instructions);
+  std::size_t bytes = 0;
+  for (const std::string& type : arguments.types) {
+    for (const LayerShape& shape : shapes) {
+      for (const NamedProduct& product : products_of_layer(shape, type_named(type)))
+        bytes = std::max(bytes, places_of(product.problem, rivals).end);
+    }
+  }
+  require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest product");
+  BenchFile file(ranks, arguments.csv,
+                 {"benchmark", "mylos", "threads", "engine", "computed_by", "type", "product", "flops",
+                  "seconds", "smallest_s", "largest_s"});
+  GemmBench bench(bytes);
+
+  const Output output = standard_output(ranks.rank());
+  for (const std::string& line : kokkos.advice()) output.line(line);
+  output.line(fmt::format("GFLOP/s, median of {} rounds; {} threads, {}; -: computed by another engine",
+                          arguments.rounds, Execution().concurrency(), describe_instructions()));
+  for (const std::string& type : arguments.types) {
+    std::string head = fmt::format("\n  {:<6}{:<22}", type, "samples x in x out");
+    for (const EngineRival& rival : rivals) head += fmt::format("{:>12}", rival.engine->name());
+    output.line(head);
+    for (const LayerShape& shape : shapes) {
+      for (const NamedProduct& product : products_of_layer(shape, type_named(type))) {
+        bench.measure(rivals, product.problem, arguments.rounds);
+        const std::string::size_type slash = product.name.find('/');
+        std::string line =
+            fmt::format("  {:<6}{:<22}", product.name.substr(0, slash), product.name.substr(slash + 1));
+        for (const EngineRival& rival : rivals) {
+          line += fmt::format("{:>12}", rate_cell(rival, product.problem));
+          file.add(rate_cells(rival, product));
+        }
+        output.line(line);
+      }
+    }
+  }
+  file.publish();
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,21 @@
+// mylos bench: its benchmarks and what each can be told on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "commands.hpp"
+
+namespace mylos::app {
+
+struct BenchArguments {
+  BenchAllreduceArguments allreduce;
+  BenchGemmArguments gemm;
+  BenchCheckpointArguments checkpoint;
+};
+
+/// Adds `bench` and its benchmarks; `command` becomes the one that the command line asks for. Both arguments
+/// must outlive the parsing.
+void add_bench(CLI::App& app, BenchArguments& arguments, std::function<ExitCode()>& command);
+
+}  // namespace mylos::app

@@ -1,0 +1,104 @@
+"""mylos bench: what its tables say is what its CSV files say, and what cannot be measured is refused.
+
+usage: test_bench.py MYLOS
+"""
+import csv
+import pathlib
+import re
+import sys
+import tempfile
+
+from small_problem import Command
+
+
+def rows_of(command, name):
+    with open(command.folder / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def numbers(line):
+    return [float(word) for word in re.findall(r"[\d.]+", line)]
+
+
+def check_allreduce(command, ranks):
+    """A table over sizes and types, and each sum in its two parts in the file. Sizes are rounded up to whole slices."""
+    said = command.must("bench", "allreduce", "--sizes", "64KiB,1KiB", "--types", "fp32,bf16", "--rounds", 3, "--csv",
+                        "sums.csv", ranks=ranks).stdout
+    assert f"{ranks} ranks, {ranks} on this node; MPI; median of 3 rounds" in said, said
+    rows = rows_of(command, "sums.csv")
+    unit = ranks * 128
+    sizes = sorted({int(row["bytes"]) for row in rows} - {0})
+    assert sizes == [-(-size // unit) * unit for size in (1024, 65536)], sizes
+    found = {(row["operation"], row["type"], int(row["bytes"])): float(row["seconds"]) for row in rows}
+    for size in sizes:
+        for type_ in ("fp32", "bf16"):
+            parts = found["reduce_scatter", type_, size] + found["all_gather", type_, size]
+            assert 0 < found["allreduce", type_, size] < 10 * parts, found
+        assert found["mpi_allreduce", "fp32", size] > 0
+    assert found["agreement", "", 0] > 0
+    assert len(found) == 2 * (2 * 3 + 1) + 1, sorted(found)
+    assert {(row["ranks"], row["ranks_on_node"], row["backend"]) for row in rows} == {(str(ranks), str(ranks), "mpi")}
+    largest = next(line for line in said.splitlines() if line.strip().startswith("64"))
+    microseconds, gigabytes_per_s = numbers(largest.split("KiB")[1])[:2]
+    assert abs(microseconds - 1e6 * found["allreduce", "fp32", sizes[-1]]) <= 0.06, largest
+    assert abs(gigabytes_per_s - 1e-3 * sizes[-1] / microseconds) <= 0.006 + 0.01 * gigabytes_per_s, largest
+    assert re.search(r"agreement of a step: [\d.]+ us", said), said
+
+
+def check_gemm(command):
+    said = command.must("bench", "gemm", "--shapes", "64x32x48,16x16x16", "--types", "fp32,fp16", "--rounds", 2, "--csv",
+                        "products.csv").stdout
+    rows = rows_of(command, "products.csv")
+    engines = {row["engine"] for row in rows}
+    assert len(rows) == len(engines) * 2 * 2 * 3 and engines, rows
+    one = next(row for row in rows if row["product"] == "dW/64x32x48" and row["type"] == "fp16")
+    assert float(one["flops"]) == 2 * 64 * 32 * 48 and float(one["seconds"]) > 0
+    assert said.count("64x32x48") == 2 * 3, said
+    for engine in engines:
+        assert engine in said
+    first = sorted(engines)[0]
+    alone = command.must("bench", "gemm", "--shapes", "16x16x16", "--types", "bf16", "--engines", first, "--rounds", 1,
+                         "--instructions", "baseline").stdout
+    assert not any(engine in alone.splitlines()[2] for engine in engines - {first}), alone
+
+
+def check_checkpoint(command, ranks, *options):
+    """All of it is written, read (which checks every byte) and gone again."""
+    said = command.must("bench", "checkpoint", ".", "--size", "80 MiB", "--rounds", 1, "--csv", "disk.csv", *options,
+                        ranks=ranks).stdout
+    rows = rows_of(command, "disk.csv")
+    assert [row["operation"] for row in rows] == ["write", "read", "remove"], rows
+    assert all(int(row["bytes"]) == 80 << 20 and float(row["seconds"]) >= 0 for row in rows), rows
+    assert "80 MiB in 2 arrays" in said, said
+    assert not list(command.folder.glob("mylos-bench-*")), "the folder is left"
+
+
+def refuse(command, code, message, *arguments, ranks=1):
+    result = command.run(*arguments, ranks=ranks)
+    assert result.returncode == code and result.stderr.count(message) == 1, \
+        f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+
+
+def check_limits(command):
+    refuse(command, 2, "one rank has nobody to sum with", "bench", "allreduce")
+    refuse(command, 2, "start it without mpirun", "bench", "gemm", ranks=2)
+    refuse(command, 2, "there is no product engine 'blas' in this build; it has", "bench", "gemm", "--engines", "blas")
+    refuse(command, 3, "a state of 50 TiB, which every rank holds whole, would take 50 TiB", "bench", "checkpoint", ".", "--size", "50 TiB", ranks=2)
+    refuse(command, 3, "the matrices of the largest product would take", "bench", "gemm", "--shapes", "1048576x1048576x1048576")
+    (command.folder / "file").write_text("")
+    refuse(command, 1, "file", "bench", "gemm", "--shapes", "16x16x16", "--csv", "file/products.csv")
+    refuse(command, 2, "file: there is no such folder", "bench", "checkpoint", "file")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], pathlib.Path(folder))
+        for ranks in (2, 3):
+            check_allreduce(command, ranks)
+        check_gemm(command)
+        check_checkpoint(command, 1)
+        check_checkpoint(command, 2, "--sharded")
+        check_limits(command)
+
+
+main()
