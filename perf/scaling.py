@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+"""How training scales over ranks and threads: short runs of any deck, their plots, and a model that says what more ranks
+would give (docs/scaling.md).
+
+  perf/scaling.py run inputs/gpt_shakespeare.toml --ranks 1,2,4 --threads 8 --weak 16 --strong 64 --launcher srun
+  perf/scaling.py plot scaling.csv scaling.png
+  for n in 2 4; do srun -n $n mylos bench allreduce --csv allreduce-$n.csv; done
+  perf/scaling.py model scaling.csv --allreduce allreduce-*.csv --hold-out 4
+
+Inside a batch job `run` starts its runs on the job's nodes; each appends a line to the table, so that jobs of several sizes
+make one study.
+"""
+import argparse
+import pathlib
+import shlex
+import sys
+
+import turns
+from scaling_study import collectives, machine, model, plan_bytes, plots, predictions, runs, table
+from scaling_study.table import Trouble
+
+
+def counts(text):
+    """"1,2,4" """
+    try:
+        numbers = [int(word) for word in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers from 1 on, such as 1,2,4")
+    return sorted(set(numbers))
+
+
+def count(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 on")
+    return int(text)
+
+
+def wire(text):
+    """"2,12.5": microseconds, GB/s"""
+    try:
+        latency_us, gigabytes_per_s = (float(word) for word in text.split(","))
+        if latency_us <= 0 or gigabytes_per_s <= 0:
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no latency in microseconds and rate in GB/s, such as 2,12.5") from None
+    return 1e-6 * latency_us, 1e9 * gigabytes_per_s
+
+
+def run_command(arguments):
+    turns.print_machine(f"{arguments.deck}, {machine.processor()}", argparse.Namespace(
+        threads=",".join(map(str, arguments.threads)), instructions=None))
+    runs.Study(arguments).measure()
+
+
+def plot_command(arguments):
+    plots.draw_study(table.points(table.read(arguments.table)), arguments.plot)
+
+
+def of_one_study(rows, threads):
+    """Those of one number of threads; one deck only."""
+    decks = {(row.deck_sha256, row.overrides) for row in rows}
+    if len(decks) > 1:
+        raise Trouble("the table has runs of several decks or overrides; a model is of one")
+    chosen = threads or rows[0].threads
+    found = [point for point in table.points(rows) if point.threads == chosen]
+    if not found:
+        raise Trouble(f"the table has no runs of {chosen} threads; it has {sorted({row.threads for row in rows})}")
+    return found
+
+
+def most_ranks_of_a_node(points):
+    """Without oversubscription, as far as the study went."""
+    return max((int(point.ranks_on_node) for point in points if point.oversubscription == 1), default=1)
+
+
+def model_command(arguments):
+    rows = table.read(arguments.table)
+    points = of_one_study(rows, arguments.threads)
+    held_out = set(arguments.hold_out or [])
+    fitted = [point for point in points if point.ranks not in held_out]
+    measurements = [one for one in collectives.read(arguments.allreduce) if one.ranks not in held_out]
+    if not fitted or not measurements:
+        raise Trouble("nothing is left to fit: --hold-out takes every rank count away")
+    between = arguments.wire and collectives.Network.of_wire(*arguments.wire, "ring")
+    networks = model.Networks(measurements, between)
+    planner = plan_bytes.Planner(arguments.mylos, arguments.deck or rows[0].deck, shlex.split(rows[0].overrides))
+    fit = model.Model(fitted, networks, planner)
+    print(fit.described())
+    print(networks.described())
+    comparisons = model.compare(fit, points, held_out)
+    predictions.print_comparison(comparisons)
+    on_node = arguments.ranks_per_node or most_ranks_of_a_node(points)
+    predicted, left_out = predictions.predict(fit, points, arguments.up_to, on_node)
+    if arguments.up_to > on_node and not networks.knows(2 * on_node, on_node):
+        print(f"\nBeyond a node of {on_node} ranks nothing was measured: the figures of ranks in a node stand for the network's. "
+              "--wire states one.")
+    predictions.print_predictions(predicted)
+    print("\n".join(left_out))
+    if arguments.out:
+        predictions.write(arguments.out, predicted)
+    if arguments.plot:
+        plots.draw_model(comparisons, predicted, arguments.plot)
+    missed = predictions.misses(comparisons, arguments.within)
+    print("\n" + "\n".join(missed or [f"held-out rates within {arguments.within:.0%}, bytes exact"] if held_out else missed))
+    return 1 if missed else 0
+
+
+def parser():
+    whole = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = whole.add_subparsers(required=True)
+    mylos = str(turns.ROOT / "build" / "host" / "bin" / "mylos")
+
+    run = commands.add_parser("run", help="measure, and append to a table")
+    run.add_argument("deck", type=pathlib.Path)
+    run.add_argument("overrides", nargs="*", help="section.key=value, for every run")
+    run.add_argument("--ranks", type=counts, default=[1, 2], help="such as 1,2,4 (default: 1,2)")
+    run.add_argument("--threads", type=counts, default=[1], help="of a rank, such as 1,8 (default: 1)")
+    run.add_argument("--weak", type=count, metavar="SAMPLES", help="samples of a rank: the batch grows with the ranks")
+    run.add_argument("--strong", type=count, metavar="SAMPLES",
+                     help="samples of all ranks (default, without --weak: the deck's data.batch)")
+    run.add_argument("--steps", type=count, default=30, help="that are timed (default: 30)")
+    run.add_argument("--warm-up", type=count, default=5, help="steps before them (default: 5)")
+    run.add_argument("--rounds", type=count, default=3, help="of all combinations, in turns (default: 3)")
+    run.add_argument("--launcher", default="mpirun",
+                     help=f"{', '.join(runs.LAUNCHERS)}, or a command line with {{ranks}}, {{threads}}, {{nodes}}, "
+                          "{ranks_on_node} in it (default: mpirun)")
+    run.add_argument("--ranks-per-node", type=count, help="for {nodes} and {ranks_on_node} (default: all ranks)")
+    run.add_argument("--cores", type=count, default=machine.cores(), help="of a node (default: those of this process)")
+    run.add_argument("--machine", default="", help="what the table shall call it")
+    run.add_argument("--mylos", default=mylos)
+    run.add_argument("--folder", default=".", help="where run folders are made, and removed (default: here); all ranks see it")
+    run.add_argument("--out", type=pathlib.Path, default=pathlib.Path("scaling.csv"), help="the table (default: scaling.csv)")
+    run.add_argument("--patience", type=float, default=1, help="seconds that a run waits for an idle machine")
+    run.set_defaults(command=run_command)
+
+    plot = commands.add_parser("plot", help="draw a table")
+    plot.add_argument("table", type=pathlib.Path)
+    plot.add_argument("plot", type=pathlib.Path, help="FILE.png or FILE.svg")
+    plot.set_defaults(command=plot_command)
+
+    predict = commands.add_parser("model", help="fit a table and predict")
+    predict.add_argument("table", type=pathlib.Path)
+    predict.add_argument("--allreduce", type=pathlib.Path, nargs="+", required=True,
+                         help="what `mylos bench allreduce --csv` wrote, on several rank counts")
+    predict.add_argument("--threads", type=count, help="of the study's (default: the first)")
+    predict.add_argument("--hold-out", type=counts, help="rank counts that the fit does not see")
+    predict.add_argument("--within", type=float, default=0.15, help="by which held-out rates may be off (default: 0.15)")
+    predict.add_argument("--up-to", type=count, default=4096, help="ranks (default: 4096)")
+    predict.add_argument("--ranks-per-node", type=count, help="of the predictions (default: the study's most without oversubscription)")
+    predict.add_argument("--wire", type=wire, metavar="US,GB/s",
+                         help="latency and rate of a node's network, where it was not measured")
+    predict.add_argument("--deck", type=pathlib.Path, help="where the table's deck is now")
+    predict.add_argument("--mylos", default=mylos)
+    predict.add_argument("--out", type=pathlib.Path, help="predictions, as CSV")
+    predict.add_argument("--plot", type=pathlib.Path, help="FILE.png or FILE.svg")
+    predict.set_defaults(command=model_command)
+    return whole
+
+
+def parsed():
+    """Overrides may stand among the options, as on mylos' command line: argparse takes them in one place only."""
+    whole = parser()
+    arguments, others = whole.parse_known_args()
+    unknown = [word for word in others if word.startswith("-") or "overrides" not in arguments]
+    if unknown:
+        whole.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if others:
+        arguments.overrides += others
+    return arguments
+
+
+def main():
+    arguments = parsed()
+    try:
+        return arguments.command(arguments) or 0
+    except Trouble as trouble:
+        print(f"scaling.py: {trouble}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""What a step takes on ranks that are not here: fitted to a study and to `mylos bench allreduce`, tested against rank counts
+that the fit did not see.
+
+    step     = compute + exposed + rest
+    compute  = oversubscription (fixed + samples of a rank x each); of sharded state less, by the update's share in `mylos plan`
+    exchange = of all buckets by the network's alpha and beta (collectives.py), and the agreement
+    exposed  = max(share x exchange, exchange - compute) + skew x compute      on one rank 0
+
+`share` of the exchange is seen although backward goes on beside it; what takes longer than all of compute cannot hide; and
+ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute.
+"""
+import dataclasses
+from typing import Optional
+
+import numpy
+
+from . import collectives
+from .plan_bytes import traffic_of
+from .table import Trouble
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    scaling: str
+    ranks: int
+    nodes: int
+    batch: int
+    algorithm: str  # of reduce-scatter and all-gather
+    shard: str
+    compute_ms: float
+    exchange_ms: float
+    exposed_ms: float
+    step_ms: float
+    rank_bytes: Optional[int]  # with the process, by the plan
+
+    @property
+    def samples_per_s(self):
+        return 1e3 * self.batch / self.step_ms
+
+    @property
+    def rate_per_rank(self):
+        return self.samples_per_s / self.ranks
+
+
+@dataclasses.dataclass
+class Compute:
+    """Milliseconds of a step without its exchange."""
+    fixed_ms: float
+    sample_ms: float
+    error: float
+
+    def of(self, samples_per_rank, oversubscription):
+        return oversubscription * (self.fixed_ms + samples_per_rank * self.sample_ms)
+
+    @classmethod
+    def fit(cls, points):
+        features = [[point.oversubscription, point.oversubscription * point.samples_per_rank] for point in points]
+        (fixed, sample), error = collectives.relative_fit(features, [compute_of(point) for point in points])
+        return cls(fixed, sample, error)
+
+
+def compute_of(point):
+    """A run without parts (no summary.json) shows it only where there is nobody to wait for."""
+    if point.compute_ms is not None:
+        return point.compute_ms
+    if point.ranks == 1:
+        return point.step_ms
+    return None
+
+
+class Networks:
+    """What was measured within a node and between nodes, or is assumed between nodes."""
+
+    def __init__(self, measurements, wire=None):
+        self.measurements = measurements
+        self.wire = wire  # a Network in place of measurements between nodes
+        self.fits = {}
+
+    def between(self, ranks, ranks_on_node, traffic):
+        in_a_node = ranks == ranks_on_node
+        if not in_a_node and self.wire:
+            return self.wire
+        chosen = [one for one in self.measurements if one.in_a_node == in_a_node] or self.measurements
+        key = (in_a_node, traffic)
+        if key not in self.fits:
+            self.fits[key] = collectives.Network.fit(chosen, traffic)
+        return self.fits[key]
+
+    def described(self):
+        """What was fitted so far."""
+        lines = []
+        for (in_a_node, _), network in self.fits.items():
+            for name, link in (("reduce-scatter", network.reduce_scatter), ("all-gather", network.all_gather)):
+                lines.append(f"{name} {'in a node' if in_a_node else 'between nodes'}: {link.described()}")
+        return "\n".join(lines)
+
+    def knows(self, ranks, ranks_on_node):
+        """Whether ranks so placed were measured, or a network assumed for them."""
+        in_a_node = ranks == ranks_on_node
+        return (not in_a_node and self.wire is not None) or any(one.in_a_node == in_a_node for one in self.measurements)
+
+
+class Model:
+    """`points`: of one number of threads, those of the fit; `planner`: what `mylos plan` says."""
+
+    def __init__(self, points, networks, planner):
+        self.networks, self.planner = networks, planner
+        self.example = points[0]
+        with_compute = [point for point in points if compute_of(point) is not None]
+        if not with_compute:
+            raise Trouble("the study shows no compute time: measure one rank too, or with a mylos that writes summary.json")
+        self.compute = Compute.fit(with_compute)
+        self.rest = float(numpy.median([self.rest_of(point) for point in with_compute]))
+        self.share, self.skew, self.exposed_error = self.fit_exposed([point for point in points if point.ranks > 1])
+
+    @staticmethod
+    def rest_of(point):
+        """As a share of compute: neither compute nor communication, nor what comes behind the last step."""
+        if point.compute_ms is None or point.exposed_ms is None:
+            return 0.0
+        return max(0.0, point.step_ms - point.compute_ms - point.exposed_ms) / point.compute_ms
+
+    def exchange_ms(self, ranks, ranks_on_node, oversubscription, batch, shard="none", algorithm=None):
+        if ranks == 1:
+            return 0.0
+        plan = self.planner(ranks, ranks_on_node, batch, "none")
+        if plan is None:
+            return None
+        if shard != "none":
+            plan = self.planner(ranks, ranks_on_node, batch, shard) or plan
+        traffic = traffic_of(plan, self.example, shard)
+        network = self.networks.between(ranks, ranks_on_node, traffic)
+        if algorithm:
+            network = network.with_algorithm(algorithm)
+        return 1e3 * (network.exchange_seconds((ranks, ranks_on_node, oversubscription), traffic) +
+                      network.agreement.seconds(ranks, oversubscription))
+
+    def fit_exposed(self, points):
+        """(share, skew, relative error)"""
+        if not points:
+            return 1.0, 0.0, 0.0
+        features, seen = [], []
+        for point in points:
+            compute = self.compute.of(point.samples_per_rank, point.oversubscription)
+            features.append([self.exchange_of(point), compute])
+            seen.append(point.exposed_ms if point.exposed_ms is not None
+                        else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)))
+        (share, skew), error = collectives.relative_fit(features, seen)
+        return float(share), float(skew), error
+
+    def exchange_of(self, point):
+        value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.oversubscription, int(point.batch), point.shard)
+        if value is None:
+            raise Trouble(f"`mylos plan` refuses {point.ranks} ranks and a batch of {point.batch:.0f}, which the study ran: "
+                          "give the same deck and overrides")
+        return value
+
+    def step(self, ranks, ranks_on_node, threads, cores, batch, shard="none", algorithm=None, scaling="strong"):
+        """None where `mylos plan` refuses such a run."""
+        oversubscription = max(1.0, ranks_on_node * threads / cores)
+        exchange = self.exchange_ms(ranks, ranks_on_node, oversubscription, batch, shard, algorithm)
+        plan = self.planner(ranks, ranks_on_node, batch, shard)
+        if exchange is None or plan is None:
+            return None
+        compute = self.compute.of(-(-batch // ranks), oversubscription)
+        if shard != "none":  # a rank updates its slice only
+            compute *= 1 - plan.update_share * (1 - 1 / ranks)
+        exposed = max(self.share * exchange, exchange - compute) + self.skew * compute if ranks > 1 else 0.0
+        return Prediction(scaling, ranks, -(-ranks // ranks_on_node), batch, algorithm or "measured", shard, compute, exchange,
+                          exposed, compute * (1 + self.rest) + exposed, plan.rank_bytes)
+
+    def at(self, point):
+        """The prediction for a point of the study."""
+        return self.step(point.ranks, int(point.ranks_on_node), point.threads, int(point.cores), int(point.batch), point.shard,
+                         scaling=point.scaling)
+
+    def described(self):
+        compute = self.compute
+        return (f"compute of a step: {compute.fixed_ms:.3g} ms + {compute.sample_ms:.3g} ms for each sample of a rank "
+                f"(fit within {compute.error:.1%}), and {self.rest:.1%} of it besides\n"
+                f"exposed: {self.share:.2f} of the exchange + {self.skew:.2f} of compute (fit within {self.exposed_error:.1%})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A measured point beside its prediction."""
+    point: object
+    predicted: Prediction
+    stated_bytes: Optional[int]  # by `mylos plan` for that rank count, without the process
+    held_out: bool
+
+    @property
+    def error(self):
+        """Of the rate: 0.1 = 10 % more was predicted than measured."""
+        return self.predicted.samples_per_s / self.point.samples_per_s - 1
+
+    @property
+    def bytes_off(self):
+        """Of a rank, by the plan of the run and by `mylos plan` before it; None where one of them did not say."""
+        if self.stated_bytes is None or self.point.stated_bytes is None:
+            return None
+        return int(self.point.stated_bytes) - self.stated_bytes
+
+
+def compare(model, points, held_out):
+    result = []
+    for point in points:
+        plan = model.planner(point.ranks, int(point.ranks_on_node), int(point.batch), point.shard)
+        result.append(Comparison(point, model.at(point), plan and plan.stated_bytes, point.ranks in held_out))
+    return result

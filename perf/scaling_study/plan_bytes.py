@@ -1,0 +1,86 @@
+"""What a rank holds and sends, by `mylos plan --json`: exact for any number of ranks, also those that are not here."""
+import dataclasses
+import json
+import subprocess
+
+import turns
+
+from .table import Trouble
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """What a step exchanges."""
+    reduced_bytes: int  # of all gradients as they travel
+    reduced_type: str
+    gathered_bytes: int  # of the sums, or of compute weights where the state is sharded
+    gathered_type: str
+    buckets: int
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanBytes:
+    rank_bytes: int
+    process_bytes: int  # of them, what two starts do not share
+    entries: dict  # name: bytes
+    update_share: float  # of the time of a step that the plan's own model states
+
+    @property
+    def stated_bytes(self):
+        """Those that are the same at every start."""
+        return self.rank_bytes - self.process_bytes
+
+
+def numbers_of(document):
+    entries = {entry["name"]: entry["bytes"] for entry in document["memory"]}
+    process = entries.get("process after start-up", 0)
+    share = document["cost"]["update_time_ms"] / document["step_time_ms"] if document["step_time_ms"] else 0.0
+    return PlanBytes(document["rank_bytes"], process, entries, share)
+
+
+class Planner:
+    """Asks `mylos plan`, once for each question."""
+
+    def __init__(self, mylos, deck, overrides):
+        self.line = [mylos, "plan", deck, *overrides]
+        self.answers = {}
+        self.refusals = {}  # (ranks, batch, shard): what was said
+        self.knows_no_shard = ""  # what a program says that is older than sharding
+
+    def __call__(self, ranks, ranks_on_node, batch, shard="none"):
+        """None where such a run cannot be (more ranks than samples, no room), or this mylos does not shard."""
+        key = (ranks, ranks_on_node, batch, shard)
+        if key not in self.answers:
+            self.answers[key] = self.ask(*key)
+        return self.answers[key]
+
+    def ask(self, ranks, ranks_on_node, batch, shard):
+        line = [*self.line, "--json", "--ranks", str(ranks), "--ranks-per-node", str(ranks_on_node), f"data.batch={batch}"]
+        if shard != "none":
+            if self.knows_no_shard:
+                self.refusals[ranks, batch, shard] = self.knows_no_shard
+                return None
+            line.append(f"optimizer.shard={shard}")
+        try:
+            result = subprocess.run(line, env=turns.environment(1), capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise Trouble(f"{line[0]}: cannot be started: {error.strerror}") from None
+        if result.returncode == 0:
+            return numbers_of(json.loads(result.stdout))
+        said = self.refusals[ranks, batch, shard] = result.stderr.strip()
+        if "unknown key 'optimizer.shard'" in said:
+            self.knows_no_shard = said
+        return None
+
+
+def traffic_of(plan, point, shard):
+    """`point`: of a study, which says in which types its gradients travel. Where a network computes in several types, all
+    count as the deck's."""
+    masters, gradients = plan.entries["master weights"], plan.entries["gradients"]
+    gradient_type = "fp32" if gradients >= masters else point.compute
+    wire = {"auto": "bf16" if gradient_type == "bf16" else "fp32", "compute": point.compute, "fp32": "fp32"}[point.reduce_type]
+    gathered, gathered_type = gradients, gradient_type
+    if shard != "none":
+        gathered, gathered_type = plan.entries["compute weights"] or masters, point.compute
+    return Traffic(masters if wire == "fp32" else masters // 2, wire, gathered, gathered_type,
+                   max(1, -(-gradients // point.bucket_bytes)))

@@ -1,0 +1,91 @@
+"""The tables of a model: how near it is to what was measured, and what it says of ranks that are not here."""
+import csv
+import dataclasses
+import pathlib
+
+from .collectives import ALGORITHMS
+from .table import Trouble
+
+COLUMNS = ["scaling", "ranks", "nodes", "batch", "algorithm", "shard", "compute_ms", "exchange_ms", "exposed_ms", "step_ms",
+           "samples_per_s", "rate_per_rank", "efficiency", "rank_bytes"]
+
+
+def mebibytes(count):
+    return "-" if count is None else f"{count / 2**20:.1f}"
+
+
+def print_comparison(comparisons):
+    print(f"\n  {'':9}{'ranks':>6}{'batch':>8}  {'samples/s':>10}{'model':>10}{'error':>8}   {'exposed':>8}{'model':>8} ms   "
+          "bytes of a rank")
+    for one in comparisons:
+        point = one.point
+        exposed = "-" if point.exposed_ms is None else f"{point.exposed_ms:.2f}"
+        off = one.bytes_off
+        exact = "not known" if off is None else "exact" if off == 0 else f"{off:+d}"
+        print(f"  {'held out' if one.held_out else 'fitted':9}{point.ranks:>6}{point.batch:>8.0f}  "
+              f"{point.samples_per_s:>10.1f}{one.predicted.samples_per_s:>10.1f}{one.error:>+8.1%}   "
+              f"{exposed:>8}{one.predicted.exposed_ms:>8.2f}      {exact}  ({point.scaling})")
+
+
+def misses(comparisons, within):
+    """What is beyond the bar, in words."""
+    found = []
+    for one in comparisons:
+        where = f"{one.point.scaling}, {one.point.ranks} ranks"
+        if one.held_out and abs(one.error) > within:
+            found.append(f"{where}: the rate is {one.error:+.1%} off")
+        if one.bytes_off:
+            found.append(f"{where}: bytes of a rank are {one.bytes_off:+d} off")
+    return found
+
+
+def rank_counts(most):
+    """1, 2, 4, ..."""
+    return [1 << power for power in range(most.bit_length()) if 1 << power <= most]
+
+
+def predict(model, points, most_ranks, ranks_per_node):
+    """For the scalings of these points, from one rank on; plain and sharded state, ring and tree. Also what is left out,
+    with the reason that `mylos plan` gave first."""
+    found, left_out = [], {}
+    for scaling in sorted({point.scaling for point in points}):
+        point = next(point for point in points if point.scaling == scaling)
+        for ranks in rank_counts(most_ranks):
+            batch = int(point.samples_per_rank * ranks) if scaling == "weak" else int(point.batch)
+            on_node = min(ranks, ranks_per_node)
+            for shard in ("none", "state"):
+                for algorithm in ALGORITHMS:
+                    one = model.step(ranks, on_node, point.threads, int(point.cores), batch, shard, algorithm, scaling)
+                    if one is not None:
+                        found.append(one)
+                    elif (scaling, shard) not in left_out:
+                        said = model.planner.refusals.get((ranks, batch, shard)) or model.planner.refusals[ranks, batch, "none"]
+                        which = "" if shard == "none" else " with sharded state"
+                        left_out[scaling, shard] = f"left out: {scaling}, {ranks} ranks and more{which}: {said}"
+    return found, list(left_out.values())
+
+
+def efficiency(prediction, predictions):
+    """Of the rate per rank on one rank."""
+    first = next((one for one in predictions if one.scaling == prediction.scaling and one.ranks == 1), None)
+    return prediction.rate_per_rank / first.rate_per_rank if first else None
+
+
+def print_predictions(predictions):
+    print(f"\n  {'':7}{'ranks':>6}{'nodes':>6}{'batch':>9}  {'state':9}{'collectives':12}{'step ms':>9}{'exposed':>9}"
+          f"{'samples/s':>12}{'a rank':>9}{'eff.':>7}{'MiB a rank':>12}")
+    for one in predictions:
+        print(f"  {one.scaling:7}{one.ranks:>6}{one.nodes:>6}{one.batch:>9}  {'plain' if one.shard == 'none' else 'sharded':9}"
+              f"{one.algorithm:12}{one.step_ms:>9.2f}{one.exposed_ms:>9.2f}{one.samples_per_s:>12.0f}"
+              f"{one.rate_per_rank:>9.1f}{efficiency(one, predictions) or 0:>7.2f}{mebibytes(one.rank_bytes):>12}")
+
+
+def write(path, predictions):
+    if not pathlib.Path(path).absolute().parent.is_dir():
+        raise Trouble(f"{path}: there is no such folder")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        for one in predictions:
+            writer.writerow({**dataclasses.asdict(one), "samples_per_s": one.samples_per_s, "rate_per_rank": one.rate_per_rank,
+                             "efficiency": efficiency(one, predictions)})

@@ -1,0 +1,214 @@
+"""Short runs of a deck over ranks and threads, through whatever starts ranks here, and what they say of themselves."""
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import tempfile
+from typing import Optional
+
+import turns
+
+from . import machine
+from .table import Row, Trouble, append, require_appendable
+
+# history.csv counts in milliseconds: of fewer the error would be above 5 %.
+LEAST_TIMED_MS = 20
+
+# {ranks} ranks of {threads} threads each, {ranks_on_node} on each of {nodes} nodes.
+LAUNCHERS = {
+    "mpirun": "mpirun --bind-to none -n {ranks}",
+    "srun": "srun --nodes={nodes} --ntasks={ranks} --cpus-per-task={threads} --cpu-bind=cores --kill-on-bad-exit=1",
+    "flux": "flux run --nodes={nodes} --ntasks={ranks} --cores-per-task={threads} -o cpu-affinity=per-task",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where one run stands in a study."""
+    scaling: str
+    ranks: int
+    threads: int
+    ranks_on_node: int
+    batch: Optional[int]  # None: the deck's
+
+    @property
+    def nodes(self):
+        return -(-self.ranks // self.ranks_on_node)
+
+    def __str__(self):
+        return f"{self.scaling} {self.ranks}x{self.threads}"
+
+
+def places(arguments):
+    """Every combination that was asked for."""
+    found = []
+    for threads in arguments.threads:
+        for ranks in arguments.ranks:
+            on_node = min(ranks, arguments.ranks_per_node or ranks)
+            if arguments.weak:
+                found.append(Place("weak", ranks, threads, on_node, arguments.weak * ranks))
+            if arguments.strong or not arguments.weak:
+                found.append(Place("strong", ranks, threads, on_node, arguments.strong or None))
+    return found
+
+
+def launcher_words(template, place):
+    """The command line in front of `mylos`."""
+    try:
+        line = LAUNCHERS.get(template, template).format(
+            ranks=place.ranks, threads=place.threads, nodes=place.nodes, ranks_on_node=place.ranks_on_node)
+    except (KeyError, IndexError, ValueError) as error:
+        raise Trouble(f"--launcher '{template}': {error} is none of its places; they are {{ranks}}, {{threads}}, "
+                      "{nodes} and {ranks_on_node}") from None
+    return shlex.split(line)
+
+
+def require_launcher(template, place):
+    words = launcher_words(template, place)
+    if not words or shutil.which(words[0]) is None:
+        raise Trouble(f"there is no launcher '{words[0] if words else template}' here; --launcher takes "
+                      f"{', '.join(LAUNCHERS)} or a command line with {{ranks}} and {{threads}} in it")
+    if LAUNCHERS.get(template, template).find("{ranks}") < 0:
+        raise Trouble(f"--launcher '{template}' has no place for {{ranks}}: every run would have as many")
+
+
+def training_words(arguments, place, folder):
+    """Steps and nothing else, as far as a deck lets us: one evaluation and one checkpoint come behind the last step."""
+    words = [f"run.folder={folder}", f"run.steps={arguments.warm_up + arguments.steps}",
+             f"run.log_every={arguments.warm_up}", f"run.threads={place.threads}", "run.evaluate_every=1000000000",
+             "schedule.warmup=0", "checkpoint.every=0"]
+    if place.batch is not None:
+        words.append(f"data.batch={place.batch}")
+    return words
+
+
+def timed_steps(folder, warm_up):
+    """What history.csv says of the steps behind the warm-up: their number, and milliseconds of one, as columns of the table.
+    Where it does not say for what a step waited (programs before summary.json), these are None."""
+    lines = (folder / "history.csv").read_text(encoding="utf-8").splitlines()
+    names = lines[0].split(",")
+    rows = [dict(zip(names, line.split(","))) for line in lines[1:]]
+    timed = [row for row in rows if int(row["step"]) > warm_up]
+    begin = next(float(row["elapsed_s"]) for row in rows if int(row["step"]) == warm_up)
+    timed_ms = 1e3 * (float(timed[-1]["elapsed_s"]) - begin)
+    if timed_ms < LEAST_TIMED_MS:
+        raise Trouble(f"{len(timed)} steps took {timed_ms:.0f} ms, too little to be timed: give more --steps")
+    step_ms = timed_ms / len(timed)
+    if "communication_s" not in names:
+        return len(timed), {"step_ms": step_ms, "compute_ms": None, "exposed_ms": None, "data_ms": None}
+    exposed, data = (1e3 * statistics.mean(float(row[name]) for row in timed) for name in ("communication_s", "data_wait_s"))
+    return len(timed), {"step_ms": step_ms, "compute_ms": step_ms - exposed - data, "exposed_ms": exposed, "data_ms": data}
+
+
+def resolved_deck(folder):
+    """{"section.key": text} of the deck as the run understood it."""
+    found, section = {}, ""
+    for line in (folder / "resolved.toml").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[] ")
+        name, equals, value = line.partition(" = ")
+        if equals:
+            found[f"{section}.{name.strip()}"] = value.partition("  #")[0].strip().strip('"')
+    return found
+
+
+def byte_count(text):
+    """25 MiB -> 26214400"""
+    number, unit = re.fullmatch(r"([\d.]+) ?(\w*)", text).groups()
+    return round(float(number) * {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit])
+
+
+def summary_of(folder, samples_per_s, ranks):
+    """What summary.json says, as columns of the table; all None where the run wrote none."""
+    path = folder / "summary.json"
+    if not path.exists():
+        return dict.fromkeys(("evaluation_s", "checkpoints_s", "flops_per_s", "peak_share"))
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    speed, time = summary["speed"], summary["time"]
+    flops_per_s = samples_per_s * speed["model_flops_per_sample"]
+    return {"evaluation_s": time["evaluation_s"], "checkpoints_s": time["checkpoints_s"], "flops_per_s": flops_per_s,
+            "peak_share": flops_per_s / (speed["peak_flops_per_rank"] * ranks)}
+
+
+def bytes_of(plan):
+    """(of a rank, of them its process before the run), by plan.json."""
+    process = next((entry["bytes"] for entry in plan["memory"] if entry["name"] == "process after start-up"), 0)
+    return plan["rank_bytes"], process
+
+
+class Study:
+    """The runs of one call of `scaling.py run`."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.deck_sha256 = machine.sha256(arguments.deck)
+        program = shutil.which(arguments.mylos) or ""
+        if not program:
+            raise Trouble(f"there is no program '{arguments.mylos}'; build it, or give --mylos PATH")
+        self.program = program
+        self.version = machine.output_of(program, "--version").partition("\n")[0].removeprefix("mylos ")
+        self.commit = machine.commit(turns.ROOT)
+        self.processor = machine.processor()
+        for place in places(arguments):
+            require_launcher(arguments.launcher, place)
+        require_appendable(arguments.out)
+
+    def run(self, place, folder):
+        """One line of the table."""
+        arguments = self.arguments
+        line = [*launcher_words(arguments.launcher, place), self.program, "train", str(arguments.deck),
+                *arguments.overrides, *training_words(arguments, place, folder)]
+        began, load = datetime.datetime.now(datetime.timezone.utc), os.getloadavg()[0]
+        result = subprocess.run(line, env=turns.environment(place.threads), capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            said = (result.stderr.strip() or result.stdout.strip()).splitlines()[-12:]
+            raise Trouble(f"{place}: ended with code {result.returncode}: {shlex.join(line)}\n" + "\n".join(said))
+        folder = pathlib.Path(folder)
+        steps, parts = timed_steps(folder, arguments.warm_up)
+        deck = resolved_deck(folder)
+        batch = int(deck["data.batch"])
+        samples_per_s = 1e3 * batch / parts["step_ms"]
+        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        rank_bytes, process_bytes = bytes_of(plan)
+        on_node = plan["ranks_on_node"]
+        return Row(scaling=place.scaling, round=0, ranks=plan["ranks"], threads=place.threads,
+                   nodes=-(-plan["ranks"] // on_node), ranks_on_node=on_node, cores=arguments.cores, batch=batch,
+                   steps=steps, samples_per_s=samples_per_s, **parts,
+                   **summary_of(folder, samples_per_s, plan["ranks"]), rank_bytes=rank_bytes, process_bytes=process_bytes,
+                   compute=deck["precision.compute"], reduce_type=deck["communication.reduce_type"],
+                   bucket_bytes=byte_count(deck["communication.bucket"]), shard=deck.get("optimizer.shard", "none"),
+                   processor=self.processor,
+                   machine=arguments.machine, load=load, mylos=self.version, commit=self.commit,
+                   deck=str(arguments.deck), deck_sha256=self.deck_sha256, overrides=shlex.join(arguments.overrides),
+                   launcher=arguments.launcher, began=began.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def job(self, place, rounds_done):
+        """A turn: the samples per second, and a line in the table."""
+        def turn():
+            with tempfile.TemporaryDirectory(dir=self.arguments.folder, prefix="scaling-") as folder:
+                row = self.run(place, f"{folder}/run")
+            if row.ranks != place.ranks:
+                raise Trouble(f"{place}: the run had {row.ranks} ranks, not {place.ranks}: does this mylos go with this "
+                              "launcher?")
+            row.round = rounds_done.setdefault(place, 0) + 1
+            rounds_done[place] += 1
+            append(self.arguments.out, row)
+            return row.samples_per_s
+        return turn
+
+    def measure(self):
+        rounds_done = {}
+        jobs = {str(place): self.job(place, rounds_done) for place in places(self.arguments)}
+        quiet = turns.Quiet(self.arguments.patience)
+        results = turns.in_turns(self.arguments.rounds, jobs, quiet, "samples/s")
+        print(f"\nsamples per second, median of {self.arguments.rounds} rounds [smallest .. largest]")
+        for name, rates in results.items():
+            print(f"  {name:20} {turns.spread(rates)}")
+        quiet.report()
+        print(f"table: {self.arguments.out}")

@@ -1,0 +1,161 @@
+"""The table of a study: a CSV file with a line for each run, which `run` appends to and `plot` and `model` read."""
+import csv
+import dataclasses
+import pathlib
+import statistics
+from typing import Optional
+
+
+class Trouble(Exception):
+    """What a person can mend: a file that is missing, a launcher that is not here."""
+
+
+@dataclasses.dataclass
+class Row:
+    """One run. What it did not say is None."""
+    scaling: str  # "weak": samples per rank stay the same; "strong": the batch does
+    round: int
+    ranks: int
+    threads: int  # of a rank
+    nodes: int
+    ranks_on_node: int
+    cores: int  # of a node
+    batch: int  # samples of a step, over all ranks
+    steps: int  # that were timed
+    step_ms: float
+    samples_per_s: float
+    compute_ms: Optional[float]  # of a step, on rank 0, as the next two (docs/metrics.md)
+    exposed_ms: Optional[float]  # communication that the step waited for
+    data_ms: Optional[float]  # until the next batch was there
+    evaluation_s: Optional[float]  # of the whole run, and not in its steps
+    checkpoints_s: Optional[float]  # likewise
+    flops_per_s: Optional[float]  # of the model, over all ranks
+    peak_share: Optional[float]
+    rank_bytes: Optional[int]  # by the plan
+    process_bytes: Optional[int]  # of them, what the process had before: the only part that two starts do not share
+    compute: str  # the deck's type
+    reduce_type: str
+    bucket_bytes: int
+    shard: str
+    processor: str
+    machine: str
+    load: float  # of the machine when the run began
+    mylos: str  # version and commit of the program
+    commit: str  # of the checkout that scaling.py lies in
+    deck: str
+    deck_sha256: str
+    overrides: str
+    launcher: str
+    began: str  # UTC
+
+    @property
+    def samples_per_rank(self):
+        return self.batch / self.ranks
+
+    @property
+    def rate_per_rank(self):
+        return self.samples_per_s / self.ranks
+
+    @property
+    def stated_bytes(self):
+        """Of a rank, without its process: the same at every start."""
+        return None if self.rank_bytes is None else self.rank_bytes - self.process_bytes
+
+    @property
+    def oversubscription(self):
+        """Threads of a node for each of its cores, where there are more of them."""
+        return max(1.0, self.ranks_on_node * self.threads / self.cores)
+
+
+COLUMNS = [field.name for field in dataclasses.fields(Row)]
+
+
+def parsed(field, text):
+    types = {str: str, int: int, float: float, Optional[float]: float, Optional[int]: int}
+    if text == "" and field.type not in (str, int, float):
+        return None
+    return types[field.type](text)
+
+
+def read(path):
+    """All rows of a study's table."""
+    rows = read_csv(path, COLUMNS, "table of `scaling.py run`")
+    result = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            result.append(Row(**{field.name: parsed(field, row[field.name]) for field in dataclasses.fields(Row)}))
+        except (ValueError, TypeError) as error:
+            raise Trouble(f"{path}:{number}: {error}") from None
+    return result
+
+
+def read_csv(path, columns, what):
+    """The rows of a CSV file that has at least these columns; `what` it should be."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+    except OSError as error:
+        raise Trouble(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise Trouble(f"{path}: is no {what}: it is not a CSV file") from None
+    missing = [column for column in columns if column not in (reader.fieldnames or [])]
+    if missing:
+        raise Trouble(f"{path}: is no {what}: it has no column '{missing[0]}'")
+    if not rows:
+        raise Trouble(f"{path}: this {what} has no rows")
+    return rows
+
+
+def append(path, row):
+    """Begins the file where there is none."""
+    path = pathlib.Path(path)
+    begins = not path.exists()
+    with open(path, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if begins:
+            writer.writerow(COLUMNS)
+        writer.writerow(["" if value is None else value for value in dataclasses.astuple(row)])
+
+
+def require_appendable(path):
+    """Before the first run, not after it."""
+    if pathlib.Path(path).exists():
+        read(path)
+    elif not pathlib.Path(path).absolute().parent.is_dir():
+        raise Trouble(f"{path}: there is no folder {pathlib.Path(path).absolute().parent}")
+
+
+def median(rows, name):
+    """Of the rows that have it."""
+    values = [getattr(row, name) for row in rows if getattr(row, name) is not None]
+    return statistics.median(values) if values else None
+
+
+@dataclasses.dataclass
+class Point:
+    """The rounds of one place in a study."""
+    scaling: str
+    threads: int
+    ranks: int
+    rows: list
+
+    def __getattr__(self, name):
+        """Of a column, or of a property of every row: the median of numbers, of words the first."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        first = getattr(self.rows[0], name)
+        return first if isinstance(first, str) else median(self.rows, name)
+
+    def spread(self, name):
+        values = [getattr(row, name) for row in self.rows]
+        return min(values), max(values)
+
+
+def points(rows):
+    """In the order of scaling, threads and ranks."""
+    found = {}
+    for row in rows:
+        found.setdefault((row.scaling, row.threads, row.ranks, row.batch), []).append(row)
+    return [Point(scaling, threads, ranks, group)
+            for (scaling, threads, ranks, _), group in sorted(found.items(), key=lambda item: item[0])]

@@ -1,0 +1,109 @@
+"""perf/scaling.py as a user starts it: a study of one and two ranks, its plot, its model, and what cannot be.
+
+usage: test_scaling.py MYLOS REPOSITORY
+"""
+import csv
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(REPOSITORY / "tests/apps"))
+from small_problem import Command, LAUNCHER, prepare  # noqa: E402: the path is set first
+
+TEMPLATE = " ".join(LAUNCHER) + " -n {ranks}"
+
+
+class Scaling:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def run(self, *arguments):
+        return subprocess.run(["/usr/bin/python3", REPOSITORY / "perf/scaling.py", *map(str, arguments)], cwd=self.folder,
+                              env=dict(os.environ, OMP_NUM_THREADS="1"), capture_output=True, text=True, timeout=600)
+
+    def must(self, *arguments, code=0):
+        result = self.run(*arguments)
+        assert result.returncode == code, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+        return result
+
+    def refuse(self, message, *arguments):
+        said = self.must(*arguments, code=2).stderr
+        assert message in said and "Traceback" not in said, f"{arguments} says\n{said}"
+
+
+def check_study(scaling):
+    """Weak and strong on one and two ranks; a second call, as of another job, adds to the table."""
+    study = ["deck.toml", "model.hidden=[128, 128]", "--weak", 6, "--strong", 48, "--mylos", sys.argv[1], "--launcher", TEMPLATE,
+             "--steps", 500, "--warm-up", 2, "--rounds", 2, "--patience", 0, "--machine", "a test"]
+    scaling.must("run", *study, "--ranks", 1)
+    scaling.must("run", *study, "--ranks", 2)
+    with open(scaling.folder / "scaling.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    places = sorted((row["scaling"], int(row["ranks"]), int(row["batch"])) for row in rows)
+    assert places == sorted(2 * [("weak", 1, 6), ("weak", 2, 12), ("strong", 1, 48), ("strong", 2, 48)]), places
+    for row in rows:
+        assert float(row["samples_per_s"]) > 0 and int(row["rank_bytes"]) > int(row["process_bytes"]) > 0, row
+        assert row["compute"] == "bf16" and row["machine"] == "a test" and len(row["deck_sha256"]) == 64, row
+        assert row["mylos"].startswith("0.") and row["bucket_bytes"] == str(25 << 20), row
+    assert [path.name for path in scaling.folder.glob("scaling-*")] == [], "run folders are left"
+
+
+def check_plot(scaling):
+    scaling.must("plot", "scaling.csv", "scaling.png")
+    assert (scaling.folder / "scaling.png").read_bytes().startswith(b"\x89PNG")
+
+
+def check_model(scaling):
+    """Here the bytes of a rank are tested and the way through; rates of so short steps are nobody's promise."""
+    scaling.must("model", "scaling.csv", "--allreduce", "sums-2.csv", "sums-3.csv", "--hold-out", 3, "--mylos", sys.argv[1],
+                 "--out", "predicted.csv", "--plot", "model.svg", "--wire", "2,12.5", "--up-to", 64)
+    far = scaling.must("model", "scaling.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 64).stdout
+    assert re.search(r"left out: strong, 64 ranks and more: mylos: .*48", far), far
+    said = scaling.must("model", "scaling.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 8).stdout
+    assert said.count("exact") == 4, said
+    assert "the figures of ranks in a node stand for the network's" in said, said
+    with open(scaling.folder / "predicted.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {int(row["ranks"]) for row in rows if row["scaling"] == "weak"} == {1, 2, 4, 8, 16, 32, 64}
+    assert {int(row["ranks"]) for row in rows if row["scaling"] == "strong"} == {1, 2, 4, 8, 16, 32}, "of 48 samples"
+    assert (scaling.folder / "model.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
+
+
+def check_messages(scaling):
+    run = ["run", "deck.toml", "--mylos", sys.argv[1]]
+    scaling.refuse("none.toml: the deck cannot be read", "run", "none.toml", "--mylos", sys.argv[1])
+    scaling.refuse("there is no launcher 'no-such-launcher' here; --launcher takes mpirun, srun, flux", *run, "--launcher",
+                   "no-such-launcher -n {ranks}")
+    scaling.refuse("has no place for {ranks}", *run, "--launcher", "env A=1")
+    scaling.refuse("is none of its places", *run, "--launcher", "env {rank}")
+    scaling.refuse("there is no program 'no-such-mylos'", "run", "deck.toml", "--mylos", "no-such-mylos")
+    scaling.refuse("unknown key 'model.hiden'; did you mean 'model.hidden'?", *run, "model.hiden=[8]", "--launcher", TEMPLATE,
+                   "--ranks", 1, "--patience", 0)
+    scaling.refuse("too little to be timed: give more --steps", *run, "--launcher", TEMPLATE, "--ranks", 1, "--steps", 1,
+                   "--warm-up", 1, "--patience", 0, "--out", "short.csv")
+    scaling.refuse("has no column 'scaling'", *run, "--launcher", TEMPLATE, "--out", "sums-2.csv")
+    scaling.refuse("has no column 'scaling'", "plot", "sums-2.csv", "plot.png")
+    scaling.refuse("none.csv: cannot be read", "plot", "none.csv", "plot.png")
+    scaling.refuse("has no column 'benchmark'", "model", "scaling.csv", "--allreduce", "scaling.csv", "--mylos", sys.argv[1])
+    scaling.refuse("is no list of numbers from 1 on", *run, "--ranks", "1,0")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        for ranks in (2, 3):
+            command.must("bench", "allreduce", "--sizes", "4KiB,16KiB", "--types", "bf16", "--rounds", 1, "--csv",
+                         f"sums-{ranks}.csv", ranks=ranks)
+        scaling = Scaling(folder)
+        check_study(scaling)
+        check_plot(scaling)
+        check_model(scaling)
+        check_messages(scaling)
+
+
+main()

@@ -1,0 +1,217 @@
+"""The arithmetic of perf/scaling.py, on measurements that were made from known latencies, rates and times.
+
+usage: test_scaling_model.py REPOSITORY
+"""
+import dataclasses
+import pathlib
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
+from scaling_study import collectives, model, plan_bytes, predictions, table  # noqa: E402: the path is set first
+from scaling_study.collectives import Agreement, Link, Measurement, Network  # noqa: E402
+
+SIZES = [1 << power for power in range(10, 29, 2)]
+ALPHA_S, BETA_S = 3e-6, 1 / 8e9
+PARAMETERS = 4_000_000
+
+
+def near(value, expected, within=1e-6):
+    assert abs(value - expected) <= within * abs(expected), f"{value} is not {expected}"
+
+
+def measured(link, ranks, operation="reduce_scatter", type_="fp32", on_node=None, oversubscription=1.0, noise=None):
+    """What `mylos bench allreduce` would say of such a link."""
+    on_node = on_node or ranks
+    shake = (lambda: 1 + noise.uniform(-0.05, 0.05)) if noise else (lambda: 1)
+    return [Measurement(ranks, on_node, oversubscription, operation, type_, size,
+                        shake() * link.seconds(ranks, on_node, oversubscription, size)) for size in SIZES]
+
+
+def check_formulas():
+    """Thakur, Rabenseifner, Gropp (2005), by hand: 4 ranks, 8 MB, alpha 1 us, beta 1 ns."""
+    near(Link("ring", 1e-6, 1e-9).seconds(4, 4, 1, 8_000_000), 3e-6 + 0.75 * 8e-3)
+    near(Link("tree", 1e-6, 1e-9).seconds(4, 4, 1, 8_000_000), 2e-6 + 0.75 * 8e-3)
+    near(Link("tree", 1e-6, 0).seconds(5, 5, 1, 8_000_000), 3e-6)  # not a power of two: one message more
+    near(Link("ring", 1e-6, 0).seconds(4096, 1, 1, 4096), 4095e-6)
+    near(Link("tree", 1e-6, 0).seconds(4096, 1, 1, 4096), 12e-6)
+    near(Link("ring", 0, 0, 1e-9).seconds(8, 4, 1, 8_000_000), 4 * 7e-3)  # a node's card carries four ranks' bytes
+    near(Link("ring", 1e-6, 1e-9).seconds(4, 4, 2, 8_000_000), 2 * (3e-6 + 6e-3))  # two ranks a core
+    assert Link("ring", 1, 1).seconds(1, 1, 1, 1 << 20) == 0
+
+
+def check_known_link_is_found():
+    for algorithm in collectives.ALGORITHMS:
+        truth = Link(algorithm, ALPHA_S, BETA_S)
+        measurements = [one for ranks in (2, 3, 4, 6, 8) for one in measured(truth, ranks, on_node=1)]
+        found = Link.fit(measurements, algorithm)
+        near(found.alpha_s, ALPHA_S, 1e-5)
+        near(found.beta_s + found.shared_s, BETA_S, 1e-5)
+        fits = {name: Link.fit(measurements, name).error for name in collectives.ALGORITHMS}
+        assert min(fits, key=fits.get) == algorithm, fits
+    shared = Link("ring", ALPHA_S, BETA_S, BETA_S / 3)
+    found = Link.fit([one for ranks in (2, 3, 4, 8) for one in measured(shared, ranks)], "ring")
+    near(found.beta_s, BETA_S, 1e-4)
+    near(found.shared_s, BETA_S / 3, 1e-4)
+    noisy = Link.fit([one for ranks in (2, 3, 4, 8) for one in measured(shared, ranks, noise=random.Random(1))], "ring")
+    near(noisy.alpha_s, ALPHA_S, 0.1)
+    near(noisy.seconds(16, 16, 1, 1 << 24), shared.seconds(16, 16, 1, 1 << 24), 0.1)
+
+
+def check_no_negative_costs():
+    """Measurements that a straight line would give a negative latency."""
+    backwards = [dataclasses.replace(one, seconds=one.bytes ** 1.3 * 1e-12) for one in measured(Link("ring", 1, 1), 4)]
+    found = Link.fit(backwards, "ring")
+    assert min(found.alpha_s, found.beta_s, found.shared_s) >= 0, found
+
+
+class Plans:
+    """What `mylos plan` would say of a network of PARAMETERS weights in bfloat16, by the formulas of its page."""
+
+    def __init__(self):
+        self.refusals = {}
+
+    def __call__(self, ranks, ranks_on_node, batch, shard="none"):
+        if batch < ranks:
+            self.refusals[ranks, batch, shard] = "too many"
+            return None
+        holders = ranks if shard != "none" else 1
+        entries = {"process after start-up": 1000 * ranks, "master weights": 4 * PARAMETERS, "gradients": 2 * PARAMETERS,
+                   "compute weights": 2 * PARAMETERS, "optimizer moments": 8 * PARAMETERS // holders}
+        return plan_bytes.PlanBytes(sum(entries.values()), entries["process after start-up"], entries, 0.1)
+
+
+TRUE_COMPUTE = model.Compute(5.0, 2.0, 0)
+TRUE_SHARE, TRUE_SKEW = 0.4, 0.03
+TRUE_LINKS = Link("ring", ALPHA_S, BETA_S, BETA_S / 3), Link("tree", ALPHA_S, BETA_S / 2)
+TRUE_AGREEMENT = Agreement(2e-6, 4e-6)
+
+
+def true_exchange_ms(ranks):
+    traffic = plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
+    return 1e3 * (Network(*TRUE_LINKS, TRUE_AGREEMENT).exchange_seconds((ranks, ranks, 1.0), traffic) +
+                  TRUE_AGREEMENT.seconds(ranks, 1))
+
+
+def true_row(scaling, ranks, batch, **changes):
+    compute = TRUE_COMPUTE.of(batch / ranks, 1)
+    exposed = TRUE_SHARE * true_exchange_ms(ranks) + TRUE_SKEW * compute if ranks > 1 else 0.0
+    step = compute + exposed
+    plan = Plans()(ranks, ranks, batch)
+    fields = {"scaling": scaling, "round": 1, "ranks": ranks, "threads": 1, "nodes": 1, "ranks_on_node": ranks, "cores": 64,
+              "batch": batch, "steps": 30, "step_ms": step, "samples_per_s": 1e3 * batch / step, "compute_ms": compute,
+              "exposed_ms": exposed, "data_ms": 0.0, "evaluation_s": 0.0, "checkpoints_s": 0.0,
+              "flops_per_s": None, "peak_share": None, "rank_bytes": plan.rank_bytes, "process_bytes": plan.process_bytes,
+              "compute": "bf16", "reduce_type": "auto", "bucket_bytes": PARAMETERS // 2, "shard": "none",
+              "processor": "a processor, of 2 \"cores\"", "machine": "", "load": 0.0, "mylos": "", "commit": "",
+              "deck": "deck.toml", "deck_sha256": "", "overrides": "", "launcher": "mpirun", "began": ""}
+    return table.Row(**(fields | changes))
+
+
+def true_measurements(rank_counts):
+    found = []
+    for ranks in rank_counts:
+        found += measured(TRUE_LINKS[0], ranks, "reduce_scatter", "bf16") + measured(TRUE_LINKS[1], ranks, "all_gather", "bf16")
+        found.append(Measurement(ranks, ranks, 1.0, "agreement", "", 0, TRUE_AGREEMENT.seconds(ranks, 1)))
+    return found
+
+
+def fitted_model(points, held_out):
+    networks = model.Networks(true_measurements({2, 4, 8, 16} - held_out))
+    return model.Model([point for point in points if point.ranks not in held_out], networks, Plans())
+
+
+def check_held_out_ranks():
+    rows = [true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8, 16)] + \
+           [true_row("strong", ranks, 64) for ranks in (1, 2, 4, 8, 16)]
+    points, held_out = table.points(rows), {4, 16}
+    fit = fitted_model(points, held_out)
+    near(fit.compute.fixed_ms, 5, 1e-4)
+    near(fit.compute.sample_ms, 2, 1e-4)
+    near(fit.share, TRUE_SHARE, 1e-3)
+    near(fit.skew, TRUE_SKEW, 1e-2)
+    comparisons = model.compare(fit, points, held_out)
+    assert sum(one.held_out for one in comparisons) == 4
+    for one in comparisons:
+        near(one.predicted.samples_per_s, one.point.samples_per_s, 1e-3)
+        assert one.bytes_off == 0, one
+    assert predictions.misses(comparisons, 0.001) == []
+    slower = [dataclasses.replace(row, samples_per_s=row.samples_per_s / 1.2) if row.ranks == 16 else row for row in rows]
+    slower[0] = dataclasses.replace(slower[0], rank_bytes=slower[0].rank_bytes + 8)
+    said = predictions.misses(model.compare(fit, table.points(slower), held_out), 0.15)
+    assert said == ["strong, 16 ranks: the rate is +20.0% off", "weak, 1 ranks: bytes of a rank are +8 off",
+                    "weak, 16 ranks: the rate is +20.0% off"], said
+
+
+def check_predictions():
+    points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)] + [true_row("strong", 1, 64)])
+    fit = fitted_model(points, set())
+    found, left_out = predictions.predict(fit, points, 4096, 8)
+    assert left_out == [f"left out: strong, 128 ranks and more{which}: too many" for which in ("", " with sharded state")]
+    by_name = {(one.scaling, one.ranks, one.shard, one.algorithm): one for one in found}
+    assert ("weak", 4096, "state", "tree") in by_name
+    assert not any(one.ranks > 64 for one in found if one.scaling == "strong"), "more ranks than samples"
+    ring, tree = by_name["weak", 4096, "none", "ring"], by_name["weak", 4096, "none", "tree"]
+    assert ring.nodes == 512 and ring.batch == 4 * 4096
+    assert ring.exchange_ms > tree.exchange_ms, "4095 messages take longer than 12"
+    near(predictions.efficiency(by_name["weak", 1, "none", "ring"], found), 1)
+    plain, sharded = by_name["weak", 64, "none", "ring"], by_name["weak", 64, "state", "ring"]
+    assert plain.rank_bytes - sharded.rank_bytes == 8 * PARAMETERS - 8 * PARAMETERS // 64
+    assert sharded.compute_ms < plain.compute_ms, "a rank updates its slice only"
+    with tempfile.TemporaryDirectory() as folder:
+        predictions.write(f"{folder}/predicted.csv", found)
+        rows = table.read_csv(f"{folder}/predicted.csv", predictions.COLUMNS, "table")
+        assert len(rows) == len(found)
+
+
+def check_long_exchange_shows():
+    """Of an exchange that takes longer than all of compute, no more than compute is hidden."""
+    points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)])
+    networks = model.Networks(true_measurements({2, 4, 8}), Network.of_wire(1e-3, 1e8, "ring"))
+    far = model.Model(points, networks, Plans()).step(1024, 8, 1, 64, 4096)
+    assert far.exchange_ms > far.compute_ms
+    assert far.exposed_ms >= far.exchange_ms - far.compute_ms
+
+
+def check_types_on_the_wire():
+    plan, point = Plans()(2, 2, 8), table.points([true_row("weak", 2, 8)])[0]
+    assert plan_bytes.traffic_of(plan, point, "none") == plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
+    half = table.points([true_row("weak", 2, 8, compute="fp16")])[0]
+    assert plan_bytes.traffic_of(plan, half, "none") == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
+    floats = dataclasses.replace(plan, entries=plan.entries | {"gradients": 4 * PARAMETERS, "compute weights": 0})
+    assert plan_bytes.traffic_of(floats, point, "state").gathered_bytes == 4 * PARAMETERS
+
+
+def check_table():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "study.csv"
+        rows = [true_row("weak", 2, 8), true_row("strong", 4, 8, compute_ms=None, rank_bytes=None)]
+        for row in rows:
+            table.append(path, row)
+        assert table.read(path) == rows
+        other = pathlib.Path(folder) / "other.csv"
+        for contents, said in ((b"step,loss\n1,2\n", "has no column 'scaling'"), (b"\xff\xfe\n", "is not a CSV file"),
+                               (path.read_bytes().replace(b"weak,1,2,", b"weak,1,two,"), "other.csv:2: "),
+                               (path.read_bytes().splitlines()[0], "has no rows")):
+            other.write_bytes(contents)
+            try:
+                table.read(other)
+            except table.Trouble as trouble:
+                assert said in str(trouble), trouble
+            else:
+                raise AssertionError(f"{contents[:40]} was read")
+
+
+def main():
+    check_formulas()
+    check_known_link_is_found()
+    check_no_negative_costs()
+    check_held_out_ranks()
+    check_predictions()
+    check_long_exchange_shows()
+    check_types_on_the_wire()
+    check_table()
+
+
+main()
