@@ -55,16 +55,16 @@ def run_command(arguments):
 
 
 def plot_command(arguments):
-    plots.draw_study(table.points(table.read(arguments.table)), arguments.plot)
+    plots.draw_study(table.points(table.read(arguments.table), arguments.fastest), arguments.plot)
 
 
-def of_one_study(rows, threads):
-    """Those of one number of threads; one deck only."""
+def of_one_study(rows, threads, fastest):
+    """The points of one number of threads; one deck only."""
     decks = {(row.deck_sha256, row.overrides) for row in rows}
     if len(decks) > 1:
         raise Trouble("the table has runs of several decks or overrides; a model is of one")
     chosen = threads or rows[0].threads
-    found = [point for point in table.points(rows) if point.threads == chosen]
+    found = [point for point in table.points(rows, fastest) if point.threads == chosen]
     if not found:
         raise Trouble(f"the table has no runs of {chosen} threads; it has {sorted({row.threads for row in rows})}")
     return found
@@ -77,10 +77,10 @@ def most_ranks_of_a_node(points):
 
 def model_command(arguments):
     rows = table.read(arguments.table)
-    points = of_one_study(rows, arguments.threads)
+    points = of_one_study(rows, arguments.threads, arguments.fastest)
     held_out = set(arguments.hold_out or [])
     fitted = [point for point in points if point.ranks not in held_out]
-    measurements = [one for one in collectives.read(arguments.allreduce) if one.ranks not in held_out]
+    measurements = [one for one in collectives.read(arguments.allreduce, arguments.fastest) if one.ranks not in held_out]
     if not fitted or not measurements:
         raise Trouble("nothing is left to fit: --hold-out takes every rank count away")
     between = arguments.wire and collectives.Network.of_wire(*arguments.wire, "ring")
@@ -110,6 +110,7 @@ def model_command(arguments):
 def parser():
     whole = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = whole.add_subparsers(required=True)
+    fastest = "take the fastest round of each in place of the median: for a machine that others use"
     mylos = str(turns.ROOT / "build" / "host" / "bin" / "mylos")
 
     run = commands.add_parser("run", help="measure, and append to a table")
@@ -138,6 +139,7 @@ def parser():
     plot = commands.add_parser("plot", help="draw a table")
     plot.add_argument("table", type=pathlib.Path)
     plot.add_argument("plot", type=pathlib.Path, help="FILE.png or FILE.svg")
+    plot.add_argument("--fastest", action="store_true", help=fastest)
     plot.set_defaults(command=plot_command)
 
     predict = commands.add_parser("model", help="fit a table and predict")
@@ -151,6 +153,7 @@ def parser():
     predict.add_argument("--ranks-per-node", type=count, help="of the predictions (default: the study's most without oversubscription)")
     predict.add_argument("--wire", type=wire, metavar="US,GB/s",
                          help="latency and rate of a node's network, where it was not measured")
+    predict.add_argument("--fastest", action="store_true", help=fastest)
     predict.add_argument("--deck", type=pathlib.Path, help="where the table's deck is now")
     predict.add_argument("--mylos", default=mylos)
     predict.add_argument("--out", type=pathlib.Path, help="predictions, as CSV")

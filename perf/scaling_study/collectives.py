@@ -21,7 +21,7 @@ import numpy
 from .table import Trouble, read_csv
 
 ALGORITHMS = ("ring", "tree")
-COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation", "type", "bytes", "seconds"]
+COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation", "type", "bytes", "seconds", "smallest_s"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Measurement:
         return self.ranks == self.ranks_on_node
 
 
-def read(paths):
-    """What `mylos bench allreduce --csv` wrote, on as many rank counts as there are files."""
-    found = []
+def read(paths, fastest=False):
+    """What `mylos bench allreduce --csv` wrote, on as many rank counts as there are files: medians, or the fastest rounds."""
+    found, seconds = [], "smallest_s" if fastest else "seconds"
     for path in paths:
         for row in read_csv(path, COLUMNS, "table of `mylos bench allreduce --csv`"):
             found.append(Measurement(int(row["ranks"]), int(row["ranks_on_node"]), max(1.0, float(row["threads_per_core"])),
-                                     row["operation"], row["type"], int(row["bytes"]), float(row["seconds"])))
+                                     row["operation"], row["type"], int(row["bytes"]), float(row[seconds])))
     return found
 
 

@@ -152,10 +152,11 @@ class Point:
         return min(values), max(values)
 
 
-def points(rows):
-    """In the order of scaling, threads and ranks."""
+def points(rows, fastest=False):
+    """In the order of scaling, threads and ranks. `fastest`: of every place the fastest round alone, which other load has
+    disturbed least."""
     found = {}
     for row in rows:
         found.setdefault((row.scaling, row.threads, row.ranks, row.batch), []).append(row)
-    return [Point(scaling, threads, ranks, group)
+    return [Point(scaling, threads, ranks, [min(group, key=lambda row: row.step_ms)] if fastest else group)
             for (scaling, threads, ranks, _), group in sorted(found.items(), key=lambda item: item[0])]

@@ -59,6 +59,23 @@ def check_known_link_is_found():
     near(noisy.seconds(16, 16, 1, 1 << 24), shared.seconds(16, 16, 1, 1 << 24), 0.1)
 
 
+def check_sizes_of_the_step_count():
+    """A cache that messages of 4 MiB no longer fit: a step that sends buckets of 256 KiB is not judged by them."""
+    cached, beyond = Link("ring", ALPHA_S, BETA_S), Link("ring", ALPHA_S, 5 * BETA_S)
+    both = [one for ranks in (2, 4, 8) for operation in ("reduce_scatter", "all_gather")
+            for link, fits in ((cached, True), (beyond, False)) for one in measured(link, ranks, operation, on_node=1)
+            if (one.bytes < 1 << 22) == fits] + [Measurement(2, 2, 1.0, "agreement", "", 0, 1e-6)]
+    traffic = plan_bytes.Traffic(1 << 20, "fp32", 1 << 20, "fp32", 4)
+    found = Network.fit(both, traffic)
+    near(found.reduce_scatter.seconds(16, 1, 1, 1 << 18), cached.seconds(16, 1, 1, 1 << 18), 1e-3)
+    try:
+        Network.fit(both, dataclasses.replace(traffic, reduced_type="bf16"))
+    except table.Trouble as trouble:
+        assert "no reduce_scatter of bf16; measure it with --types bf16" in str(trouble), trouble
+    else:
+        raise AssertionError("a type was fitted that was not measured")
+
+
 def check_no_negative_costs():
     """Measurements that a straight line would give a negative latency."""
     backwards = [dataclasses.replace(one, seconds=one.bytes ** 1.3 * 1e-12) for one in measured(Link("ring", 1, 1), 4)]
@@ -190,6 +207,11 @@ def check_table():
         for row in rows:
             table.append(path, row)
         assert table.read(path) == rows
+        disturbed = dataclasses.replace(rows[0], round=2, step_ms=2 * rows[0].step_ms, samples_per_s=rows[0].samples_per_s / 2)
+        both = [disturbed, *rows]
+        assert [len(point.rows) for point in table.points(both)] == [1, 2]
+        assert table.points(both, fastest=True)[1].step_ms == rows[0].step_ms
+        near(table.points(both)[1].step_ms, 1.5 * rows[0].step_ms)
         other = pathlib.Path(folder) / "other.csv"
         for contents, said in ((b"step,loss\n1,2\n", "has no column 'scaling'"), (b"\xff\xfe\n", "is not a CSV file"),
                                (path.read_bytes().replace(b"weak,1,2,", b"weak,1,two,"), "other.csv:2: "),
@@ -206,6 +228,7 @@ def check_table():
 def main():
     check_formulas()
     check_known_link_is_found()
+    check_sizes_of_the_step_count()
     check_no_negative_costs()
     check_held_out_ranks()
     check_predictions()
