@@ -99,7 +99,7 @@ class Link:
 
     def described(self):
         def rate(per_byte):
-            return f"{1e-9 / per_byte:.2f} GB/s" if per_byte > 0 else "no limit"
+            return f"{1e-9 / per_byte:.3g} GB/s" if per_byte > 0 else "no limit"
         return (f"{self.algorithm}, alpha {1e6 * self.alpha_s:.2f} us, a rank {rate(self.beta_s)}, a node "
                 f"{rate(self.shared_s)} (fit within {self.error:.1%})")
 

@@ -18,6 +18,9 @@ from . import collectives
 from .plan_bytes import traffic_of
 from .table import Trouble
 
+# By which the second number must make the error of the fit smaller.
+WORTH_A_SKEW = 0.7
+
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
@@ -54,7 +57,9 @@ class Compute:
 
     @classmethod
     def fit(cls, points):
-        features = [[point.oversubscription, point.oversubscription * point.samples_per_rank] for point in points]
+        only_one_share = len({point.samples_per_rank for point in points}) == 1  # then all of it is by the sample
+        features = [[0.0 if only_one_share else point.oversubscription, point.oversubscription * point.samples_per_rank]
+                    for point in points]
         (fixed, sample), error = collectives.relative_fit(features, [compute_of(point) for point in points])
         return cls(fixed, sample, error)
 
@@ -136,7 +141,8 @@ class Model:
                       network.agreement.seconds(ranks, oversubscription))
 
     def fit_exposed(self, points):
-        """(share, skew, relative error)"""
+        """(share, skew, relative error). Both grow with the ranks, and few points part them badly: skew is taken where it
+        explains much that the share alone does not."""
         if not points:
             return 1.0, 0.0, 0.0
         features, seen = [], []
@@ -145,8 +151,11 @@ class Model:
             features.append([self.exchange_of(point), compute])
             seen.append(point.exposed_ms if point.exposed_ms is not None
                         else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)))
-        (share, skew), error = collectives.relative_fit(features, seen)
-        return float(share), float(skew), error
+        (share,), error = collectives.relative_fit([feature[:1] for feature in features], seen)
+        (share_beside, skew), error_of_both = collectives.relative_fit(features, seen)
+        if error_of_both < WORTH_A_SKEW * error and share_beside > 0:
+            return float(share_beside), float(skew), error_of_both
+        return float(share), 0.0, error
 
     def exchange_of(self, point):
         value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.oversubscription, int(point.batch), point.shard)

@@ -161,6 +161,18 @@ def check_held_out_ranks():
                     "weak, 16 ranks: the rate is +20.0% off"], said
 
 
+def check_what_points_cannot_part():
+    """Weak scaling alone: all compute is by the sample; an exchange that grows as compute does is no skew."""
+    points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)])
+    fit = fitted_model(points, set())
+    near(fit.compute.sample_ms, TRUE_COMPUTE.of(4, 1) / 4)
+    assert fit.compute.fixed_ms == 0
+    exact = [true_row("weak", ranks, 4 * ranks, exposed_ms=0.4 * true_exchange_ms(ranks)) for ranks in (1, 2, 4, 8)]
+    fit = fitted_model(table.points(exact), set())
+    near(fit.share, 0.4, 1e-3)
+    assert fit.skew == 0
+
+
 def check_predictions():
     points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)] + [true_row("strong", 1, 64)])
     fit = fitted_model(points, set())
@@ -231,6 +243,7 @@ def main():
     check_sizes_of_the_step_count()
     check_no_negative_costs()
     check_held_out_ranks()
+    check_what_points_cannot_part()
     check_predictions()
     check_long_exchange_shows()
     check_types_on_the_wire()
