@@ -85,7 +85,8 @@ def model_command(arguments):
         raise Trouble("nothing is left to fit: --hold-out takes every rank count away")
     between = arguments.wire and collectives.Network.of_wire(*arguments.wire, "ring")
     networks = model.Networks(measurements, between)
-    planner = plan_bytes.Planner(arguments.mylos, arguments.deck or rows[0].deck, shlex.split(rows[0].overrides))
+    planner = plan_bytes.Planner(arguments.mylos, arguments.deck or rows[0].deck, shlex.split(rows[0].overrides),
+                                 deck_shards=rows[0].shard != "none")
     fit = model.Model(fitted, networks, planner)
     print(fit.described())
     print(networks.described())

@@ -131,9 +131,8 @@ class Model:
         plan = self.planner(ranks, ranks_on_node, batch, "none")
         if plan is None:
             return None
-        if shard != "none":
-            plan = self.planner(ranks, ranks_on_node, batch, shard) or plan
-        traffic = traffic_of(plan, self.example, shard)
+        sharded_plan = self.planner(ranks, ranks_on_node, batch, shard) if shard != "none" else None
+        traffic = traffic_of(plan, self.example, sharded_plan)
         network = self.networks.between(ranks, ranks_on_node, traffic)
         if algorithm:
             network = network.with_algorithm(algorithm)

@@ -41,8 +41,9 @@ def numbers_of(document):
 class Planner:
     """Asks `mylos plan`, once for each question."""
 
-    def __init__(self, mylos, deck, overrides):
-        self.line = [mylos, "plan", deck, *overrides]
+    def __init__(self, mylos, deck, overrides, deck_shards=False):
+        self.line = [mylos, "plan", str(deck), *overrides]
+        self.deck_shards = deck_shards  # "none" must be said then
         self.answers = {}
         self.refusals = {}  # (ranks, batch, shard): what was said
         self.knows_no_shard = ""  # what a program says that is older than sharding
@@ -56,7 +57,7 @@ class Planner:
 
     def ask(self, ranks, ranks_on_node, batch, shard):
         line = [*self.line, "--json", "--ranks", str(ranks), "--ranks-per-node", str(ranks_on_node), f"data.batch={batch}"]
-        if shard != "none":
+        if shard != "none" or self.deck_shards:
             if self.knows_no_shard:
                 self.refusals[ranks, batch, shard] = self.knows_no_shard
                 return None
@@ -73,14 +74,14 @@ class Planner:
         return None
 
 
-def traffic_of(plan, point, shard):
-    """`point`: of a study, which says in which types its gradients travel. Where a network computes in several types, all
-    count as the deck's."""
+def traffic_of(plan, point, sharded_plan=None):
+    """`plan`: with plain state; `point`: of a study, which says in which types its gradients travel. Where a network computes
+    in several types, all count as the deck's."""
     masters, gradients = plan.entries["master weights"], plan.entries["gradients"]
     gradient_type = "fp32" if gradients >= masters else point.compute
     wire = {"auto": "bf16" if gradient_type == "bf16" else "fp32", "compute": point.compute, "fp32": "fp32"}[point.reduce_type]
     gathered, gathered_type = gradients, gradient_type
-    if shard != "none":
-        gathered, gathered_type = plan.entries["compute weights"] or masters, point.compute
+    if sharded_plan:
+        gathered, gathered_type = sharded_plan.entries["compute weights"] or masters, point.compute
     return Traffic(masters if wire == "fp32" else masters // 2, wire, gathered, gathered_type,
                    max(1, -(-gradients // point.bucket_bytes)))

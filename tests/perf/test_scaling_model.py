@@ -94,7 +94,7 @@ class Plans:
             self.refusals[ranks, batch, shard] = "too many"
             return None
         holders = ranks if shard != "none" else 1
-        entries = {"process after start-up": 1000 * ranks, "master weights": 4 * PARAMETERS, "gradients": 2 * PARAMETERS,
+        entries = {"process after start-up": 1000 * ranks, "master weights": 4 * PARAMETERS // holders, "gradients": 2 * PARAMETERS,
                    "compute weights": 2 * PARAMETERS, "optimizer moments": 8 * PARAMETERS // holders}
         return plan_bytes.PlanBytes(sum(entries.values()), entries["process after start-up"], entries, 0.1)
 
@@ -186,7 +186,7 @@ def check_predictions():
     assert ring.exchange_ms > tree.exchange_ms, "4095 messages take longer than 12"
     near(predictions.efficiency(by_name["weak", 1, "none", "ring"], found), 1)
     plain, sharded = by_name["weak", 64, "none", "ring"], by_name["weak", 64, "state", "ring"]
-    assert plain.rank_bytes - sharded.rank_bytes == 8 * PARAMETERS - 8 * PARAMETERS // 64
+    assert plain.rank_bytes - sharded.rank_bytes == 12 * PARAMETERS - 12 * PARAMETERS // 64
     assert sharded.compute_ms < plain.compute_ms, "a rank updates its slice only"
     with tempfile.TemporaryDirectory() as folder:
         predictions.write(f"{folder}/predicted.csv", found)
@@ -205,11 +205,14 @@ def check_long_exchange_shows():
 
 def check_types_on_the_wire():
     plan, point = Plans()(2, 2, 8), table.points([true_row("weak", 2, 8)])[0]
-    assert plan_bytes.traffic_of(plan, point, "none") == plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
+    assert plan_bytes.traffic_of(plan, point) == plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
     half = table.points([true_row("weak", 2, 8, compute="fp16")])[0]
-    assert plan_bytes.traffic_of(plan, half, "none") == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
-    floats = dataclasses.replace(plan, entries=plan.entries | {"gradients": 4 * PARAMETERS, "compute weights": 0})
-    assert plan_bytes.traffic_of(floats, point, "state").gathered_bytes == 4 * PARAMETERS
+    assert plan_bytes.traffic_of(plan, half) == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
+    sharded = Plans()(2, 2, 8, "state")
+    assert plan_bytes.traffic_of(plan, half, sharded) == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
+    floats = dataclasses.replace(plan, entries=plan.entries | {"gradients": 4 * PARAMETERS})
+    assert plan_bytes.traffic_of(floats, point, sharded) == \
+        plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "bf16", 8)
 
 
 def check_table():
