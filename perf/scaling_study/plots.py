@@ -37,9 +37,16 @@ def draw_curves(axes, points, value, title):
                   label=label_of(scaling, threads))
         for point, number in shown:
             axes.plot(point.ranks, number, "o", color=color, markerfacecolor="white" if point.oversubscription > 1 else color)
-    ranks = sorted({point.ranks for point in points})
+    finish(axes, [point.ranks for point in points], title)
+
+
+def finish(axes, ranks, title):
+    """At most a dozen ticks."""
+    shown = sorted(set(ranks))
+    shown = shown[:: 1 + len(shown) // 12]
     axes.set_xscale("log", base=2)
-    axes.set_xticks(ranks, [str(count) for count in ranks])
+    axes.set_xticks(shown, [str(count) for count in shown])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("ranks")
     axes.set_title(title, fontsize=10)
     axes.set_ylim(bottom=0)
@@ -110,15 +117,12 @@ def draw_model(comparisons, predictions, path):
     for one in comparisons:
         hollow = "white" if one.held_out else "black"
         rates.plot(one.point.ranks, one.point.rate_per_rank, "o", color="black", markerfacecolor=hollow, markersize=4)
+        rates.plot(one.point.ranks, one.predicted.rate_per_rank, "x", color="tab:red", markersize=5)
     for axes, title in ((rates, "samples per second and rank"), (exposed, "exposed communication, share of a step"),
                         (memory, "MiB of a rank (mylos plan)")):
-        axes.set_xscale("log", base=2)
-        axes.set_xlabel("ranks")
-        axes.set_title(title, fontsize=10)
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
+        finish(axes, [one.ranks for one in predictions], title)
     rates.legend(fontsize=6)
-    figure.text(0.01, 0.01, "lines: model; points: measured (hollow: held out of the fit)", fontsize=7)
+    figure.text(0.01, 0.01, "points: measured (hollow: held out of the fit), crosses: model of the same; lines: model of further nodes", fontsize=7)
     save(figure, path)
 
 
