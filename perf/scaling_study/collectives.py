@@ -10,7 +10,7 @@ A reduce-scatter, and an all-gather likewise, of n bytes over p ranks takes
 Computing Applications 19, 2005, sections 4.1, 4.3 and 4.4; both behind one another are its long-message allreduce, there
 after Rabenseifner.) Summing is part of beta. Two things are added for ranks that share a node: its memory or network card
 carries the bytes of all of them, (p - 1)/p n times the ranks of the node, at a rate of its own; and where ranks have more
-threads than cores, each waits for the others' turns, and alpha and beta are that many times as large.
+threads than cores, each waits for the others' turns: alpha and beta are as many times as large as the fullest core has threads.
 """
 import dataclasses
 import itertools
@@ -18,7 +18,7 @@ import math
 
 import numpy
 
-from .table import Trouble, read_csv
+from .table import Trouble, oversubscription, read_csv
 
 ALGORITHMS = ("ring", "tree")
 COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation", "type", "bytes", "seconds", "smallest_s"]
@@ -28,7 +28,7 @@ COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation
 class Measurement:
     ranks: int
     ranks_on_node: int
-    oversubscription: float  # threads of a node for each of its cores, at least 1
+    oversubscription: int  # threads of a core, at least 1
     operation: str
     type: str
     bytes: int
@@ -44,7 +44,7 @@ def read(paths, fastest=False):
     found, seconds = [], "smallest_s" if fastest else "seconds"
     for path in paths:
         for row in read_csv(path, COLUMNS, "table of `mylos bench allreduce --csv`"):
-            found.append(Measurement(int(row["ranks"]), int(row["ranks_on_node"]), max(1.0, float(row["threads_per_core"])),
+            found.append(Measurement(int(row["ranks"]), int(row["ranks_on_node"]), oversubscription(float(row["threads_per_core"]), 1),
                                      row["operation"], row["type"], int(row["bytes"]), float(row[seconds])))
     return found
 

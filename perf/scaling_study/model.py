@@ -16,7 +16,7 @@ import numpy
 
 from . import collectives
 from .plan_bytes import traffic_of
-from .table import Trouble
+from .table import Trouble, oversubscription
 
 # By which the second number must make the error of the fit smaller.
 WORTH_A_SKEW = 0.7
@@ -165,12 +165,12 @@ class Model:
 
     def step(self, ranks, ranks_on_node, threads, cores, batch, shard="none", algorithm=None, scaling="strong"):
         """None where `mylos plan` refuses such a run."""
-        oversubscription = max(1.0, ranks_on_node * threads / cores)
-        exchange = self.exchange_ms(ranks, ranks_on_node, oversubscription, batch, shard, algorithm)
+        oversubscribed = oversubscription(ranks_on_node * threads, cores)
+        exchange = self.exchange_ms(ranks, ranks_on_node, oversubscribed, batch, shard, algorithm)
         plan = self.planner(ranks, ranks_on_node, batch, shard)
         if exchange is None or plan is None:
             return None
-        compute = self.compute.of(-(-batch // ranks), oversubscription)
+        compute = self.compute.of(-(-batch // ranks), oversubscribed)
         if shard != "none":  # a rank updates its slice only
             compute *= 1 - plan.update_share * (1 - 1 / ranks)
         exposed = max(self.share * exchange, exchange - compute) + self.skew * compute if ranks > 1 else 0.0

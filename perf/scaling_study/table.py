@@ -1,6 +1,7 @@
 """The table of a study: a CSV file with a line for each run, which `run` appends to and `plot` and `model` read."""
 import csv
 import dataclasses
+import math
 import pathlib
 import statistics
 from typing import Optional
@@ -63,8 +64,12 @@ class Row:
 
     @property
     def oversubscription(self):
-        """Threads of a node for each of its cores, where there are more of them."""
-        return max(1.0, self.ranks_on_node * self.threads / self.cores)
+        return oversubscription(self.ranks_on_node * self.threads, self.cores)
+
+
+def oversubscription(threads, cores):
+    """Threads of the fullest core, for which all others wait: three on two cores take as long as four."""
+    return max(1, math.ceil(threads / cores))
 
 
 COLUMNS = [field.name for field in dataclasses.fields(Row)]
