@@ -72,7 +72,7 @@ def of_one_study(rows, threads, fastest):
 
 def most_ranks_of_a_node(points):
     """Without oversubscription, as far as the study went."""
-    return max((int(point.ranks_on_node) for point in points if point.oversubscription == 1), default=1)
+    return max((int(point.ranks_on_node) for point in points if point.threads_per_core == 1), default=1)
 
 
 def model_command(arguments):

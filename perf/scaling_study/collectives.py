@@ -10,7 +10,7 @@ A reduce-scatter, and an all-gather likewise, of n bytes over p ranks takes
 Computing Applications 19, 2005, sections 4.1, 4.3 and 4.4; both behind one another are its long-message allreduce, there
 after Rabenseifner.) Summing is part of beta. Two things are added for ranks that share a node: its memory or network card
 carries the bytes of all of them, (p - 1)/p n times the ranks of the node, at a rate of its own; and where ranks have more
-threads than cores, each waits for the others' turns: alpha and beta are as many times as large as the fullest core has threads.
+threads than cores, each waits for the others' turns: alpha and beta are as many times as large as a core has threads.
 """
 import dataclasses
 import itertools
@@ -18,7 +18,7 @@ import math
 
 import numpy
 
-from .table import Trouble, oversubscription, read_csv
+from .table import Trouble, read_csv
 
 ALGORITHMS = ("ring", "tree")
 COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation", "type", "bytes", "seconds", "smallest_s"]
@@ -28,7 +28,7 @@ COLUMNS = ["benchmark", "ranks", "ranks_on_node", "threads_per_core", "operation
 class Measurement:
     ranks: int
     ranks_on_node: int
-    oversubscription: int  # threads of a core, at least 1
+    threads_per_core: float  # at least 1
     operation: str
     type: str
     bytes: int
@@ -44,7 +44,7 @@ def read(paths, fastest=False):
     found, seconds = [], "smallest_s" if fastest else "seconds"
     for path in paths:
         for row in read_csv(path, COLUMNS, "table of `mylos bench allreduce --csv`"):
-            found.append(Measurement(int(row["ranks"]), int(row["ranks_on_node"]), oversubscription(float(row["threads_per_core"]), 1),
+            found.append(Measurement(int(row["ranks"]), int(row["ranks_on_node"]), max(1.0, float(row["threads_per_core"])),
                                      row["operation"], row["type"], int(row["bytes"]), float(row[seconds])))
     return found
 
@@ -87,15 +87,15 @@ class Link:
     error: float = 0.0  # of the fit: relative, root of the mean square
 
     @staticmethod
-    def features(algorithm, ranks, ranks_on_node, oversubscription, size):
+    def features(algorithm, ranks, ranks_on_node, threads_per_core, size):
         sent = (ranks - 1) / ranks * size
-        return [messages(algorithm, ranks) * oversubscription, sent * oversubscription, sent * ranks_on_node]
+        return [messages(algorithm, ranks) * threads_per_core, sent * threads_per_core, sent * ranks_on_node]
 
-    def seconds(self, ranks, ranks_on_node, oversubscription, size):
+    def seconds(self, ranks, ranks_on_node, threads_per_core, size):
         if ranks == 1:
             return 0.0
         costs = [self.alpha_s, self.beta_s, self.shared_s]
-        return float(numpy.dot(costs, self.features(self.algorithm, ranks, ranks_on_node, oversubscription, size)))
+        return float(numpy.dot(costs, self.features(self.algorithm, ranks, ranks_on_node, threads_per_core, size)))
 
     def described(self):
         def rate(per_byte):
@@ -105,7 +105,7 @@ class Link:
 
     @classmethod
     def fit(cls, measurements, algorithm):
-        features = [cls.features(algorithm, one.ranks, one.ranks_on_node, one.oversubscription, one.bytes) for one in measurements]
+        features = [cls.features(algorithm, one.ranks, one.ranks_on_node, one.threads_per_core, one.bytes) for one in measurements]
         (alpha, beta, shared), error = relative_fit(features, [one.seconds for one in measurements])
         return cls(algorithm, alpha, beta, shared, error)
 
@@ -116,14 +116,14 @@ class Agreement:
     fixed_s: float = 0.0
     message_s: float = 0.0
 
-    def seconds(self, ranks, oversubscription):
+    def seconds(self, ranks, threads_per_core):
         if ranks == 1:
             return 0.0
-        return oversubscription * (self.fixed_s + self.message_s * messages("tree", ranks))
+        return threads_per_core * (self.fixed_s + self.message_s * messages("tree", ranks))
 
     @classmethod
     def fit(cls, measurements):
-        features = [[one.oversubscription, one.oversubscription * messages("tree", one.ranks)] for one in measurements]
+        features = [[one.threads_per_core, one.threads_per_core * messages("tree", one.ranks)] for one in measurements]
         return cls(*relative_fit(features, [one.seconds for one in measurements])[0])
 
 
@@ -141,7 +141,7 @@ class Network:
     agreement: Agreement
 
     def exchange_seconds(self, place, traffic):
-        """All buckets of a step, one behind the other. `place`: ranks, ranks_on_node, oversubscription."""
+        """All buckets of a step, one behind the other. `place`: ranks, ranks_on_node, threads_per_core."""
         return sum(traffic.buckets * link.seconds(*place, size / traffic.buckets)
                    for link, size in ((self.reduce_scatter, traffic.reduced_bytes), (self.all_gather, traffic.gathered_bytes)))
 

@@ -2,7 +2,7 @@
 that the fit did not see.
 
     step     = compute + exposed + rest
-    compute  = oversubscription (fixed + samples of a rank x each); of sharded state less, by the update's share in `mylos plan`
+    compute  = threads of the fullest core x (fixed + samples of a rank x each); of sharded state less, by the update's share in `mylos plan`
     exchange = of all buckets by the network's alpha and beta (collectives.py), and the agreement
     exposed  = max(share x exchange, exchange - compute) + skew x compute      on one rank 0
 
@@ -10,13 +10,14 @@ that the fit did not see.
 ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute.
 """
 import dataclasses
+import math
 from typing import Optional
 
 import numpy
 
 from . import collectives
 from .plan_bytes import traffic_of
-from .table import Trouble, oversubscription
+from .table import Trouble, threads_per_core
 
 # By which the second number must make the error of the fit smaller.
 WORTH_A_SKEW = 0.7
@@ -52,14 +53,15 @@ class Compute:
     sample_ms: float
     error: float
 
-    def of(self, samples_per_rank, oversubscription):
-        return oversubscription * (self.fixed_ms + samples_per_rank * self.sample_ms)
+    def of(self, samples_per_rank, on_a_core):
+        """`on_a_core`: threads per core, at least 1. The fullest core counts: three threads on two take as long as four."""
+        return math.ceil(on_a_core) * (self.fixed_ms + samples_per_rank * self.sample_ms)
 
     @classmethod
     def fit(cls, points):
         only_one_share = len({point.samples_per_rank for point in points}) == 1  # then all of it is by the sample
-        features = [[0.0 if only_one_share else point.oversubscription, point.oversubscription * point.samples_per_rank]
-                    for point in points]
+        features = [[0.0 if only_one_share else turns, turns * point.samples_per_rank]
+                    for point in points for turns in [math.ceil(point.threads_per_core)]]
         (fixed, sample), error = collectives.relative_fit(features, [compute_of(point) for point in points])
         return cls(fixed, sample, error)
 
@@ -125,7 +127,7 @@ class Model:
             return 0.0
         return max(0.0, point.step_ms - point.compute_ms - point.exposed_ms) / point.compute_ms
 
-    def exchange_ms(self, ranks, ranks_on_node, oversubscription, batch, shard="none", algorithm=None):
+    def exchange_ms(self, ranks, ranks_on_node, on_a_core, batch, shard="none", algorithm=None):
         if ranks == 1:
             return 0.0
         plan = self.planner(ranks, ranks_on_node, batch, "none")
@@ -136,8 +138,8 @@ class Model:
         network = self.networks.between(ranks, ranks_on_node, traffic)
         if algorithm:
             network = network.with_algorithm(algorithm)
-        return 1e3 * (network.exchange_seconds((ranks, ranks_on_node, oversubscription), traffic) +
-                      network.agreement.seconds(ranks, oversubscription))
+        return 1e3 * (network.exchange_seconds((ranks, ranks_on_node, on_a_core), traffic) +
+                      network.agreement.seconds(ranks, on_a_core))
 
     def fit_exposed(self, points):
         """(share, skew, relative error). Both grow with the ranks, and few points part them badly: skew is taken where it
@@ -146,7 +148,7 @@ class Model:
             return 1.0, 0.0, 0.0
         features, seen = [], []
         for point in points:
-            compute = self.compute.of(point.samples_per_rank, point.oversubscription)
+            compute = self.compute.of(point.samples_per_rank, point.threads_per_core)
             features.append([self.exchange_of(point), compute])
             seen.append(point.exposed_ms if point.exposed_ms is not None
                         else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)))
@@ -157,7 +159,7 @@ class Model:
         return float(share), 0.0, error
 
     def exchange_of(self, point):
-        value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.oversubscription, int(point.batch), point.shard)
+        value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.threads_per_core, int(point.batch), point.shard)
         if value is None:
             raise Trouble(f"`mylos plan` refuses {point.ranks} ranks and a batch of {point.batch:.0f}, which the study ran: "
                           "give the same deck and overrides")
@@ -165,12 +167,12 @@ class Model:
 
     def step(self, ranks, ranks_on_node, threads, cores, batch, shard="none", algorithm=None, scaling="strong"):
         """None where `mylos plan` refuses such a run."""
-        oversubscribed = oversubscription(ranks_on_node * threads, cores)
-        exchange = self.exchange_ms(ranks, ranks_on_node, oversubscribed, batch, shard, algorithm)
+        on_a_core = threads_per_core(ranks_on_node, threads, cores)
+        exchange = self.exchange_ms(ranks, ranks_on_node, on_a_core, batch, shard, algorithm)
         plan = self.planner(ranks, ranks_on_node, batch, shard)
         if exchange is None or plan is None:
             return None
-        compute = self.compute.of(-(-batch // ranks), oversubscribed)
+        compute = self.compute.of(-(-batch // ranks), on_a_core)
         if shard != "none":  # a rank updates its slice only
             compute *= 1 - plan.update_share * (1 - 1 / ranks)
         exposed = max(self.share * exchange, exchange - compute) + self.skew * compute if ranks > 1 else 0.0

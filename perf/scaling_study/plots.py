@@ -36,7 +36,7 @@ def draw_curves(axes, points, value, title):
         axes.plot([point.ranks for point, _ in shown], [number for _, number in shown], "-", color=color, linewidth=1,
                   label=label_of(scaling, threads))
         for point, number in shown:
-            axes.plot(point.ranks, number, "o", color=color, markerfacecolor="white" if point.oversubscription > 1 else color)
+            axes.plot(point.ranks, number, "o", color=color, markerfacecolor="white" if point.threads_per_core > 1 else color)
     finish(axes, [point.ranks for point in points], title)
 
 
@@ -94,7 +94,7 @@ def draw_study(points, path):
     flat[0].legend(fontsize=7)
     for axis in flat[count:]:
         axis.set_axis_off()
-    if any(point.oversubscription > 1 for point in points):
+    if any(point.threads_per_core > 1 for point in points):
         figure.text(0.01, 0.005, "hollow: more threads than cores", fontsize=7)
     save(figure, path)
 

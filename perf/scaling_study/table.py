@@ -1,7 +1,6 @@
 """The table of a study: a CSV file with a line for each run, which `run` appends to and `plot` and `model` read."""
 import csv
 import dataclasses
-import math
 import pathlib
 import statistics
 from typing import Optional
@@ -63,13 +62,13 @@ class Row:
         return None if self.rank_bytes is None else self.rank_bytes - self.process_bytes
 
     @property
-    def oversubscription(self):
-        return oversubscription(self.ranks_on_node * self.threads, self.cores)
+    def threads_per_core(self):
+        return threads_per_core(self.ranks_on_node, self.threads, self.cores)
 
 
-def oversubscription(threads, cores):
-    """Threads of the fullest core, for which all others wait: three on two cores take as long as four."""
-    return max(1, math.ceil(threads / cores))
+def threads_per_core(ranks_on_node, threads, cores):
+    """At least 1."""
+    return max(1.0, ranks_on_node * threads / cores)
 
 
 COLUMNS = [field.name for field in dataclasses.fields(Row)]

@@ -21,12 +21,12 @@ def near(value, expected, within=1e-6):
     assert abs(value - expected) <= within * abs(expected), f"{value} is not {expected}"
 
 
-def measured(link, ranks, operation="reduce_scatter", type_="fp32", on_node=None, oversubscription=1.0, noise=None):
+def measured(link, ranks, operation="reduce_scatter", type_="fp32", on_node=None, on_a_core=1.0, noise=None):
     """What `mylos bench allreduce` would say of such a link."""
     on_node = on_node or ranks
     shake = (lambda: 1 + noise.uniform(-0.05, 0.05)) if noise else (lambda: 1)
-    return [Measurement(ranks, on_node, oversubscription, operation, type_, size,
-                        shake() * link.seconds(ranks, on_node, oversubscription, size)) for size in SIZES]
+    return [Measurement(ranks, on_node, on_a_core, operation, type_, size,
+                        shake() * link.seconds(ranks, on_node, on_a_core, size)) for size in SIZES]
 
 
 def check_formulas():
@@ -161,6 +161,18 @@ def check_held_out_ranks():
                     "weak, 16 ranks: the rate is +20.0% off"], said
 
 
+def check_fullest_core():
+    """Three ranks on two cores take as long as four."""
+    near(model.Compute(5, 2, 0).of(4, 1), 13)
+    near(model.Compute(5, 2, 0).of(4, 1.5), 26)
+    near(model.Compute(5, 2, 0).of(4, 2), 26)
+    points = table.points([true_row("strong", 1, 48, cores=2), true_row("strong", 3, 48, cores=2, compute_ms=2 * 37),
+                           true_row("strong", 4, 48, cores=2, compute_ms=2 * 29)])
+    found = model.Compute.fit(points)
+    near(found.fixed_ms, 5, 1e-4)
+    near(found.sample_ms, 2, 1e-4)
+
+
 def check_what_points_cannot_part():
     """Weak scaling alone: all compute is by the sample; an exchange that grows as compute does is no skew."""
     points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)])
@@ -246,6 +258,7 @@ def main():
     check_sizes_of_the_step_count()
     check_no_negative_costs()
     check_held_out_ranks()
+    check_fullest_core()
     check_what_points_cannot_part()
     check_predictions()
     check_long_exchange_shows()
