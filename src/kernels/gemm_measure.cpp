@@ -7,9 +7,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/seconds_since.hpp"
-#include "mylos/base/tensor.hpp"
-#include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "noise.hpp"
 
 namespace mylos {
 namespace {
@@ -64,14 +62,6 @@ struct Contest {
   }
 };
 
-/// Within ±0.5, so that no product meets subnormals.
-void draw_noise(const Execution& execution, float* values, std::int64_t count) {
-  for_each_element(
-      execution, "draw_operands", count, KOKKOS_LAMBDA(const std::int64_t i) {
-        values[i] = static_cast<float>(static_cast<std::uint32_t>(i) * 2654435761u) * 0x1p-32f - 0.5f;
-      });
-}
-
 /// Where all contests take their operands.
 class Operands {
  public:
@@ -105,10 +95,8 @@ class Operands {
     return bytes_of(noise_, DType::fp32) + (type == DType::bf16 ? 0 : bytes_of(noise_, DType::bf16));
   }
   void fill(const Execution& execution, std::size_t copy) const {
-    const Tensor floats = arena_.tensor(copy, DType::fp32, 1, noise_);
-    draw_noise(execution, floats.as<float>(), noise_);
-    for (const DType type : {DType::bf16, DType::fp16})
-      convert(execution, floats, arena_.tensor(copy + offset_of(type), type, 1, noise_));
+    for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
+      fill_with_noise(execution, arena_.tensor(copy + offset_of(type), type, 1, noise_));
   }
 
   std::int64_t noise_ = 1;     // numbers of an operand

@@ -1,0 +1,15 @@
+// The rate of products that a rank reaches: what a run's FLOP/s are compared with where the deck names no
+// peak.
+#pragma once
+
+#include "mylos/base/dtype.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the best of a few stretches of time.
+/// Ranks that share a node call it together. Takes some tenths of a second at most, on memory of its own that
+/// it gives back (up to 50 MB on hosts, 400 MB on devices).
+[[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type);
+
+}  // namespace mylos

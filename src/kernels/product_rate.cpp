@@ -1,0 +1,71 @@
+#include "mylos/kernels/product_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/seconds_since.hpp"
+#include "noise.hpp"
+
+namespace mylos {
+namespace {
+
+// Larger products are tried until one takes long enough to show what the processor can do.
+constexpr std::int64_t first_extent = 256;
+constexpr std::int64_t largest_extent = memory_is_host ? 2048 : 8192;
+constexpr double long_product_s = 2e-3;
+// Longer than the slices of time by which ranks share too few cores.
+constexpr double stretch_s = 0.025;
+constexpr int stretches = 4;
+
+class SquareProduct {
+ public:
+  SquareProduct(const Execution& execution, GemmEngine& gemm, DType type, std::int64_t extent)
+      : execution_(execution),
+        gemm_(gemm),
+        problem_(linear_output(extent, extent, extent, type)),
+        matrix_(aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type))),
+        arena_("product to measure", 3 * matrix_ + gemm.workspace_bytes(problem_)) {
+    for (const std::size_t operand : {std::size_t{0}, matrix_})
+      fill_with_noise(execution_, arena_.tensor(operand, type, extent, extent));
+    seconds_of(1);  // the engine makes what it keeps
+  }
+
+  double seconds_of(std::int64_t times) {
+    const auto start = std::chrono::steady_clock::now();
+    std::byte* memory = arena_.data();
+    for (std::int64_t i = 0; i < times; ++i) {
+      gemm_.run(execution_, problem_, {memory, memory + matrix_, memory + 2 * matrix_}, memory + 3 * matrix_);
+    }
+    execution_.fence("measured product");
+    return seconds_since(start);
+  }
+
+  [[nodiscard]] double flops() const { return flops_of(problem_); }
+
+ private:
+  const Execution& execution_;
+  GemmEngine& gemm_;
+  GemmProblem problem_;
+  std::size_t matrix_;  // bytes
+  Arena arena_;
+};
+
+}  // namespace
+
+double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type) {
+  std::optional<SquareProduct> product;
+  double once_s = 0;
+  for (std::int64_t extent = first_extent; extent <= largest_extent && once_s < long_product_s; extent *= 2) {
+    product.emplace(execution, gemm, type, extent);
+    once_s = product->seconds_of(1);
+  }
+  const std::int64_t times = std::max<std::int64_t>(1, std::llround(stretch_s / once_s));
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < stretches; ++i) best_s = std::min(best_s, product->seconds_of(times));
+  return static_cast<double>(times) * product->flops() / best_s;
+}
+
+}  // namespace mylos
