@@ -1,0 +1,18 @@
+// ChainFlops: the floating-point operations of a training step, as the blocks state them (docs/metrics.md).
+#pragma once
+
+#include "mylos/model/chain.hpp"
+#include "mylos/model/schedule.hpp"
+
+namespace mylos {
+
+/// Of a sample.
+struct ChainFlops {
+  double model = 0;       // of forward, loss and backward, each once
+  double recomputed = 0;  // of what the schedule computes again
+};
+
+[[nodiscard]] ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm,
+                                         const Schedule& schedule);
+
+}  // namespace mylos

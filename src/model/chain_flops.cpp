@@ -1,0 +1,27 @@
+#include "mylos/model/chain_flops.hpp"
+
+namespace mylos {
+
+ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Schedule& schedule) {
+  const std::int64_t rows = chain.rows_per_sample;
+  ChainFlops flops{.model = chain.head->cost(gemm, rows).flops};
+  std::vector<BlockCost> costs;
+  for (const auto& block : chain.blocks) {
+    costs.push_back(block->cost(gemm, rows));
+    flops.model += costs.back().forward_flops + costs.back().backward_flops;
+  }
+  std::vector<bool> has_run(costs.size());
+  for (const Operation& operation : schedule) {
+    if (operation.kind == OperationKind::loss) continue;
+    const BlockCost& cost = costs[operation.block];
+    if (operation.kind == OperationKind::backward) {
+      flops.recomputed += cost.variants[operation.variant].recompute_flops;
+    } else {
+      if (has_run[operation.block]) flops.recomputed += cost.forward_flops;
+      has_run[operation.block] = true;
+    }
+  }
+  return flops;
+}
+
+}  // namespace mylos

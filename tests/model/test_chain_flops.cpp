@@ -1,0 +1,84 @@
+// The FLOPs of a step against formulas on paper.
+#include "mylos/model/chain_flops.hpp"
+
+#include <gtest/gtest.h>
+
+#include "mylos/model/make_chain.hpp"
+
+namespace mylos::chain_flops_test {
+
+Schedule every_block_twice(std::size_t blocks) {
+  Schedule schedule;
+  for (std::size_t i = 0; i < blocks; ++i)
+    schedule.push_back({OperationKind::forward, i, i == 0 ? Keep::input : Keep::nothing});
+  schedule.push_back({OperationKind::loss, blocks});
+  for (std::size_t i = 0; i < blocks; ++i) schedule.push_back({OperationKind::forward, i, Keep::variant});
+  for (std::size_t i = blocks; i-- > 0;) schedule.push_back({OperationKind::backward, i});
+  return schedule;
+}
+
+class Mlp : public testing::Test {
+ protected:
+  const std::unique_ptr<GemmEngine> gemm_ = make_gemm_engine({});
+  const Chain chain_ = make_chain({.hidden = {2048, 2048}, .inputs = 784, .outputs = 10}, {}, 1, false);
+  static constexpr double products = 2.0 * (784 * 2048 + 2048 * 2048 + 2048 * 10);
+};
+
+/// Three products of each layer, but for the gradient of the data; the loss: 8 of an output.
+TEST_F(Mlp, AStepIsThreeTimesItsProducts) {
+  const ChainFlops flops = flops_of_sample(chain_, *gemm_, store_all(chain_.blocks.size()));
+  EXPECT_DOUBLE_EQ(flops.model, 3 * products - 2.0 * 784 * 2048 + 8 * 10);
+  EXPECT_EQ(flops.recomputed, 0);
+}
+
+TEST_F(Mlp, WhatIsComputedAgainIsNoneOfTheModels) {
+  const ChainFlops flops = flops_of_sample(chain_, *gemm_, every_block_twice(chain_.blocks.size()));
+  EXPECT_DOUBLE_EQ(flops.model, 3 * products - 2.0 * 784 * 2048 + 8 * 10);
+  EXPECT_DOUBLE_EQ(flops.recomputed, products);
+}
+
+class Gpt : public testing::Test {
+ protected:
+  static constexpr std::int64_t layers = 3, width = 32, context = 24, vocabulary = 50;
+  const std::unique_ptr<GemmEngine> gemm_ = make_gemm_engine({});
+  const Chain chain_ = make_chain({.type = ModelType::gpt,
+                                   .hidden = {},
+                                   .layers = layers,
+                                   .heads = 4,
+                                   .width = width,
+                                   .context = context,
+                                   .vocabulary = vocabulary},
+                                  {}, 1, false);
+  // Of a token. A layer has 12 width² weights in products; a position attends to (context + 1) / 2 on
+  // average.
+  static constexpr double layer_products = 2 * 12.0 * width * width;
+  static constexpr double scores = 2.0 * width * (context + 1) / 2;  // one product of them
+  static constexpr double norm = 8.0 * width;
+  static constexpr double gelu = 10.0 * 4 * width;
+};
+
+TEST_F(Gpt, ATokenTakesThreeTimesItsWeightsAndItsScores) {
+  constexpr double layer = 3 * layer_products + 7 * scores + 2 * (22.0 * width) + 2 * gelu;
+  constexpr double embedding = 3.0 * width;
+  constexpr double head = 3 * 2.0 * width * vocabulary;
+  const ChainFlops flops = flops_of_sample(chain_, *gemm_, store_all(chain_.blocks.size()));
+  EXPECT_DOUBLE_EQ(flops.model, context * (layers * layer + embedding + 22.0 * width + head));
+  EXPECT_EQ(flops.recomputed, 0);
+}
+
+/// Variants that keep less state what they add to backward: all but the product that is added to the stream.
+TEST_F(Gpt, AVariantThatKeepsTheInputAloneComputesAgainWhatLiesBehindIt) {
+  const std::size_t blocks = chain_.blocks.size();
+  Schedule schedule = store_all(blocks);
+  for (Operation& operation : schedule) {
+    const bool is_layer =
+        operation.block >= 1 && operation.block <= 2 * layers;  // attention, mlp, attention, ...
+    if (operation.kind != OperationKind::loss && is_layer) operation.variant = 2;
+  }
+  constexpr double attention = norm + 6.0 * width * width + 2 * scores;
+  constexpr double mlp = norm + gelu + 8.0 * width * width;
+  EXPECT_DOUBLE_EQ(flops_of_sample(chain_, *gemm_, schedule).recomputed,
+                   context * layers * (attention + mlp));
+}
+
+}  // namespace mylos::chain_flops_test
