@@ -1,6 +1,7 @@
 #include "mylos/train/trainer.hpp"
 
 #include "mylos/base/region.hpp"
+#include "mylos/base/timed.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/train/run.hpp"
 
@@ -38,7 +39,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
   begin_step(exec_, sums_.data());
   if (tree_) tree_->begin();
   for (std::int64_t i = 1; i <= plan_.micro_batches; ++i) {
-    const MicroBatch batch = batches.next(exec_);
+    const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
     if (batch.inputs.rows() == 0) continue;
     compute(batch, i < plan_.micro_batches ? accumulate_block_ : block_done, observer);
     if (tree_) tree_->take(exec_, sums_.data());
@@ -61,10 +62,10 @@ void Trainer::conclude(bool stop_requested) {
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
   tell(exec_, input_, told_.data());
-  reduction_.finish(exec_);
+  timed(waits_.communication_s, [&] { reduction_.finish(exec_); });
   check_.run(exec_, loss_scale(), agreement_);
   state_own_part(exec_, told_.data(), sums_.data(), agreement_);
-  communicator_.agree(exec_, agreement_);
+  timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, agreement_.result(), state_.data());
   optimizer_.update(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);

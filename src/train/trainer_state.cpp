@@ -1,6 +1,7 @@
 // Construction of a Trainer, and what the host reads from and writes to its device state.
 #include <utility>
 
+#include "mylos/base/timed.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/kernels/launch.hpp"
 #include "mylos/train/trainer.hpp"
@@ -52,7 +53,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       records_("step records", record_capacity),
       reduce_block_([this](std::size_t block) {
         if (tree_) tree_->add_to_block(exec_, block);
-        reduction_.block_done(exec_, block);
+        timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
       }),
       accumulate_block_([](std::size_t) {}) {
   StepState state;

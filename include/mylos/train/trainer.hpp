@@ -19,6 +19,7 @@
 #include "mylos/precision/gradient_check.hpp"
 #include "mylos/train/batch_source.hpp"
 #include "mylos/train/step_plan.hpp"
+#include "mylos/train/step_waits.hpp"
 
 namespace mylos {
 
@@ -54,6 +55,9 @@ class Trainer {
   /// read_state() says halted.
   void throw_if_failed();
   [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
+
+  /// What held up the host in all steps so far.
+  [[nodiscard]] const StepWaits& waits() const { return waits_; }
 
   [[nodiscard]] const Execution& execution() const { return exec_; }
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
@@ -94,6 +98,7 @@ class Trainer {
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
   std::optional<Error> error_;
+  StepWaits waits_;
 };
 
 }  // namespace mylos

@@ -1,0 +1,11 @@
+// StepWaits: what held up the steps of a trainer, in seconds since it was made.
+#pragma once
+
+namespace mylos {
+
+struct StepWaits {
+  double communication_s = 0;  // reducing gradients over ranks and agreeing, as far as the step waited for it
+  double data_s = 0;           // until the next batch was there
+};
+
+}  // namespace mylos
