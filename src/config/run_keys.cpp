@@ -61,6 +61,10 @@ void add_run_keys(Schema& schema) {
                            "run writes a checkpoint and stops (exit code 85).");
   walltime.takes_any_text = true;
   fill_walltime(walltime);
+  keys.number(
+      "peak_flops", &RunOptions::peak_flops, {0, true, 1e21, true}, "FLOP/s of a rank",
+      "What the run's speed is a share of (`docs/metrics.md`). 0: measured at the start, by a product "
+      "that all ranks compute at the same time.");
 }
 
 const std::vector<std::string>& data_keys_of(ModelType type) {

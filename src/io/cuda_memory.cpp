@@ -4,14 +4,30 @@
 #include "mylos/io/system_memory.hpp"
 
 namespace mylos {
+namespace {
 
-std::optional<std::int64_t> free_device_memory() {
+struct DeviceMemory {
   std::size_t free = 0;
   std::size_t total = 0;
-  if (const cudaError_t error = cudaMemGetInfo(&free, &total); error != cudaSuccess) {
+};
+
+DeviceMemory device_memory() {
+  DeviceMemory memory;
+  if (const cudaError_t error = cudaMemGetInfo(&memory.free, &memory.total); error != cudaSuccess) {
     fail_run("the device does not say how much memory it has: {}", cudaGetErrorString(error));
   }
-  return static_cast<std::int64_t>(free);
+  return memory;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> free_device_memory() {
+  return static_cast<std::int64_t>(device_memory().free);
+}
+
+std::optional<std::int64_t> used_device_memory() {
+  const DeviceMemory memory = device_memory();
+  return static_cast<std::int64_t>(memory.total - memory.free);
 }
 
 }  // namespace mylos

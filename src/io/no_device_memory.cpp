@@ -6,4 +6,8 @@ std::optional<std::int64_t> free_device_memory() {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> used_device_memory() {
+  return std::nullopt;
+}
+
 }  // namespace mylos

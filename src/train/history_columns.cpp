@@ -3,29 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 
 namespace mylos {
 namespace {
 
-/// Calls `column` with each name, format in history.csv, and place in a row; those that a clock had a hand in
-/// come last. An int32 is a rank + 1, 0 for none.
+/// Whether the same steps would give the same values again.
+enum class Source { computed, clock };
+
+/// Calls `column` with each name, source, format in history.csv, and place in a row. An int32 is a rank + 1,
+/// 0 for none.
 template <class Function>
 void for_each_column(const Function& column) {
-  column("step", "{}", [](auto& row) { return &row.record.step; });
-  column("epoch", "{:.6g}", [](auto& row) { return &row.epoch; });
-  column("loss", "{:.9g}", [](auto& row) { return &row.record.loss; });
-  column("lr", "{:.9g}", [](auto& row) { return &row.record.lr; });
-  column("gradient_norm", "{:.9g}", [](auto& row) { return &row.record.gradient_norm; });
-  column("scale", "{:.9g}", [](auto& row) { return &row.record.scale; });
-  column("overflow", "{}", [](auto& row) { return &row.record.overflow; });
-  column("updates", "{}", [](auto& row) { return &row.record.updates; });
-  column("samples_per_s", "{:.6g}", [](auto& row) { return &row.samples_per_s; });
-  column("elapsed_s", "{:.3f}", [](auto& row) { return &row.elapsed_s; });
+  using enum Source;
+  column("step", computed, "{}", [](auto& row) { return &row.record.step; });
+  column("epoch", computed, "{:.6g}", [](auto& row) { return &row.epoch; });
+  column("loss", computed, "{:.9g}", [](auto& row) { return &row.record.loss; });
+  column("lr", computed, "{:.9g}", [](auto& row) { return &row.record.lr; });
+  column("gradient_norm", computed, "{:.9g}", [](auto& row) { return &row.record.gradient_norm; });
+  column("scale", computed, "{:.9g}", [](auto& row) { return &row.record.scale; });
+  column("overflow", computed, "{}", [](auto& row) { return &row.record.overflow; });
+  column("updates", computed, "{}", [](auto& row) { return &row.record.updates; });
+  column("samples_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.samples_per_s; });
+  column("tokens_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.tokens_per_s; });
+  column("model_flops_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.model_flops_per_s; });
+  column("model_flop_utilisation", clock, "{:.4g}",
+         [](auto& row) { return &row.speed.model_flop_utilisation; });
+  column("communication_s", clock, "{:.4g}", [](auto& row) { return &row.communication_s; });
+  column("data_wait_s", clock, "{:.4g}", [](auto& row) { return &row.data_wait_s; });
+  column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
 }
-
-// The last ones.
-constexpr int columns_by_clock = 2;
 
 /// What history.csv says of a rank + 1 is whether there was one.
 int written(std::int32_t rank_number) {
@@ -47,7 +55,7 @@ using StoredType =
 
 std::string history_header() {
   std::string header;
-  for_each_column([&](const char* name, const char*, auto) {
+  for_each_column([&](const char* name, Source, const char*, auto) {
     if (!header.empty()) header += ',';
     header += name;
   });
@@ -56,27 +64,34 @@ std::string history_header() {
 
 std::string history_line(const HistoryRow& row) {
   std::string line;
-  for_each_column([&](const char*, const char* format, auto place) {
+  for_each_column([&](const char*, Source, const char* format, auto place) {
     if (!line.empty()) line += ',';
-    line += fmt::format(fmt::runtime(format), written(*place(row)));
+    fmt::format_to(std::back_inserter(line), fmt::runtime(format), written(*place(row)));
   });
   return line + '\n';
 }
 
-std::string_view computed_part(std::string_view line) {
-  for (int column = 0; column < columns_by_clock; ++column) line = line.substr(0, line.rfind(','));
-  return line;
+std::string computed_part(std::string_view line) {
+  std::string part;
+  for_each_column([&](const char*, Source source, const char*, auto) {
+    const std::string_view value = line.substr(0, line.find_first_of(",\n"));
+    line.remove_prefix(std::min(line.size(), value.size() + 1));
+    if (source == Source::clock) return;
+    if (!part.empty()) part += ',';
+    part += value;
+  });
+  return part;
 }
 
 HistoryColumns::HistoryColumns(std::size_t rows) {
-  for_each_column([&](const char* name, const char*, auto place) {
+  for_each_column([&](const char* name, Source, const char*, auto place) {
     columns_.push_back({name, std::vector<StoredType<decltype(place)>>(rows)});
   });
 }
 
 HistoryColumns::HistoryColumns(const std::deque<HistoryRow>& rows) : HistoryColumns(rows.size()) {
   auto column = columns_.begin();
-  for_each_column([&](const char*, const char*, auto place) {
+  for_each_column([&](const char*, Source, const char*, auto place) {
     using Stored = StoredType<decltype(place)>;
     std::transform(rows.begin(), rows.end(), std::get<std::vector<Stored>>((column++)->values).begin(),
                    [&](const HistoryRow& row) { return static_cast<Stored>(*place(row)); });
@@ -87,7 +102,7 @@ std::deque<HistoryRow> HistoryColumns::rows() const {
   std::deque<HistoryRow> rows(
       std::visit([](const auto& values) { return values.size(); }, columns_[0].values));
   auto column = columns_.begin();
-  for_each_column([&](const char*, const char*, auto place) {
+  for_each_column([&](const char*, Source, const char*, auto place) {
     auto value = std::get<std::vector<StoredType<decltype(place)>>>((column++)->values).begin();
     for (HistoryRow& row : rows) {
       auto& member = *place(row);

@@ -22,25 +22,32 @@ std::string bar(std::uint64_t done, std::uint64_t total) {
 
 /// A part of a progress line. ASCII: as many columns as bytes.
 struct Field {
-  enum Name : std::uint8_t { step, epoch, loss, lr, norm, scale, speed, remaining, skipped };
+  enum Name : std::uint8_t { step, epoch, loss, lr, norm, scale, speed, share, remaining, skipped };
   Name name;
   std::string text;
 };
 
 /// What a narrow terminal does without, first to last.
-constexpr std::array dispensable{Field::scale, Field::norm,    Field::lr,
+constexpr std::array dispensable{Field::scale, Field::norm,    Field::lr,   Field::share,
                                  Field::epoch, Field::skipped, Field::speed};
+
+std::string describe(const RunSpeed& speed) {
+  return speed.tokens_per_s > 0 ? fmt::format("{:.0f} tokens/s", speed.tokens_per_s)
+                                : fmt::format("{:.0f} samples/s", speed.samples_per_s);
+}
 
 std::vector<Field> fields_of(const HistoryRow& row, std::uint64_t total_steps, double remaining_s) {
   const StepRecord& record = row.record;
-  std::vector<Field> fields{{Field::step, fmt::format("step {}/{}", record.step, total_steps)},
-                            {Field::epoch, fmt::format("epoch {:.2f}", row.epoch)},
-                            {Field::loss, fmt::format("loss {:.4f}", record.loss)},
-                            {Field::lr, fmt::format("lr {:.2e}", record.lr)},
-                            {Field::norm, fmt::format("|g| {:.3g}", record.gradient_norm)},
-                            {Field::scale, fmt::format("scale {:g}", record.scale)},
-                            {Field::speed, fmt::format("{:.0f} samples/s", row.samples_per_s)},
-                            {Field::remaining, "ETA " + format_duration(remaining_s)}};
+  std::vector<Field> fields{
+      {Field::step, fmt::format("step {}/{}", record.step, total_steps)},
+      {Field::epoch, fmt::format("epoch {:.2f}", row.epoch)},
+      {Field::loss, fmt::format("loss {:.4f}", record.loss)},
+      {Field::lr, fmt::format("lr {:.2e}", record.lr)},
+      {Field::norm, fmt::format("|g| {:.3g}", record.gradient_norm)},
+      {Field::scale, fmt::format("scale {:g}", record.scale)},
+      {Field::speed, describe(row.speed)},
+      {Field::share, fmt::format("{:.3g} % of peak", 100 * row.speed.model_flop_utilisation)},
+      {Field::remaining, "ETA " + format_duration(remaining_s)}};
   if (record.overflow != 0) fields.push_back({Field::skipped, "skipped"});
   return fields;
 }

@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "mylos/base/units.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/io/system_memory.hpp"
 #include "mylos/train/fault_replay.hpp"
 
 namespace mylos {
@@ -50,6 +48,7 @@ void Run::log(bool with_progress) {
   }
   const auto steps_left = static_cast<double>(position_.total - position_.step);
   if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
+  clock_.count(&TimeParts::other_s);
 }
 
 void Run::keep_history() {
@@ -61,7 +60,8 @@ void Run::keep_history() {
 }
 
 double Run::seconds_per_step() const {
-  return position_.of_start() > 0 ? clock_.steps_s() / static_cast<double>(position_.of_start()) : 0;
+  const double training_s = clock_.parts().training_s();
+  return position_.of_start() > 0 ? training_s / static_cast<double>(position_.of_start()) : 0;
 }
 
 double Run::reserve_s() const {
@@ -88,7 +88,7 @@ void Run::evaluate() {
   evaluations_->evaluate({parts_.trainer->execution(), *parts_.gemm, parts_.trainer->model(), classes},
                          *parts_.communicator, position_,
                          [this](const std::string& line) { log_.progress().note(line); });
-  clock_.leave_out();
+  clock_.count(&TimeParts::evaluation_s);
 }
 
 void Run::write_checkpoint() {
@@ -101,7 +101,7 @@ void Run::write_checkpoint() {
   CheckpointState state = full_state(*parts_.trainer, state_);
   log_.save(state);
   checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
-  clock_.leave_out();
+  clock_.count(&TimeParts::checkpoints_s);
 }
 
 /// Of a disk that refuses this rank: the others hear of it in the next step, or in finish().
@@ -121,12 +121,10 @@ ExitCode Run::finish() {
   checkpoints_.wait();
   if (checkpoints_.saved_step() != position_.step) write_checkpoint();
   parts_.trainer->throw_if_failed();
+  clock_.count(&TimeParts::checkpoints_s);
   progress.clear();
-  std::vector<std::int64_t> peaks(static_cast<std::size_t>(ranks().size()));
-  const std::int64_t own_peak = peak_resident_memory();
-  ranks().all_gather(&own_peak, peaks.data(), sizeof(own_peak));
-  const std::string table = summary(*std::max_element(peaks.begin(), peaks.end()));
   const bool done = position_.at_end();
+  const RunSummary summary = summarize(gather_metrics(ranks(), metrics_of_rank(clock_.parts())));
   if (ranks().rank() == 0) {
     const std::string requeue = file("requeue");
     std::error_code failure;
@@ -136,37 +134,42 @@ ExitCode Run::finish() {
     } else {
       std::ofstream(requeue) << "not at its end: start it again with --restart latest\n";
     }
+    try {
+      write_summary(file("summary.json"), summary);
+    } catch (const Error& error) {  // the run has done what it had to
+      log_.warn(error.what());
+    }
   }
-  progress.note(table + (done ? "\ndone" : "\nstopped before its end: go on with --restart latest"));
+  progress.note(table_of(summary) +
+                (done ? "\ndone" : "\nstopped before its end: go on with --restart latest"));
   return done ? ExitCode::done : ExitCode::requeue;
 }
 
-std::string Run::summary(std::int64_t peak_bytes) const {
-  std::string table = "\n";
-  const auto row = [&table](const std::string& name, const std::string& value) {
-    table += fmt::format("  {:<22}{}\n", name, value);
+RunSummary Run::summarize(const RunMetrics& metrics) const {
+  RunSummary summary{
+      .name = options().run.name,
+      .folder = options().run.folder,
+      .ranks = ranks().size(),
+      .ranks_on_node = parts_.memory.statement.place.ranks_on_node,
+      .compute = options().precision.compute,
+      .batch = options().data.batch,
+      .position = position_,
+      .skipped = log_.skipped(),
+      .scale = static_cast<double>(state_.step.scaler.scale),
+      .work = log_.work(),
+      .peak_is_measured = options().run.peak_flops == 0,
+      .metrics = metrics,
+      .elapsed_s = clock_.elapsed_s(),
+      .of_start_s = clock_.of_start_s(),
+      .checkpoints = checkpoints_.summary(clock_.of_start_s()),
+      .memory_plan = describe(parts_.memory),
+      .budget_bytes = static_cast<std::int64_t>(parts_.memory.budget),
+      .planned_bytes = static_cast<std::int64_t>(parts_.memory.rank_bytes()),
   };
-  row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", position_.step, position_.total,
-                           position_.of_start(), log_.skipped()));
-  if (const auto& rows = log_.history().tail(); !rows.empty())
-    row("training loss", fmt::format("{:.4f}", rows.back().record.loss));
-  for (const RunEvaluations::Part& part : evaluations_->parts()) {
-    if (!part.last.empty()) row(part.name, part.last);
-  }
-  row("loss scale", fmt::format("{:g}", state_.step.scaler.scale));
-  const auto samples = static_cast<double>(position_.of_start() * options().data.batch);
-  row("speed", fmt::format("{:.0f} samples/s", samples / std::max(clock_.steps_s(), 1e-9)));
-  const double of_start_s = clock_.of_start_s();
-  row("checkpoints", checkpoints_.summary(of_start_s));
-  row("time", fmt::format("{} of this start, {} in all", format_duration(of_start_s),
-                          format_duration(clock_.elapsed_s())));
-  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
-  row("memory plan", describe(parts_.memory));
-  row("memory budget", bytes(parts_.memory.budget) + " per rank");
-  row("peak memory per rank", fmt::format("{} predicted, {} at most reached",
-                                          bytes(parts_.memory.rank_bytes()), format_bytes(peak_bytes)));
-  row("run folder", options().run.folder);
-  return table;
+  if (const auto& rows = log_.history().tail(); !rows.empty()) summary.loss = rows.back().record.loss;
+  for (const RunEvaluations::Part& part : evaluations_->parts())
+    if (!part.last.empty()) summary.evaluations.emplace_back(part.name, part.last);
+  return summary;
 }
 
 }  // namespace mylos

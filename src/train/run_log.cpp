@@ -2,19 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace mylos {
 
 void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position,
                         RunClock& clock) {
-  const auto samples = static_cast<double>((last - written_) * position.epochs.batch);
-  const double samples_per_s = samples / clock.count_steps();
+  if (last == written_) return;
+  clock.count_steps(trainer.waits());
+  const TimeParts before = std::exchange(written_time_, clock.parts());
+  const auto steps = static_cast<double>(last - written_);
+  const double samples = steps * static_cast<double>(position.epochs.batch);
+  const HistoryRow shared{.speed = speed_of(work_, samples, written_time_.training_s() - before.training_s()),
+                          .communication_s = (written_time_.communication_s - before.communication_s) / steps,
+                          .data_wait_s = (written_time_.data_s - before.data_s) / steps,
+                          .elapsed_s = clock.elapsed_s()};
   std::vector<HistoryRow> rows;
   for (const StepRecord& record :
        trainer.read_records(static_cast<std::uint64_t>(written_), static_cast<std::uint64_t>(last))) {
-    rows.push_back({.record = record,
-                    .epoch = position.passes(static_cast<std::int64_t>(record.step)),
-                    .samples_per_s = samples_per_s,
-                    .elapsed_s = clock.elapsed_s()});
+    HistoryRow& row = rows.emplace_back(shared);
+    row.record = record;
+    row.epoch = position.passes(static_cast<std::int64_t>(record.step));
     if (record.overflow != 0) skipped_ += 1;
     note_scale(record);
   }

@@ -42,7 +42,9 @@ Run::Run(RunStart&& start)
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); }}) {
+  const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks());
   run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
+  log_.tell_speeds_of(work_of(parts_, peak_flops));
   state_.data_identity = std::move(start.identity);
   state_.vocabulary = data_->vocabulary();
   state_.normalizer = std::move(start.normalizer);
@@ -124,7 +126,8 @@ void Run::open_folder(const RunStart& start) {
     plan << plan_document(options().run.name, parts_.memory) << std::flush;
     if (!plan) fail_run("{}: the run's folder cannot be made or written: {}", folder, std::strerror(errno));
     std::filesystem::remove(file("requeue"), failure);
-    if (std::filesystem::remove(file("stop"), failure))  // meant for an earlier start
+    std::filesystem::remove(file("summary.json"), failure);  // of an earlier start
+    if (std::filesystem::remove(file("stop"), failure))      // meant for an earlier start
       notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
   });
   if (afresh && start.request.restart == "auto")

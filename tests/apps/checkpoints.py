@@ -11,7 +11,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 
 GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history"]
-TIMES = {"/history/samples_per_s", "/history/elapsed_s"}  # wall clock: the only thing that may differ
+# Wall clock: the only thing that may differ.
+TIMES = {"/history/" + name for name in ("samples_per_s", "tokens_per_s", "model_flops_per_s", "model_flop_utilisation",
+                                         "communication_s", "data_wait_s", "elapsed_s")}
 
 
 def datasets(path):

@@ -102,7 +102,7 @@ TEST(HostileDeck, CannotSteerTheTerminal) {
   EXPECT_EQ(
       message,
       "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, seed, epochs, steps, "
-      "reproducible, threads, evaluate_every, log_every, walltime");
+      "reproducible, threads, evaluate_every, log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
@@ -110,7 +110,7 @@ TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
             "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
                 "...'; the keys of [run] are name, folder, seed, epochs, steps, reproducible, threads, "
                 "evaluate_every, "
-                "log_every, walltime");
+                "log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, CutOffOrDamagedIsReadOrRefused) {

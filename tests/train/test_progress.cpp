@@ -16,7 +16,7 @@ HistoryRow sample_row() {
   row.record.lr = 6e-4f;
   row.record.scale = 65536;
   row.epoch = 0.51;
-  row.samples_per_s = 48210;
+  row.speed = {.samples_per_s = 48210, .model_flop_utilisation = 0.3741};
   return row;
 }
 
@@ -30,7 +30,10 @@ TEST(Progress, ALineSaysEverything) {
   HistoryRow row = sample_row();
   EXPECT_EQ(progress_line(row, 2808, 65),
             "step 120/2808  epoch 0.51  loss 0.4312  lr 6.00e-04  |g| 0.912  scale 65536  48210 samples/s  "
-            "ETA 1:05");
+            "37.4 % of peak  ETA 1:05");
+  EXPECT_LT(progress_line(row, 2808, 65).size(), 120u);
+  row.speed.tokens_per_s = 128 * 48210;
+  EXPECT_THAT(progress_line(row, 2808, 65), testing::HasSubstr("  6170880 tokens/s  37.4 % of peak"));
   row.record.overflow = 1;
   EXPECT_TRUE(progress_line(row, 2808, 65).ends_with("  skipped"));
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "train/synthetic.hpp"
@@ -62,6 +64,34 @@ TEST(RunLog, CountsAndSaysWhatWasSkipped) {
   EXPECT_EQ(log.skipped(), 1);
   ASSERT_EQ(said.lines.size(), 1u);
   EXPECT_EQ(said.lines[0].find("step 1: overflow on rank "), 0u) << said.lines[0];
+}
+
+TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
+  SmallRun run(small_options(DType::fp32));
+  RunLog log({}, "", 10);
+  log.tell_speeds_of({.tokens_of_sample = 8, .sample = {.model = 5e6}, .peak_flops = 1e12});
+  const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
+  RunClock clock;
+  for (int i = 0; i < 2; ++i) run.step();
+  log.write_rows(*run.trainer, 2, position, clock);
+  clock.count(&TimeParts::other_s);
+  const TimeParts before = clock.parts();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  clock.count(&TimeParts::evaluation_s);  // which is in no speed
+  for (int i = 0; i < 3; ++i) run.step();
+  log.write_rows(*run.trainer, 5, position, clock);
+  const HistoryRow& row = log.history().tail().back();
+  // Both rows' times together are all that was trained.
+  const HistoryRow& first = log.history().tail().front();
+  const double first_s = 2 * 32 / first.speed.samples_per_s;
+  const double second_s = 3 * 32 / row.speed.samples_per_s;
+  EXPECT_NEAR(first_s + second_s, clock.parts().training_s(), 1e-9);
+  EXPECT_NEAR(second_s, clock.parts().training_s() - before.training_s() + before.other_s, 1e-9);
+  EXPECT_DOUBLE_EQ(row.speed.tokens_per_s, 8 * row.speed.samples_per_s);
+  EXPECT_DOUBLE_EQ(row.speed.model_flops_per_s, 5e6 * row.speed.samples_per_s);
+  EXPECT_DOUBLE_EQ(row.speed.model_flop_utilisation, 5e-6 * row.speed.samples_per_s);
+  EXPECT_NEAR(3 * row.communication_s, clock.parts().communication_s - before.communication_s, 1e-12);
+  EXPECT_NEAR(3 * row.data_wait_s, clock.parts().data_s - before.data_s, 1e-12);
 }
 
 TEST(RunLog, SaysTheSameWarningOnce) {

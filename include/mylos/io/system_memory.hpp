@@ -16,5 +16,7 @@ namespace mylos {
 
 /// Bytes that the device has free; nothing where memory is the host's.
 [[nodiscard]] std::optional<std::int64_t> free_device_memory();
+/// Bytes of it that are taken, by all processes.
+[[nodiscard]] std::optional<std::int64_t> used_device_memory();
 
 }  // namespace mylos

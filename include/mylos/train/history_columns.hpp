@@ -11,14 +11,18 @@
 
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/optim/step_state.hpp"
+#include "mylos/train/run_speed.hpp"
 
 namespace mylos {
 
 struct HistoryRow {
-  StepRecord record;
-  double epoch = 0;          // passes over the training data, after the step
-  double samples_per_s = 0;  // over all ranks
-  double elapsed_s = 0;      // since the run was first started, restarts included
+  StepRecord record = {};
+  double epoch = 0;  // passes over the training data, after the step
+  // Mean over the steps since the log point before.
+  RunSpeed speed = {};
+  double communication_s = 0;  // of a step, on rank 0
+  double data_wait_s = 0;      // likewise
+  double elapsed_s = 0;        // since the run was first started, restarts included
 };
 
 /// The first line of history.csv.
@@ -26,7 +30,7 @@ struct HistoryRow {
 /// A row's line in it.
 [[nodiscard]] std::string history_line(const HistoryRow& row);
 /// The part of a line that no clock had a hand in.
-[[nodiscard]] std::string_view computed_part(std::string_view line);
+[[nodiscard]] std::string computed_part(std::string_view line);
 
 /// Rows as a checkpoint holds them: an array per column.
 class HistoryColumns {

@@ -17,6 +17,7 @@ struct RunOptions {
   std::int64_t log_every = 10;      // steps
   std::int64_t walltime_s = 0;      // that the job has, from the start of the program; 0 = no end
   bool reproducible = false;        // the same bits on every number of ranks that it allows
+  double peak_flops = 0;            // FLOP/s of a rank; 0 = measured at the start
 
   bool operator==(const RunOptions&) const = default;
 };

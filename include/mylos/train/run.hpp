@@ -14,6 +14,7 @@
 #include "mylos/train/run_log.hpp"
 #include "mylos/train/run_position.hpp"
 #include "mylos/train/run_state.hpp"
+#include "mylos/train/run_summary.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/stop_requests.hpp"
 
@@ -49,7 +50,7 @@ class Run {
   void evaluate();
   [[nodiscard]] bool wants_checkpoint() const { return checkpoints_.due(); }
   void write_checkpoint();
-  /// Last checkpoint and summary. ExitCode::requeue if the run is not at its end.
+  /// Last checkpoint, summary and summary.json. ExitCode::requeue if the run is not at its end.
   ExitCode finish();
   /// Before an error ends the run: writes the rows of the steps since the last log point, as far as that
   /// works.
@@ -66,7 +67,7 @@ class Run {
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
-  [[nodiscard]] std::string summary(std::int64_t peak_bytes) const;
+  [[nodiscard]] RunSummary summarize(const RunMetrics& metrics) const;
   [[nodiscard]] const Options& options() const { return parts_.options; }
   [[nodiscard]] RankGroup& ranks() const { return parts_.communicator->ranks(); }
   [[nodiscard]] std::string file(const char* name) const { return options().run.folder + "/" + name; }

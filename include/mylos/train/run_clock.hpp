@@ -1,12 +1,27 @@
-// RunClock: the seconds that a run has taken over all its starts, and those of this start that went into
-// steps.
+// RunClock: the seconds that a run has taken over all its starts, and where those of this start went.
 #pragma once
 
 #include <chrono>
 
 #include "mylos/base/seconds_since.hpp"
+#include "mylos/train/step_waits.hpp"
 
 namespace mylos {
+
+/// Where a rank's time went, in seconds: together all of it (docs/metrics.md).
+struct TimeParts {
+  double compute_s = 0;        // in steps, besides the next two
+  double communication_s = 0;  // in steps
+  double data_s = 0;           // in steps
+  double evaluation_s = 0;
+  double checkpoints_s = 0;  // that steps waited for them, and the last one
+  double other_s = 0;        // history, progress, the end of the run
+
+  [[nodiscard]] double steps_s() const { return compute_s + communication_s + data_s; }
+  /// What training needs besides evaluations and checkpoints: speeds are of this time.
+  [[nodiscard]] double training_s() const { return steps_s() + other_s; }
+  [[nodiscard]] double sum_s() const { return training_s() + evaluation_s + checkpoints_s; }
+};
 
 class RunClock {
  public:
@@ -15,27 +30,36 @@ class RunClock {
   /// After a restart: what earlier starts took.
   void go_on_from(double elapsed_s) { earlier_s_ = elapsed_s; }
 
-  /// Counts what went by since the last call of these two as steps, and returns it.
-  double count_steps() {
-    const auto now = Clock::now();
-    const double seconds = std::chrono::duration<double>(now - counted_).count();
-    steps_s_ += seconds;
-    counted_ = now;
-    return seconds;
+  /// Counts what went by since the last call of these two as steps; `waits`: of the trainer, up to now.
+  void count_steps(const StepWaits& waits) {
+    const double communication_s = waits.communication_s - counted_waits_.communication_s;
+    const double data_s = waits.data_s - counted_waits_.data_s;
+    counted_waits_ = waits;
+    parts_.communication_s += communication_s;
+    parts_.data_s += data_s;
+    parts_.compute_s += since_last_s() - communication_s - data_s;
   }
-  /// Counts it as something else.
-  void leave_out() { counted_ = Clock::now(); }
+  /// Counts it as this part.
+  void count(double TimeParts::*part) { parts_.*part += since_last_s(); }
 
   [[nodiscard]] double elapsed_s() const { return earlier_s_ + of_start_s(); }
   [[nodiscard]] double of_start_s() const { return seconds_since(started_); }
-  /// Of this start, without evaluations and checkpoints.
-  [[nodiscard]] double steps_s() const { return steps_s_; }
+  /// Of this start, as counted so far.
+  [[nodiscard]] const TimeParts& parts() const { return parts_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  double since_last_s() {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - counted_).count();
+    counted_ = now;
+    return seconds;
+  }
+
   double earlier_s_ = 0;
-  double steps_s_ = 0;
+  TimeParts parts_;
+  StepWaits counted_waits_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point counted_ = started_;
 };

@@ -20,6 +20,10 @@ class RunLog {
   RunLog(const Output& output, std::string history, std::int64_t total_steps)
       : history_(std::move(history)), progress_(output, static_cast<std::uint64_t>(total_steps)) {}
 
+  /// What speeds are told of from now on.
+  void tell_speeds_of(const RunWork& work) { work_ = work; }
+  [[nodiscard]] const RunWork& work() const { return work_; }
+
   /// Of the steps behind those of the last call up to `last`, which the trainer has made. Throws Error where
   /// the disk refuses the rows; they are written with the next ones.
   void write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position, RunClock& clock);
@@ -48,7 +52,9 @@ class RunLog {
 
   History history_;
   Progress progress_;
+  RunWork work_;
   std::int64_t written_ = 0;
+  TimeParts written_time_;  // of this start, up to the last rows
   std::int64_t skipped_ = 0;
   std::string warning_;
 };

@@ -1,0 +1,40 @@
+// RunSpeed: how fast a run trains, over all ranks, and which share that is of what they could do
+// (docs/metrics.md).
+#pragma once
+
+#include <cstdint>
+
+#include "mylos/comm/rank_group.hpp"
+#include "mylos/model/chain_flops.hpp"
+#include "mylos/train/options.hpp"
+
+namespace mylos {
+
+struct Assembly;
+
+/// What speeds are told of.
+struct RunWork {
+  std::int64_t tokens_of_sample = 0;  // 0: the data are no tokens
+  ChainFlops sample = {};
+  double peak_flops = 0;  // FLOP/s of all ranks together; 0: nobody has said
+};
+
+struct RunSpeed {
+  double samples_per_s = 0;
+  double tokens_per_s = 0;
+  double model_flops_per_s = 0;
+  // Of the peak: the MFU of Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways"
+  // (arXiv 2204.02311), appendix B.
+  double model_flop_utilisation = 0;
+};
+
+[[nodiscard]] RunSpeed speed_of(const RunWork& work, double samples, double seconds);
+
+/// FLOP/s of all ranks together: by the deck, or those of a product that all of them compute now, side by
+/// side. All ranks call it.
+[[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks);
+
+/// Of a run whose trainer is made.
+[[nodiscard]] RunWork work_of(const Assembly& parts, double peak_flops);
+
+}  // namespace mylos

@@ -1,0 +1,47 @@
+// RunSummary: what a run says at the end of a start: a table for people, summary.json for programs
+// (docs/metrics.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mylos/base/dtype.hpp"
+#include "mylos/train/run_metrics.hpp"
+#include "mylos/train/run_position.hpp"
+#include "mylos/train/run_speed.hpp"
+
+namespace mylos {
+
+struct RunSummary {
+  std::string name;
+  std::string folder;
+  int ranks = 1;
+  int ranks_on_node = 1;
+  DType compute = DType::fp32;
+  std::int64_t batch = 0;  // samples of a step
+  RunPosition position;
+  std::int64_t skipped = 0;  // steps of this start
+  std::optional<double> loss = {};
+  std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data; what came of it
+  double scale = 0;
+  RunWork work;
+  bool peak_is_measured = true;
+  RunMetrics metrics;
+  double elapsed_s = 0;   // of all starts
+  double of_start_s = 0;  // of this one, on rank 0
+  std::string checkpoints;
+  std::string memory_plan;
+  std::int64_t budget_bytes = 0;   // of a rank
+  std::int64_t planned_bytes = 0;  // likewise
+};
+
+[[nodiscard]] std::string table_of(const RunSummary& summary);
+/// JSON.
+[[nodiscard]] std::string document_of(const RunSummary& summary);
+/// Puts the document there, whole or not at all. Throws Error where the disk refuses it.
+void write_summary(const std::string& path, const RunSummary& summary);
+
+}  // namespace mylos

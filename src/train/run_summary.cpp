@@ -1,0 +1,178 @@
+#include "mylos/train/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/io/atomic_publish.hpp"
+
+namespace mylos {
+namespace {
+
+using nlohmann::ordered_json;  // members stay in the order in which they are read best
+
+/// Of the start, over all ranks.
+RunSpeed speed_of(const RunSummary& summary) {
+  const auto samples = static_cast<double>(summary.position.of_start() * summary.batch);
+  return speed_of(summary.work, samples, std::max(summary.metrics.time.training_s(), 1e-9));
+}
+
+/// 1.234e12 -> "1.23 TFLOP/s".
+std::string format_flops(double flops_per_s) {
+  constexpr const char* prefixes[] = {"M", "G", "T", "P", "E"};
+  std::size_t prefix = 0;
+  double value = flops_per_s * 1e-6;
+  while (value >= 1000 && prefix + 1 < std::size(prefixes)) {
+    value *= 1e-3;
+    ++prefix;
+  }
+  return fmt::format("{:.3g} {}FLOP/s", value, prefixes[prefix]);
+}
+
+std::string describe_speed(const RunSummary& summary, const RunSpeed& speed) {
+  const bool has_tokens = summary.work.tokens_of_sample > 0;
+  const double rate = has_tokens ? speed.tokens_per_s : speed.samples_per_s;
+  std::string text = fmt::format("{:.0f} {}/s", rate, has_tokens ? "tokens" : "samples");
+  if (summary.ranks > 1) text += fmt::format(", {:.0f} per rank", rate / summary.ranks);
+  return text;
+}
+
+std::string describe_share(const RunSummary& summary, const RunSpeed& speed) {
+  return fmt::format("{}, {:.3g} % of a peak of {} per rank{}", format_flops(speed.model_flops_per_s),
+                     100 * speed.model_flop_utilisation,
+                     format_flops(summary.work.peak_flops / summary.ranks),
+                     summary.peak_is_measured ? ", as measured" : "");
+}
+
+std::string describe_parts(const TimeParts& time) {
+  const double percent = 100 / std::max(time.sum_s(), 1e-9);
+  return fmt::format(
+      "{:.1f} % compute, {:.1f} communication, {:.1f} data, {:.1f} evaluation, {:.1f} checkpoints, {:.1f} "
+      "other",
+      percent * time.compute_s, percent * time.communication_s, percent * time.data_s,
+      percent * time.evaluation_s, percent * time.checkpoints_s, percent * time.other_s);
+}
+
+/// Seconds of a step.
+double pace_of(const RunSummary& summary, double compute_s) {
+  const std::int64_t steps = std::max<std::int64_t>(1, summary.position.of_start());
+  return compute_s / static_cast<double>(steps);
+}
+
+ordered_json time_of(const TimeParts& time) {
+  return {{"compute_s", time.compute_s},         {"communication_s", time.communication_s},
+          {"data_wait_s", time.data_s},          {"evaluation_s", time.evaluation_s},
+          {"checkpoints_s", time.checkpoints_s}, {"other_s", time.other_s}};
+}
+
+ordered_json speed_members(const RunSummary& summary) {
+  const RunSpeed speed = speed_of(summary);
+  const RunWork& work = summary.work;
+  ordered_json members = {{"samples_per_s", speed.samples_per_s},
+                          {"samples_per_s_per_rank", speed.samples_per_s / summary.ranks}};
+  if (work.tokens_of_sample > 0) {
+    members["tokens_per_s"] = speed.tokens_per_s;
+    members["tokens_per_s_per_rank"] = speed.tokens_per_s / summary.ranks;
+  }
+  members.update({{"model_flops_per_sample", work.sample.model},
+                  {"recomputed_flops_per_sample", work.sample.recomputed},
+                  {"model_flops_per_s", speed.model_flops_per_s},
+                  {"model_flops_per_s_per_rank", speed.model_flops_per_s / summary.ranks},
+                  {"recomputed_flops_per_s", speed.samples_per_s * work.sample.recomputed},
+                  {"peak_flops_per_rank", work.peak_flops / summary.ranks},
+                  {"peak", summary.peak_is_measured ? "measured" : "deck"},
+                  {"model_flop_utilisation", speed.model_flop_utilisation}});
+  return members;
+}
+
+}  // namespace
+
+std::string table_of(const RunSummary& summary) {
+  std::string table = "\n";
+  const auto row = [&table](const std::string& name, const std::string& value) {
+    table += fmt::format("  {:<22}{}\n", name, value);
+  };
+  const RunPosition& position = summary.position;
+  const RunMetrics& metrics = summary.metrics;
+  const RunSpeed speed = speed_of(summary);
+  row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", position.step, position.total,
+                           position.of_start(), summary.skipped));
+  if (summary.loss) row("training loss", fmt::format("{:.4f}", *summary.loss));
+  for (const auto& [part, result] : summary.evaluations) row(part, result);
+  row("loss scale", fmt::format("{:g}", summary.scale));
+  row("speed", describe_speed(summary, speed));
+  row("model FLOPs", describe_share(summary, speed));
+  row("checkpoints", summary.checkpoints);
+  row("time", fmt::format("{} of this start, {} in all", format_duration(summary.of_start_s),
+                          format_duration(summary.elapsed_s)));
+  row("of this start", describe_parts(metrics.time));
+  if (summary.ranks > 1) {
+    const auto milliseconds = [&](const RunMetrics::Pace& one) {
+      return fmt::format("{:.4g} ms on rank {}", 1000 * pace_of(summary, one.compute_s), one.rank);
+    };
+    row("compute per step", milliseconds(metrics.fastest) + " to " + milliseconds(metrics.slowest));
+  }
+  row("memory plan", summary.memory_plan);
+  row("memory budget", format_bytes(summary.budget_bytes) + " per rank");
+  row("peak memory per rank",
+      fmt::format("{} predicted, {} at most reached", format_bytes(summary.planned_bytes),
+                  format_bytes(metrics.host_peak_bytes)));
+  row("run folder", summary.folder);
+  return table;
+}
+
+std::string document_of(const RunSummary& summary) {
+  const RunPosition& position = summary.position;
+  const RunMetrics& metrics = summary.metrics;
+  const auto pace = [&](const RunMetrics::Pace& one) -> ordered_json {
+    return {{"rank", one.rank}, {"compute_s_per_step", pace_of(summary, one.compute_s)}};
+  };
+  ordered_json document = {
+      {"format", "mylos-summary"},
+      {"version", 1},
+      {"run", summary.name},
+      {"outcome", position.at_end() ? "done" : "stopped"},
+      {"ranks", summary.ranks},
+      {"ranks_on_node", summary.ranks_on_node},
+      {"threads_per_rank", Kokkos::DefaultHostExecutionSpace().concurrency()},
+      {"compute_type", name_of(summary.compute)},
+      {"batch", summary.batch},
+      {"step", position.step},
+      {"steps_of_run", position.total},
+      {"steps_of_start", position.of_start()},
+      {"skipped_of_start", summary.skipped},
+      {"training_loss", summary.loss ? ordered_json(*summary.loss) : ordered_json(nullptr)},
+      {"elapsed_s", summary.elapsed_s},
+      {"wall_s", summary.of_start_s},
+      {"time", time_of(metrics.time)},
+      {"fastest_rank", pace(metrics.fastest)},
+      {"slowest_rank", pace(metrics.slowest)},
+      {"speed", speed_members(summary)},
+      {"memory",
+       {{"budget_bytes", summary.budget_bytes},
+        {"planned_bytes", summary.planned_bytes},
+        {"host_bytes", metrics.host_bytes},
+        {"host_peak_bytes", metrics.host_peak_bytes},
+        {"device_bytes", metrics.device_bytes}}}};
+  // A name of the command line may be no UTF-8.
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+void write_summary(const std::string& path, const RunSummary& summary) {
+  PendingFile pending(path);
+  {
+    std::ofstream file(pending.temporary(), std::ios::trunc);
+    if (file) errno = 0;  // else it says why the file could not be opened
+    file << document_of(summary) << std::flush;
+    if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  }
+  pending.publish();
+}
+
+}  // namespace mylos

@@ -1,0 +1,193 @@
+"""How well a run uses the machine: summary.json and history.csv, against formulas on paper and the clock on the wall.
+
+usage: test_metrics.py MYLOS
+"""
+import csv
+import json
+import random
+import sys
+import tempfile
+import time
+
+from small_problem import Command, prepare
+
+PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
+PEAK = 5e11
+
+WIDE = """
+[run]
+name = "wide"
+steps = 12
+[data]
+train = "wide.h5"
+batch = 64
+[model]
+type = "mlp"
+hidden = [2048, 2048]
+"""
+
+GPT = """
+[run]
+name = "gpt"
+steps = 30
+evaluate_every = 10
+[data]
+train = "text.h5"
+validation = 0.2
+batch = 6
+[model]
+type = "gpt"
+layers = 2
+heads = 2
+width = 32
+context = 16
+[checkpoint]
+every = 10
+"""
+
+
+def write_data(command):
+    source = random.Random(5)
+    with open(command.folder / "wide.csv", "w", encoding="utf-8") as file:
+        file.write(",".join(f"x{i}" for i in range(784)) + ",class\n")
+        for sample in range(128):
+            file.write(",".join(f"{source.random():.3f}" for _ in range(784)) + f",{sample % 10}\n")
+    command.must("prepare", "csv", "wide.csv", "--label", "class", "--out", "wide.h5")
+    words = " ".join(source.choice(["to", "be", "or", "not"]) for _ in range(4000))
+    (command.folder / "text.txt").write_text(words, encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    (command.folder / "wide.toml").write_text(WIDE, encoding="utf-8")
+    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+
+
+def train(command, deck, folder, *arguments, ranks=1, code=0):
+    """The summary, the rows of the history, and the seconds of the whole command."""
+    start = time.monotonic()
+    result = command.must("train", deck, f"run.folder={folder}", *arguments, ranks=ranks, code=code)
+    seconds = time.monotonic() - start
+    summary = json.loads((command.folder / folder / "summary.json").read_text())
+    with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    return summary, rows, seconds, result.stdout
+
+
+def near(found, expected, share=1e-9):
+    return abs(found - expected) <= share * abs(expected)
+
+
+def check_time(summary, rows, seconds):
+    """The parts are all of the start's time, which is the history's and no longer than the command's."""
+    wall, parts = summary["wall_s"], summary["time"]
+    assert list(parts) == PARTS and all(parts[part] >= 0 for part in PARTS), parts
+    assert near(sum(parts.values()), wall, 0.02), (sum(parts.values()), wall, parts)
+    steps = rows[-summary["steps_of_start"]:]
+    earlier = summary["elapsed_s"] - wall
+    assert steps[-1]["elapsed_s"] - earlier - 1e-3 <= wall <= seconds, (steps[-1], wall, seconds)
+    for part in ("communication_s", "data_wait_s"):  # the history's are of rank 0, the summary's of all
+        own = sum(row[part] for row in steps)
+        assert own <= wall and (summary["ranks"] > 1 or near(own, parts[part], 0.01)), (part, own, parts)
+    assert summary["fastest_rank"]["compute_s_per_step"] <= summary["slowest_rank"]["compute_s_per_step"]
+    assert near(sum(summary[which]["compute_s_per_step"] for which in ("fastest_rank", "slowest_rank")) / 2
+                * summary["steps_of_start"], parts["compute_s"], 1e-6) or summary["ranks"] > 2
+
+
+def check_speed(summary, rows, flops_of_sample):
+    speed, ranks, steps = summary["speed"], summary["ranks"], summary["steps_of_start"]
+    training = summary["wall_s"] - summary["time"]["evaluation_s"] - summary["time"]["checkpoints_s"]
+    assert near(speed["samples_per_s"], steps * summary["batch"] / training, 0.02), (speed, training)
+    assert near(speed["model_flops_per_sample"], flops_of_sample), (speed, flops_of_sample)
+    assert near(speed["model_flops_per_s"], speed["samples_per_s"] * flops_of_sample), speed
+    for name in ("samples_per_s", "model_flops_per_s"):
+        assert near(speed[f"{name}_per_rank"] * ranks, speed[name]), (name, speed)
+    assert near(speed["model_flop_utilisation"], speed["model_flops_per_s"] / (ranks * speed["peak_flops_per_rank"])), speed
+    for row in rows[-steps:]:
+        assert near(row["model_flops_per_s"], row["samples_per_s"] * flops_of_sample, 1e-4), row
+        expected = row["model_flops_per_s"] / (ranks * speed["peak_flops_per_rank"])
+        assert near(row["model_flop_utilisation"], expected, 1e-3), (row, expected)
+
+
+def check_memory(summary):
+    memory = summary["memory"]
+    assert 1 << 20 < memory["host_bytes"] <= memory["host_peak_bytes"], memory
+    assert memory["host_peak_bytes"] <= memory["planned_bytes"] * 1.01 and memory["planned_bytes"] <= memory["budget_bytes"], memory
+
+
+def check_mlp(command, ranks):
+    """784-2048-2048-10: three products of each layer but for the gradient of the data, and 8 of an output for the loss."""
+    products = 2 * (784 * 2048 + 2048 * 2048 + 2048 * 10)
+    flops = 3 * products - 2 * 784 * 2048 + 8 * 10
+    summary, rows, seconds, output = train(command, "wide.toml", f"wide-{ranks}", f"run.peak_flops={PEAK}", ranks=ranks)
+    assert summary["outcome"] == "done" and summary["ranks"] == ranks and summary["threads_per_rank"] == 1, summary
+    assert summary["speed"]["peak_flops_per_rank"] == PEAK and summary["speed"]["peak"] == "deck", summary
+    assert "tokens_per_s" not in summary["speed"] and rows[-1]["tokens_per_s"] == 0, summary
+    assert " % of peak  ETA" in output, output
+    check_time(summary, rows, seconds)
+    check_speed(summary, rows, flops)
+    check_memory(summary)
+    if ranks > 1:
+        assert summary["time"]["communication_s"] > 0.001 * summary["wall_s"], summary
+    print(f"an mlp on {ranks} ranks: {summary['speed']['model_flops_per_s']:.3g} FLOP/s, parts "
+          f"{sum(summary['time'].values()):.3f} of {summary['wall_s']:.3f} s")
+
+
+def check_gpt(command, ranks):
+    """Stopped and restarted: each start speaks of itself. The peak is measured."""
+    layers, width, context = 2, 32, 16
+    folder = f"gpt-{ranks}"
+    first, rows, seconds, _ = train(command, "gpt.toml", folder, "--stop-after", 13, ranks=ranks, code=85)
+    assert (first["outcome"], first["step"], first["steps_of_start"]) == ("stopped", 13, 13), first
+    check_time(first, rows, seconds)
+    second, rows, seconds, output = train(command, "gpt.toml", folder, "--restart", "latest", ranks=ranks)
+    assert (second["outcome"], second["step"], second["steps_of_start"]) == ("done", 30, 17), second
+    assert abs(second["elapsed_s"] - second["wall_s"] - rows[12]["elapsed_s"]) < 0.001, "earlier starts count for elapsed_s"
+    check_time(second, rows, seconds)
+    vocabulary = len(set((command.folder / "text.txt").read_text(encoding="utf-8")))
+    layer = 3 * 24 * width**2 + 7 * width * (context + 1) + 44 * width + 20 * 4 * width
+    flops = context * (layers * layer + 3 * width + 22 * width + 6 * width * vocabulary)
+    check_speed(second, rows, flops)
+    check_memory(second)
+    speed = second["speed"]
+    assert near(speed["tokens_per_s"], context * speed["samples_per_s"]) and speed["peak"] == "measured", speed
+    assert 1e6 < speed["peak_flops_per_rank"] < 1e15 and 0 < speed["model_flop_utilisation"] < 1.5, speed
+    assert near(rows[-1]["tokens_per_s"], context * rows[-1]["samples_per_s"], 1e-4), rows[-1]
+    assert second["time"]["evaluation_s"] > 0 and second["time"]["checkpoints_s"] > 0, second
+    assert " tokens/s  " in output, output
+    print(f"a gpt on {ranks} ranks, restarted: {speed['tokens_per_s']:.0f} tokens/s, "
+          f"{100 * speed['model_flop_utilisation']:.2g} % of {speed['peak_flops_per_rank']:.3g} FLOP/s per rank")
+
+
+def check_evaluation_share(command):
+    """A run that evaluates after each step, and writes a checkpoint after each, says so."""
+    summary, rows, seconds, _ = train(command, "deck.toml", "judged", "run.evaluate_every=1", "checkpoint.every=1",
+                                      "checkpoint.background=false")
+    check_time(summary, rows, seconds)
+    few, rows, seconds, _ = train(command, "deck.toml", "unjudged", "run.evaluate_every=1000", "checkpoint.every=0")
+    check_time(few, rows, seconds)
+    for part in ("evaluation_s", "checkpoints_s"):
+        assert summary["time"][part] > 3 * few["time"][part], (part, summary, few)
+    print("evaluations and checkpoints are told from steps")
+
+
+def check_no_summary_of_another_start(command):
+    """A start that fails leaves none: that of the start before would speak of other steps."""
+    summary = command.folder / "judged" / "summary.json"
+    assert summary.exists()
+    command.must("train", "deck.toml", "run.folder=judged", "--restart", "latest", "run.epochs=40", "precision.compute=fp16",
+                 "optimizer.lr=100", "optimizer.clip_norm=0", "precision.scaler.max_consecutive_skips=3", code=4)
+    assert not summary.exists()
+    print("a start that diverges leaves no summary.json")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        write_data(command)
+        for ranks in (1, 2):
+            check_mlp(command, ranks)
+            check_gpt(command, ranks)
+        check_evaluation_share(command)
+        check_no_summary_of_another_start(command)
+
+
+main()
