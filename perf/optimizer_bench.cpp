@@ -37,7 +37,7 @@ void fused_adamw(benchmark::State& state) {
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
   const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  const Optimizer optimizer({}, store, whole_slices(store.layout()), divisors);
+  const Optimizer optimizer({}, store, divisors);
   const Kokkos::View<UpdateControl, Device> control("control");
   Kokkos::deep_copy(control, UpdateControl{.apply = 1, .gradient_factor = 1, .lr = 1e-3f});
   optimizer.update(exec, control.data());
@@ -75,7 +75,7 @@ void streaming_kernel(benchmark::State& state) {
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
   const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  const Optimizer optimizer({}, store, whole_slices(store.layout()), divisors);
+  const Optimizer optimizer({}, store, divisors);
   dispatch(type, [&]<class T>(TypeTag<T>) {
     stream_arrays<T>(exec, store, optimizer);
     exec.fence();

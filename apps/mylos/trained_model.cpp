@@ -104,7 +104,7 @@ KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
 }
 
 void require_memory(const std::string& path, const ParameterLayout& layout) {
-  const std::size_t bytes = layout.gradient_bytes + layout.master_bytes() + layout.compute_bytes;
+  const std::size_t bytes = layout.bytes();
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
   if (bytes > available) {
     throw Error(ExitCode::does_not_fit, fmt::format("{}: its network takes {} of memory, {} are available",

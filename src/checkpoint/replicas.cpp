@@ -32,7 +32,9 @@ std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* word
 std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state) {
   std::uint64_t sum = 0;
   std::uint64_t place = 1;
-  for (const StateArray& array : state.arrays) {
+  std::vector<StateArray> arrays = state.arrays;
+  arrays.insert(arrays.end(), state.derived.begin(), state.derived.end());
+  for (const StateArray& array : arrays) {
     for (const StatePiece& piece : array.pieces) {
       const std::int64_t bytes = array.bytes_of(piece.count);
       if (array.on_device && !array.sharded) {

@@ -13,7 +13,7 @@ namespace {
 std::vector<LaterFeature> later_features() {
   return {{"model.type", "cnn", "convolution"},
           {"model.type", "chain", "networks given layer by layer"},
-          {"optimizer.shard", "", "sharded optimizer state"}};
+          {"optimizer.shard", "gradients", "gradients cut over ranks"}};
 }
 
 Schema build() {

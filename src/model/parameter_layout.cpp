@@ -1,5 +1,6 @@
 #include "mylos/model/parameter_layout.hpp"
 
+#include "cut_masters.hpp"
 #include "mylos/base/arena.hpp"
 
 namespace mylos {
@@ -30,6 +31,7 @@ class LayoutBuilder {
 
   ParameterLayout finish() {
     close_bucket();
+    layout_.held_masters = layout_.elements;
     return std::move(layout_);
   }
 
@@ -65,6 +67,7 @@ class LayoutBuilder {
   void close_bucket() {
     if (!open_) return;
     bucket_.count = round_up(bucket_.count, slot_alignment * world_);
+    bucket_.held_first = layout_.elements;
     layout_.elements += bucket_.count;
     layout_.gradient_bytes += static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     layout_.buckets.push_back(bucket_);
@@ -87,16 +90,18 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
 
 }  // namespace
 
-ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world) {
+ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders) {
   LayoutBuilder builder(bucket_bytes, world);
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
     const std::size_t index = slot_of(layout, borrowed->block, borrowed->name);
     const ParameterSlot& slot = layout.slots[index];
-    const bool same_type = chain.head->signature().compute_type == slot.spec.type;  // else it is float
-    layout.borrowed_by_head = {index, borrowed->own_name, same_type ? slot.compute_offset : std::nullopt};
+    const DType type = chain.head->signature().compute_type;  // the slot's, or float
+    layout.borrowed_by_head = {index, borrowed->own_name, type,
+                               type == slot.spec.type ? slot.compute_offset : std::nullopt};
   }
+  if (holders > 1) cut_masters(layout, holders);
   return layout;
 }
 

@@ -7,26 +7,37 @@
 namespace mylos {
 namespace {
 
-void draw_uniform(const Execution& exec, const Tensor& master, const RandomStream& stream, float bound) {
-  float* values = master.as<float>();
-  const auto columns = static_cast<std::uint64_t>(master.columns());
+/// Which elements of a parameter are drawn.
+struct Drawn {
+  std::uint64_t first;
+  std::int64_t count;
+  std::uint64_t columns;  // of the whole parameter
+};
+
+template <class T>
+void draw_uniform(const Execution& exec, const Drawn& drawn, T* values, const RandomStream& stream,
+                  float bound) {
+  const std::uint64_t begin = drawn.first;
+  const std::uint64_t columns = drawn.columns;
   for_each_element(
-      exec, "draw weights", master.size(), KOKKOS_LAMBDA(const std::int64_t i) {
-        const auto element = static_cast<std::uint64_t>(i);
+      exec, "draw weights", drawn.count, KOKKOS_LAMBDA(const std::int64_t i) {
+        const std::uint64_t element = begin + static_cast<std::uint64_t>(i);
         const float uniform = uniform_from(stream.word(0, element / columns, element % columns));
-        values[i] = (2.0f * uniform - 1.0f) * bound;
+        values[i] = from_float<T>((2.0f * uniform - 1.0f) * bound);
       });
 }
 
 /// Box and Muller (Annals of Mathematical Statistics 29, 1958): two normal numbers from two uniform ones. A
 /// random block gives the four elements that share it two pairs.
-void draw_normal(const Execution& exec, const Tensor& master, const RandomStream& stream, float deviation) {
-  float* values = master.as<float>();
-  const auto columns = static_cast<std::uint64_t>(master.columns());
+template <class T>
+void draw_normal(const Execution& exec, const Drawn& drawn, T* values, const RandomStream& stream,
+                 float deviation) {
+  const std::uint64_t begin = drawn.first;
+  const std::uint64_t columns = drawn.columns;
   for_each_element(
-      exec, "draw weights", master.size(), KOKKOS_LAMBDA(const std::int64_t i) {
-        const auto row = static_cast<std::uint64_t>(i) / columns;
-        const auto column = static_cast<std::uint64_t>(i) % columns;
+      exec, "draw weights", drawn.count, KOKKOS_LAMBDA(const std::int64_t i) {
+        const std::uint64_t row = (begin + static_cast<std::uint64_t>(i)) / columns;
+        const std::uint64_t column = (begin + static_cast<std::uint64_t>(i)) % columns;
         const RandomBlock random = stream.block(0, row, static_cast<std::uint32_t>(column / 4));
         const bool second_pair = column % 4 >= 2;
         const float first = uniform_from(second_pair ? random.word[2] : random.word[0]);
@@ -34,17 +45,41 @@ void draw_normal(const Execution& exec, const Tensor& master, const RandomStream
         const float radius = Kokkos::sqrt(-2.0f * Kokkos::log(1.0f - first));  // 1 - first is never 0
         const float angle = 6.2831853f * second;
         const float normal = radius * (column % 2 == 0 ? Kokkos::cos(angle) : Kokkos::sin(angle));
-        values[i] = deviation * normal;
+        values[i] = from_float<T>(deviation * normal);
       });
+}
+
+/// The initial values of a parameter from element `first` on, rounded to the type of `values`.
+void draw(const Execution& exec, const ParameterSlot& slot, std::uint64_t seed, std::int64_t first,
+          const Tensor& values) {
+  const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
+  const Drawn drawn{static_cast<std::uint64_t>(first), values.size(),
+                    static_cast<std::uint64_t>(slot.spec.columns)};
+  if (slot.spec.initial_bound > 0) {
+    dispatch(values.type(), [&]<class T>(TypeTag<T>) {
+      draw_uniform(exec, drawn, values.as<T>(), stream, slot.spec.initial_bound);
+    });
+  } else if (slot.spec.initial_std > 0) {
+    dispatch(values.type(), [&]<class T>(TypeTag<T>) {
+      draw_normal(exec, drawn, values.as<T>(), stream, slot.spec.initial_std);
+    });
+  } else {
+    fill(exec, values, slot.spec.initial_value);
+  }
 }
 
 }  // namespace
 
-ParameterStore::ParameterStore(ParameterLayout layout)
+ParameterStore::ParameterStore(ParameterLayout layout, int rank)
     : layout_(std::move(layout)),
+      held_(mylos::held_slices(layout_, rank)),
+      held_parts_(layout_.slots.size()),
       masters_("master weights", layout_.master_bytes()),
       compute_("compute weights", layout_.compute_bytes),
       gradient_arena_("gradients", layout_.gradient_bytes) {
+  for (const BucketSlice& slice : held_) {
+    for (const ParameterPart& part : slice.parts) held_parts_[part.slot] = part;
+  }
   for (const auto& slots : layout_.slots_of_block) {
     auto& weights = weights_.emplace_back();
     auto& gradients = gradients_.emplace_back();
@@ -56,19 +91,48 @@ ParameterStore::ParameterStore(ParameterLayout layout)
   }
   if (const auto& borrowed = layout_.borrowed_by_head) {
     const ParameterSlot& slot = layout_.slots[borrowed->slot];
-    weights_.back().emplace_back(borrowed->name, compute_weight(slot, borrowed->compute_offset));
+    weights_.back().emplace_back(borrowed->name,
+                                 compute_weight(slot, borrowed->type, borrowed->compute_offset));
     gradients_.back().emplace_back(borrowed->name, gradient(slot));
   }
 }
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
+  if (layout_.holders > 1) fail_run("{}: its masters are cut over {} ranks", slot.path(), layout_.holders);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
                          slot.spec.columns);
 }
 
-Tensor ParameterStore::compute_weight(const ParameterSlot& slot, std::optional<std::size_t> offset) const {
+Tensor ParameterStore::held_masters(std::size_t bucket) const {
+  const GradientBucket& whole = layout_.buckets[bucket];
+  const BucketSlice& slice = held_[bucket];
+  if (!whole.held_first) return compute_weights(whole).elements(slice.first, slice.count);
+  return masters_.tensor(static_cast<std::size_t>(*whole.held_first) * sizeof(float), DType::fp32, 1,
+                         slice.count);
+}
+
+HeldPart ParameterStore::held_master(std::size_t slot) const {
+  const ParameterPart& part = held_parts_[slot];
+  if (part.count == 0) return {};
+  return {part.first, held_masters(layout_.slots[slot].bucket).elements(part.offset, part.count)};
+}
+
+Tensor ParameterStore::compute_weight(const ParameterSlot& slot, DType type,
+                                      std::optional<std::size_t> offset) const {
   if (!offset) return master(slot);
-  return compute_.tensor(*offset, slot.spec.type, slot.spec.rows, slot.spec.columns);
+  return compute_.tensor(*offset, type, slot.spec.rows, slot.spec.columns);
+}
+
+Tensor ParameterStore::compute_weights(const GradientBucket& bucket) const {
+  return compute_.tensor(bucket.compute_offset, bucket.compute_type.value(), 1, bucket.count);
+}
+
+Tensor ParameterStore::borrowed_copy() const {
+  const auto& borrowed = layout_.borrowed_by_head;
+  if (!borrowed || !borrowed->compute_offset) return {};
+  const ParameterSlot& slot = layout_.slots[borrowed->slot];
+  if (borrowed->type == slot.spec.type) return {};
+  return compute_weight(slot, borrowed->type, borrowed->compute_offset);
 }
 
 Tensor ParameterStore::gradient(const ParameterSlot& slot) const {
@@ -81,23 +145,38 @@ Tensor ParameterStore::gradient(const GradientBucket& bucket) const {
 }
 
 void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
-  for (const ParameterSlot& slot : layout_.slots) {
-    const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
-    if (slot.spec.initial_bound > 0) {
-      draw_uniform(exec, master(slot), stream, slot.spec.initial_bound);
-    } else if (slot.spec.initial_std > 0) {
-      draw_normal(exec, master(slot), stream, slot.spec.initial_std);
-    } else {
-      fill(exec, master(slot), slot.spec.initial_value);
-    }
+  for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
+    const HeldPart held = held_master(i);
+    if (!held.values.empty()) draw(exec, layout_.slots[i], seed, held.first, held.values);
   }
-  refresh_compute_weights(exec);
+  if (layout_.holders == 1) return refresh_compute_weights(exec);
+  for (const ParameterSlot& slot : layout_.slots) draw(exec, slot, seed, 0, compute_weight(slot));
+  if (const Tensor copy = borrowed_copy(); !copy.empty())
+    draw(exec, layout_.slots[layout_.borrowed_by_head->slot], seed, 0, copy);
 }
 
 void ParameterStore::refresh_compute_weights(const Execution& exec) {
-  for (const ParameterSlot& slot : layout_.slots) {
-    if (slot.compute_offset) convert(exec, master(slot), compute_weight(slot));
+  if (layout_.holders == 1) {
+    for (const ParameterSlot& slot : layout_.slots) {
+      if (slot.compute_offset) convert(exec, master(slot), compute_weight(slot));
+    }
+    return;
   }
+  for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
+    const GradientBucket& bucket = layout_.buckets[i];
+    if (!bucket.compute_type || *bucket.compute_type == DType::fp32) continue;
+    convert(exec, held_masters(i), compute_weights(bucket).elements(held_[i].first, held_[i].count));
+  }
+}
+
+void ParameterStore::take_gathered(const Execution& exec, std::size_t bucket) {
+  for (const ParameterSlot& slot : layout_.slots) {
+    if (slot.bucket == bucket) convert(exec, gradient(slot), compute_weight(slot));
+  }
+  const auto& borrowed = layout_.borrowed_by_head;
+  const Tensor copy = borrowed_copy();
+  if (copy.empty() || layout_.slots[borrowed->slot].bucket != bucket) return;
+  convert(exec, gradient(layout_.slots[borrowed->slot]), copy);
 }
 
 void ParameterStore::clear_gradients(const Execution& exec) {

@@ -71,9 +71,10 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     if (ranks == 1) continue;
     const DType wire = memory.wire_types[i];
     const auto bytes_as = [&](DType as) { return static_cast<std::size_t>(bucket.count) * size_of(as); };
-    // A bucket is reduced as what travels, and gathered as what it is.
+    // A bucket is reduced as what travels, and gathered as what it is: gradients, or weights.
+    const DType gathered = layout.holders == 1 ? bucket.type : bucket.compute_type.value_or(DType::fp32);
     std::size_t& exchanged = memory.exchanged[slot_of(i)];
-    exchanged = std::max({exchanged, bytes_as(wire), bytes_as(bucket.type)});
+    exchanged = std::max({exchanged, bytes_as(wire), bytes_as(gathered)});
     std::size_t& copied = memory.copied[slot_of(i)];
     if (wire != bucket.type) copied = std::max(copied, bytes_as(wire));
   }
@@ -138,7 +139,7 @@ void GradientReduction::finish(const Execution& exec) {
   started_ = 0;
   const std::size_t in_flight = std::min(plans_.size(), buckets_in_flight);
   for (std::size_t i = plans_.size() - in_flight; i < plans_.size(); ++i) complete(exec, i);
-  gather(exec);
+  if (layout_.holders == 1) gather(exec);
 }
 
 /// All slices come to all ranks. No reduction is in flight any more, and its slots are free.

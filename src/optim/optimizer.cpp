@@ -1,17 +1,25 @@
 #include "mylos/optim/optimizer.hpp"
 
 #include <map>
-#include <utility>
+#include <optional>
+#include <tuple>
 
 #include "mylos/base/region.hpp"
 
 namespace mylos {
 namespace {
 
-std::size_t moment_bytes(std::span<const BucketSlice> slices) {
-  std::size_t elements = 0;
-  for (const BucketSlice& slice : slices) elements += static_cast<std::size_t>(slice.count);
-  return elements * sizeof(float);
+std::size_t moment_bytes(const ParameterLayout& layout) {
+  return static_cast<std::size_t>(layout.elements / layout.holders) * sizeof(float);
+}
+
+/// What the update writes beside the masters: compute weights that are no floats, and that are not rounded
+/// only where they have been gathered.
+std::optional<Tensor> written_weights(const ParameterStore& parameters, const ParameterSlot& slot) {
+  const GradientBucket& bucket = parameters.layout().buckets[slot.bucket];
+  const bool are_rounded_later = parameters.layout().holders > 1 && !bucket.compute_type;
+  if (slot.spec.type == DType::fp32 || are_rounded_later) return std::nullopt;
+  return parameters.compute_weight(slot);
 }
 
 }  // namespace
@@ -22,25 +30,31 @@ std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-                     std::span<const BucketSlice> slices, std::span<const float> gradient_divisors)
-    : names_(moment_names_of(options.type)), parts_(parameters.layout().slots.size()) {
+                     std::span<const float> gradient_divisors)
+    : names_(moment_names_of(options.type)),
+      parts_(parameters.layout().slots.size()),
+      spans_("update spans", parameters.layout().slots.size()) {
+  const ParameterLayout& layout = parameters.layout();
   for (const std::string_view name : names_) {
-    moments_.emplace_back("moment " + std::string(name), moment_bytes(slices));
+    moments_.emplace_back("moment " + std::string(name), moment_bytes(layout));
   }
-  std::map<std::pair<DType, DType>, std::vector<UpdateSpan>> spans;
+  std::map<std::tuple<std::size_t, DType, DType>, std::vector<UpdateSpan>> spans;
   std::int64_t end = 0;  // of the slices before, in the moments' arenas
-  for (const BucketSlice& slice : slices) {
+  for (const BucketSlice& slice : parameters.held_slices()) {
     for (const ParameterPart& part : slice.parts) {
-      const ParameterSlot& slot = parameters.layout().slots[part.slot];
+      const ParameterSlot& slot = layout.slots[part.slot];
       parts_[part.slot] = {part.slot, part.first, part.count, end + part.offset};
       const auto own = [&](const Tensor& all) { return all.elements(part.first, part.count); };
       const Tensor gradient = own(parameters.gradient(slot));
-      const Tensor weight = own(parameters.compute_weight(slot));
-      spans[{gradient.type(), weight.type()}].push_back(
+      const Tensor master = parameters.held_master(part.slot).values;
+      const std::optional<Tensor> written = written_weights(parameters, slot);
+      const Tensor weight = written ? own(*written) : master;
+      const std::size_t group = layout.holders > 1 ? slot.bucket : 0;
+      spans[{group, gradient.type(), weight.type()}].push_back(
           {.lr_factor = slot.spec.lr_factor,
            .count = part.count,
            .gradient = gradient.data(),
-           .master = own(parameters.master(slot)).as<float>(),
+           .master = master.as<float>(),
            .m = moment(0, part.slot).values.as<float>(),
            .v = names_.size() > 1 ? moment(1, part.slot).values.as<float>() : nullptr,
            .weight = weight.data(),
@@ -49,28 +63,27 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     }
     end += slice.count;
   }
-  for (auto& [types, same] : spans) passes_.emplace_back(options, types.first, types.second, std::move(same));
-}
-
-std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, std::span<const BucketSlice> slices) {
-  return moment_names_of(options.type).size() * moment_bytes(slices);
-}
-
-std::size_t Optimizer::list_bytes(const ParameterLayout& layout, std::span<const BucketSlice> slices) {
-  std::map<std::pair<DType, DType>, std::size_t> bytes;
-  for (const BucketSlice& slice : slices) {
-    for (const ParameterPart& part : slice.parts) {
-      const ParameterSpec& spec = layout.slots[part.slot].spec;
-      bytes[{spec.gradient_type, spec.type}] += sizeof(UpdateSpan);
-    }
+  std::size_t begin = 0;
+  for (auto& [key, same] : spans) {
+    const auto& [group, gradient, weight] = key;
+    const std::size_t past = begin + same.size();
+    const auto place = Kokkos::subview(spans_, std::pair(begin, past));
+    passes_.push_back({group, UpdatePass(options, gradient, weight, std::move(same), place)});
+    begin = past;
   }
-  std::size_t total = 0;
-  for (const auto& [types, list] : bytes) total += view_bytes(list);
-  return total;
 }
 
-MomentPart Optimizer::moment(std::size_t index, std::size_t slot) const {
+std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
+  return moment_names_of(options.type).size() * moment_bytes(layout);
+}
+
+std::size_t Optimizer::list_bytes(const ParameterLayout& layout) {
+  return view_bytes(layout.slots.size() * sizeof(UpdateSpan));
+}
+
+HeldPart Optimizer::moment(std::size_t index, std::size_t slot) const {
   const ParameterPart& part = parts_[slot];
+  if (part.count == 0) return {};
   const auto offset = static_cast<std::size_t>(part.offset) * sizeof(float);
   return {part.first, moments_[index].tensor(offset, DType::fp32, 1, part.count)};
 }
@@ -83,7 +96,14 @@ std::size_t Optimizer::bytes() const {
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control) const {
   const Region region("update");
-  for (const UpdatePass& pass : passes_) pass.run(exec, control);
+  for (const GroupPass& group : passes_) group.pass.run(exec, control);
+}
+
+void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
+  const Region region("update");
+  for (const GroupPass& group : passes_) {
+    if (group.group == bucket) group.pass.run(exec, control);
+  }
 }
 
 }  // namespace mylos

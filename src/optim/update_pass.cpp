@@ -108,8 +108,8 @@ void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan*
 }  // namespace
 
 UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType weight,
-                       std::vector<UpdateSpan> spans)
-    : options_(options), gradient_(gradient), weight_(weight), spans_("update spans", spans.size()) {
+                       std::vector<UpdateSpan> spans, const Kokkos::View<UpdateSpan*, Device>& place)
+    : options_(options), gradient_(gradient), weight_(weight), spans_(place) {
   for (UpdateSpan& span : spans) {
     span.first_block = static_cast<std::int32_t>(blocks_);  // 2^31 blocks: 32 TiB of masters
     blocks_ += launch::ceiling_quotient(span.count, block_elements);

@@ -126,7 +126,9 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
     }
   }
   result.cost.loss_time = median(times.loss);
-  const auto share = static_cast<double>(statement.parameters) / static_cast<double>(rehearsal.parameters());
+  const double updated = static_cast<double>(statement.parameters) /
+                         static_cast<double>(options.optimizer.holders(statement.place.ranks));
+  const double share = updated / static_cast<double>(rehearsal.parameters());
   result.cost.update_time = share * median(times.update);
   result.cost.measured = true;
   result.seconds = seconds();

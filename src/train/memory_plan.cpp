@@ -33,6 +33,7 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
 /// Checkpoints are written from a copy where that costs nothing else: it never makes a run recompute.
 void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
   if (!problem.options.checkpoint.background) return;
+  if (problem.options.optimizer.holders(problem.place.ranks) > 1) return;  // written between steps
   plan.checkpoint_copy = static_cast<std::size_t>(plan.statement.checkpoint_bytes) + copy_of_the_rest;
   if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
 }
@@ -69,9 +70,17 @@ int fitting_ranks(MemoryProblem problem) {
   while (2 * ranks <= std::min<std::int64_t>(data.batch, most_ranks)) {
     const std::int64_t before = share();
     ranks *= 2;
-    if (share() != before && fits(problem)) return ranks;
+    const bool takes_less = share() != before || problem.options.optimizer.shard != Shard::none;
+    if (takes_less && fits(problem)) return ranks;
   }
   return 0;
+}
+
+bool fits_with_shards(const MemoryProblem& problem) {
+  if (problem.place.ranks == 1 || problem.options.optimizer.shard != Shard::none) return false;
+  Options options = problem.options;
+  options.optimizer.shard = Shard::state;
+  return fits({options, problem.gemm, problem.place, problem.data, problem.budget});
 }
 
 std::string in_mebibytes(std::size_t bytes) {
@@ -99,11 +108,13 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (fixed_list && least_bytes(statement, {}) <= problem.budget) {
     message += "; memory.recompute = \"auto\" would fit";
   }
+  const bool shards_fit = fits_with_shards(problem);
+  if (shards_fit) message += "; optimizer.shard = \"state\" would fit";
   const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
   const int ranks = fitting_ranks(problem);
   if (micro_batch > 0) message += fmt::format("; data.micro_batch = {} would fit", micro_batch);
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0)
+  if (micro_batch == 0 && ranks == 0 && !shards_fit)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, message);
 }

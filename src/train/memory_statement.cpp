@@ -46,14 +46,47 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
   return static_cast<std::size_t>(bytes);
 }
 
-/// Reads gradients, reads and writes masters and moments, writes compute weights.
+/// Reads gradients, reads and writes masters and moments, writes compute weights: of what a rank holds.
 double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes) {
-  const std::size_t bytes =
-      layout.gradient_bytes + 2 * (layout.master_bytes() + moment_bytes) + layout.compute_bytes;
+  const auto holders = static_cast<std::size_t>(layout.holders);
+  const std::size_t bytes = layout.gradient_bytes / holders + 2 * (layout.master_bytes() + moment_bytes) +
+                            layout.compute_bytes / holders;
   return static_cast<double>(bytes) / MachineRates{}.bytes;
 }
 
+/// What depends on how masters and moments are cut over ranks.
+struct WeightMemory {
+  WeightMemory(const Options& options, const Chain& chain, int ranks)
+      : layout(make_parameter_layout(chain, options.communication.bucket_bytes, ranks,
+                                     options.optimizer.holders(ranks))),
+        moments(Optimizer::memory_bytes(options.optimizer, layout)) {
+    const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
+    communication =
+        reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
+  }
+  [[nodiscard]] std::size_t bytes() const { return layout.bytes() + moments + communication; }
+
+  ParameterLayout layout;
+  std::size_t moments;
+  std::size_t communication;
+};
+
+/// By how many bytes a rank has less than one that holds all masters and moments.
+std::size_t saved_by_shards(const Options& options, const Chain& chain, int ranks,
+                            const WeightMemory& memory) {
+  if (memory.layout.holders == 1) return 0;
+  Options plain = options;
+  plain.optimizer.shard = Shard::none;
+  const std::size_t uncut = WeightMemory(plain, chain, ranks).bytes();
+  return uncut - std::min(uncut, memory.bytes());  // padding may be more than a small network's moments
+}
+
 }  // namespace
+
+std::string note_on_shards(const OptimizerOptions& options, int ranks) {
+  if (ranks > 1 || options.shard == Shard::none) return "";
+  return "optimizer.shard = \"state\": one rank holds all masters and moments, as with \"none\"";
+}
 
 std::size_t MemoryStatement::fixed_bytes() const {
   std::size_t sum = 0;
@@ -84,10 +117,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
         "{}",
         step.micro_batch, chain.rows_per_sample, most_rows, most_rows / chain.rows_per_sample);
   }
-  const ParameterLayout layout =
-      make_parameter_layout(chain, options.communication.bucket_bytes, place.ranks);
-  const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, place.ranks);
-  const std::size_t moments = Optimizer::memory_bytes(options.optimizer, whole_slices(layout));
+  const WeightMemory weights(options, chain, place.ranks);
+  const ParameterLayout& layout = weights.layout;
 
   MemoryStatement statement;
   statement.place = place;
@@ -97,8 +128,9 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.micro_batches = step.micro_batches;
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
-  statement.cost.update_time = update_time_of(layout, moments);
-  const std::size_t arrays = 1 + moments / layout.master_bytes();
+  statement.cost.update_time = update_time_of(layout, weights.moments);
+  statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
+  const std::size_t arrays = 1 + Optimizer::moment_names_of(options.optimizer.type).size();
   statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
@@ -114,15 +146,14 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   }
   const std::size_t sums =
       step.reproducible ? MicroBatchTree::memory_bytes(layout, static_cast<int>(step.micro_batches)) : 0;
-  const std::size_t exchange = staging_bytes(options.communication, place.ranks, reduction.exchanged);
   statement.entries = {
       {"process after start-up", place.process_bytes, false},
       {library_name, library_bytes, false},
       {"master weights", layout.master_bytes()},
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
-      {"optimizer moments", moments},
-      {"communication", reduction.copied_bytes() + exchange},
+      {"optimizer moments", weights.moments},
+      {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
       {"sums of micro-batches", sums},
       {"training data", batches, false},

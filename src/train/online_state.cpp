@@ -87,7 +87,7 @@ void OnlineTrainer::load(const std::string& path) {
   reader.read(state);
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
-  trainer.model().parameters().refresh_compute_weights(trainer.execution());
+  trainer.refresh_weights();
   parts.consumed = run.position;
   static_cast<void>(parts.history.restore(run.step.step));  // there is no file of which to say something
   parts.recorded = run.step.step;

@@ -96,9 +96,7 @@ void set(const Kokkos::View<Value, Device>& view, Value value) {
 std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                     const GemmEngine& gemm, std::int64_t rows) {
   const ParameterLayout layout = parameters_of(chain);
-  const std::vector<BucketSlice> slices = whole_slices(layout);
-  return layout.master_bytes() + layout.compute_bytes + layout.gradient_bytes +
-         Optimizer::memory_bytes(optimizer, slices) + Optimizer::list_bytes(layout, slices) +
+  return layout.bytes() + Optimizer::memory_bytes(optimizer, layout) + Optimizer::list_bytes(layout) +
          layout_of(chain, gemm, rows).bytes;
 }
 
@@ -117,7 +115,7 @@ Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std:
       layout_(layout_of(chain_, gemm, rows)),
       parameters_(parameters_of(chain_)),
       divisors_(parameters_.layout().buckets.size(), 1.0f),
-      optimizer_(options.optimizer, parameters_, whole_slices(parameters_.layout()), divisors_),
+      optimizer_(options.optimizer, parameters_, divisors_),
       check_(all_gradients(parameters_), divisors_, 0),
       arena_("calibration", layout_.bytes),
       context_{exec_, gemm_, step_.data()} {

@@ -26,6 +26,9 @@ RunCheckpoints::RunCheckpoints(const CheckpointOptions& options, std::string fol
 std::string RunCheckpoints::write_beside_steps(const CheckpointState& state, bool fits) {
   if (!options_.background || (options_.every == 0 && options_.every_minutes == 0)) return "";
   if (communicator_.runs_on_device()) return "collectives run on the device";
+  const auto is_sharded = [](const StateArray& array) { return array.sharded; };
+  if (std::any_of(state.arrays.begin(), state.arrays.end(), is_sharded))
+    return "masters and moments are cut over ranks (optimizer.shard)";
   if (!fits) return "a copy of the state does not fit memory.budget";
   beside_steps_ = true;
   if (communicator_.rank() == 0) writer_ = std::make_unique<BackgroundWriter>(state);

@@ -41,6 +41,14 @@ void add_vocabulary(CheckpointState& state, RunState& run) {
   state.add_text("/vocabulary/characters", run.vocabulary->text());
 }
 
+/// A parameter's masters or a moment of them.
+void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
+              const HeldPart& part, std::vector<std::int64_t> dims) {
+  auto* values = part.values.as<float>();
+  if (layout.holders == 1) return state.add_device(path, values, std::move(dims));
+  state.add_device_part(path, part.first, part.values.size(), values, std::move(dims));
+}
+
 /// Room for what the file holds; its values are read later.
 ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string& of) {
   ColumnScaling scaling;
@@ -52,16 +60,25 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
   return scaling;
 }
 
-template <class Place>
-CheckpointState parameters_at(const ParameterLayout& layout, const Place& place) {
+/// Of each parameter, what a rank holds.
+template <class Part>
+CheckpointState parameters_at(const ParameterLayout& layout, const Part& part_of) {
   CheckpointState state;
   for (const auto& slots : layout.slots_of_block) {
     for (const std::size_t index : slots) {
       const ParameterSlot& slot = layout.slots[index];
-      state.add_device("/model/" + slot.path(), place(slot), stored_dims(slot.spec));
+      add_held(state, layout, "/model/" + slot.path(), part_of(index), stored_dims(slot.spec));
     }
   }
   return state;
+}
+
+/// Masters that are cut over ranks say nothing of replicas; the compute weights that all read do.
+void add_compute_weights(CheckpointState& state, const Arena& weights) {
+  const auto words = static_cast<std::int64_t>(weights.bytes() / sizeof(std::uint32_t));
+  StateArray array{"compute weights", DType::uint32, {words}, {}, true};
+  array.pieces.push_back({0, words, weights.data()});
+  state.derived.push_back(std::move(array));
 }
 
 }  // namespace
@@ -76,12 +93,11 @@ void note_assembly(const Assembly& parts, RunState& state) {
 }
 
 CheckpointState parameter_shapes(const ParameterLayout& layout) {
-  return parameters_at(layout, [](const ParameterSlot&) -> float* { return nullptr; });
+  return parameters_at(layout, [](std::size_t) { return HeldPart{}; });
 }
 
 CheckpointState parameter_state(const ParameterStore& parameters) {
-  return parameters_at(parameters.layout(),
-                       [&](const ParameterSlot& slot) { return parameters.master(slot).as<float>(); });
+  return parameters_at(parameters.layout(), [&](std::size_t slot) { return parameters.held_master(slot); });
 }
 
 std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
@@ -95,14 +111,17 @@ void add_data_state(CheckpointState& state, RunState& run) {
 }
 
 CheckpointState full_state(Trainer& trainer, RunState& run) {
-  CheckpointState state = parameter_state(trainer.model().parameters());
+  const ParameterStore& parameters = trainer.model().parameters();
+  const ParameterLayout& layout = parameters.layout();
+  CheckpointState state = parameter_state(parameters);
+  if (layout.holders > 1) add_compute_weights(state, parameters.compute_weights());
   const Optimizer& optimizer = trainer.optimizer();
-  const std::vector<ParameterSlot>& slots = trainer.model().parameters().layout().slots;
+  const std::vector<ParameterSlot>& slots = layout.slots;
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
       const std::string path =
           "/optimizer/" + slots[slot].path() + "/" + std::string(optimizer.moment_names()[i]);
-      state.add_device(path, optimizer.moment(i, slot).values.as<float>(), stored_dims(slots[slot].spec));
+      add_held(state, layout, path, optimizer.moment(i, slot), stored_dims(slots[slot].spec));
     }
   }
   add_scaler(state, run.step.scaler);

@@ -67,7 +67,8 @@ void Trainer::conclude(bool stop_requested) {
   state_own_part(exec_, told_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, agreement_.result(), state_.data());
-  optimizer_.update(exec_, &state_.data()->control);
+  update_.start(exec_, &state_.data()->control);
+  timed(waits_.communication_s, [&] { update_.finish(exec_); });
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 

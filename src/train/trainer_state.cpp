@@ -33,14 +33,15 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       gemm_(gemm),
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
-             communicator.size(), std::move(schedule)),
+             communicator.size(), std::move(schedule), communicator.rank(),
+             options.optimizer.holders(communicator.size())),
       mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
       tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
                                                               static_cast<int>(plan.micro_batches))
                               : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
-      optimizer_(options.optimizer, model_.parameters(), whole_slices(model_.parameters().layout()),
-                 reduction_.remaining_divisors()),
+      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
+      update_(communicator, model_.parameters(), optimizer_),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
              plan.reproducible
                  ? std::optional<ExactSquares>(std::in_place, communicator, reduction_.own_slices())
@@ -93,9 +94,9 @@ void Trainer::throw_if_failed() {
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
   std::vector<std::int64_t> slices;
   for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
-  return Optimizer::list_bytes(layout, whole_slices(layout)) +
-         GradientCheck::memory_bytes(slices, reproducible) + AgreementBuffer::memory_bytes(ranks) +
-         view_bytes(sizeof(StepInput)) + view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+  return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices, reproducible) +
+         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
+         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
 }
 

@@ -78,7 +78,7 @@ TEST(Optimizer, GivesPyTorchsWeights) {
         options.type = torch.type;
         options.lr = torch.lr;
         options.weight_decay = 0.1;
-        const Optimizer optimizer(options, store, whole_slices(store.layout()), std::array{4.0f});
+        const Optimizer optimizer(options, store, std::array{4.0f});
         const Execution exec;
         for (int t = 0; t < 5; ++t) {
           std::vector<float> g;  // scaled by 64; eighths stay exact in every type
@@ -147,9 +147,9 @@ class FusedUpdate : public testing::TestWithParam<Case> {
     }
   }
   /// hidden1 moves half as fast as the others and decays by a quarter.
-  static ParameterLayout layout_of(const Case& test) {
+  static ParameterLayout layout_of(const Case& test, int holders = 1) {
     const Chain chain = chain_of({70}, 90, 10, test.compute, test.gradient);
-    ParameterLayout layout = make_parameter_layout(chain, 1500, 3);
+    ParameterLayout layout = make_parameter_layout(chain, 1500, 3, holders);
     for (ParameterSlot& slot : layout.slots) {
       if (slot.layer != "hidden1") continue;
       slot.spec.lr_factor = 0.5f;
@@ -189,6 +189,10 @@ class FusedUpdate : public testing::TestWithParam<Case> {
     }
     return all;
   }
+  static const ParameterSlot& slot_like(const ParameterSlot& slot, const ParameterLayout& layout) {
+    return *std::find_if(layout.slots.begin(), layout.slots.end(),
+                         [&](const ParameterSlot& other) { return other.path() == slot.path(); });
+  }
   [[nodiscard]] Tensor moment(std::size_t index, const ParameterSlot& slot) const {
     return optimizer.moment(index, static_cast<std::size_t>(&slot - store.layout().slots.data())).values;
   }
@@ -206,7 +210,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
   OptimizerOptions options = options_of(GetParam().type);
   ParameterStore store{layout_of(GetParam())};
   const std::vector<float> divisors{1.0f, 2.56f};
-  Optimizer optimizer{options, store, whole_slices(store.layout()), divisors};
+  Optimizer optimizer{options, store, divisors};
   test::DeviceValue<UpdateControl> control;
   std::map<std::string, std::vector<Reference>> references;
 };
@@ -264,36 +268,49 @@ TEST_P(FusedUpdate, ASkippedStepTouchesNothingBitForBit) {
 }
 
 TEST_P(FusedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
-  ParameterStore sliced{store.layout()};
-  sliced.initialize(exec, 5);
+  std::vector<std::unique_ptr<ParameterStore>> stores;
   std::vector<Optimizer> of_ranks;
   for (int rank = 0; rank < 3; ++rank) {
-    of_ranks.emplace_back(options, sliced, slices_of_rank(store.layout(), rank, 3), divisors);
+    stores.push_back(std::make_unique<ParameterStore>(layout_of(GetParam(), 3), rank));
+    stores.back()->initialize(exec, 5);
+    of_ranks.emplace_back(options, *stores.back(), divisors);
     EXPECT_EQ(of_ranks.back().bytes() * 3, optimizer.bytes());
+    EXPECT_EQ(of_ranks.back().bytes(), Optimizer::memory_bytes(options, stores.back()->layout()));
   }
   for (int time = 1; time <= 3; ++time) {
     draw_gradients();
-    for (const ParameterSlot& slot : store.layout().slots) {
-      test::set_values(sliced.gradient(slot), test::values_of(store.gradient(slot)));
-    }
     update(time);
-    for (const Optimizer& own : of_ranks) own.update(exec, control.data());
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      for (const ParameterSlot& slot : stores[rank]->layout().slots) {
+        test::set_values(stores[rank]->gradient(slot),
+                         test::values_of(store.gradient(slot_like(slot, store.layout()))));
+      }
+      for (std::size_t bucket = 0; bucket < divisors.size(); ++bucket) {
+        of_ranks[rank].update(exec, control.data(), bucket);
+      }
+    }
     exec.fence();
   }
   for (std::size_t i = 0; i < store.layout().slots.size(); ++i) {
     const ParameterSlot& slot = store.layout().slots[i];
-    EXPECT_EQ(test::bytes_of(sliced.master(slot)), test::bytes_of(store.master(slot))) << slot.path();
-    EXPECT_EQ(test::bytes_of(sliced.compute_weight(slot)), test::bytes_of(store.compute_weight(slot)));
-    for (std::size_t m = 0; m < optimizer.moment_names().size(); ++m) {
-      Bytes joined;
-      for (const Optimizer& own : of_ranks) {
-        const MomentPart part = own.moment(m, i);
-        if (part.values.size() == 0) continue;
-        EXPECT_EQ(static_cast<std::size_t>(part.first) * sizeof(float), joined.size()) << slot.path();
+    const auto joined = [&](const auto& part_of) {
+      Bytes all;
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        const HeldPart part = part_of(rank);
+        if (part.values.empty()) continue;
+        EXPECT_EQ(static_cast<std::size_t>(part.first) * sizeof(float), all.size()) << slot.path();
         const Bytes bytes = test::bytes_of(part.values);
-        joined.insert(joined.end(), bytes.begin(), bytes.end());
+        all.insert(all.end(), bytes.begin(), bytes.end());
       }
-      EXPECT_EQ(joined, test::bytes_of(moment(m, slot))) << slot.path();
+      return all;
+    };
+    EXPECT_EQ(joined([&](std::size_t rank) { return stores[rank]->held_master(i); }),
+              test::bytes_of(store.master(slot)))
+        << slot.path();
+    for (std::size_t m = 0; m < optimizer.moment_names().size(); ++m) {
+      EXPECT_EQ(joined([&](std::size_t rank) { return of_ranks[rank].moment(m, i); }),
+                test::bytes_of(moment(m, slot)))
+          << slot.path();
     }
   }
 }
@@ -303,8 +320,7 @@ TEST_P(FusedUpdate, PaddingStaysZero) {
   update(1);
   const auto elements = store.layout().elements;
   for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
-    std::vector<float> flat =
-        test::values_of(Tensor(moment(i, store.layout().slots[0]).data(), DType::fp32, 1, elements));
+    auto flat = test::values_of(Tensor(moment(i, store.layout().slots[0]).data(), DType::fp32, 1, elements));
     for (const ParameterSlot& slot : store.layout().slots) {
       std::fill_n(flat.begin() + slot.offset, slot.size(), 0.0f);
     }

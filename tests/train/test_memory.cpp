@@ -68,19 +68,42 @@ INSTANTIATE_TEST_SUITE_P(Types, Statement, testing::Values(DType::fp32, DType::b
 TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
   for (const bool is_gpt : {false, true}) {
     for (const std::int64_t micro_batch : {0, 4}) {
-      Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
-      options.data.micro_batch = micro_batch;
-      options.communication.bucket_bytes = 4096;
-      const AllocationsByLabel allocations;  // those of the communicator too
-      const World world(options);
-      const MemoryPlan plan = plan_memory(world.problem(plenty));
-      const auto trainer = world.trainer(plan);
-      // On a device the staged batch is not the trainer's.
-      EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-          << testing::PrintToString(AllocationsByLabel::held);
-      EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
+      for (const Shard shard : {Shard::none, Shard::state}) {
+        Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
+        options.data.micro_batch = micro_batch;
+        options.communication.bucket_bytes = 4096;
+        options.optimizer.shard = shard;
+        if (micro_batch > 0) options.precision.rules = {{"head", DType::fp32}};
+        const AllocationsByLabel allocations;  // those of the communicator too
+        const World world(options);
+        const MemoryPlan plan = plan_memory(world.problem(plenty));
+        const auto trainer = world.trainer(plan);
+        // On a device the staged batch is not the trainer's.
+        EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
+            << testing::PrintToString(AllocationsByLabel::held);
+        EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
+      }
     }
   }
+}
+
+TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
+  Options options = gpt_options(GetParam());
+  const MemoryStatement whole = plan_memory(World(options).problem(plenty)).statement;
+  EXPECT_EQ(whole.saved_by_shards, 0u);
+  options.optimizer.shard = Shard::state;
+  const World world(options);
+  const MemoryStatement cut = plan_memory(world.problem(plenty)).statement;
+  EXPECT_EQ(stated(whole) - stated(cut), cut.saved_by_shards);
+  const auto bytes = [](const MemoryStatement& statement, const std::string& name) {
+    for (const MemoryEntry& entry : statement.entries) {
+      if (entry.name == name) return entry.bytes;
+    }
+    return std::size_t{0};
+  };
+  const auto ranks = static_cast<std::size_t>(world.communicator->size());
+  EXPECT_EQ(bytes(cut, "optimizer moments") * ranks, bytes(whole, "optimizer moments"));
+  EXPECT_EQ(cut.saved_by_shards > 0, ranks > 1);
 }
 
 TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {

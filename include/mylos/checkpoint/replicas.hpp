@@ -7,8 +7,8 @@
 
 namespace mylos {
 
-/// Of the arrays that lie in device memory and are not sharded, and of the scalars; times and histories may
-/// differ between ranks.
+/// Of the arrays that lie in device memory and are not sharded, of what is derived, and of the scalars; times
+/// and histories may differ between ranks.
 [[nodiscard]] std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state);
 
 /// All ranks call this. Throws Error (failed) on all of them where two differ; it names the ranks that do not

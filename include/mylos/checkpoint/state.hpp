@@ -48,6 +48,7 @@ struct StateText {
 struct CheckpointState {
   std::vector<StateArray> arrays;  // in the order in which messages should name them
   std::vector<StateText> texts;
+  std::vector<StateArray> derived;  // of the arrays; not in the file, but to be the same on all ranks
 
   template <class T>
   void add_host(const std::string& path, T* data, std::vector<std::int64_t> dims) {
@@ -60,6 +61,14 @@ struct CheckpointState {
   template <class T>
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
     add_whole(path, dtype_of<T>, std::move(dims), data, true);
+  }
+  /// Of an array that is cut over ranks: the elements [first, first + count) that this rank holds, or none.
+  template <class T>
+  void add_device_part(const std::string& path, std::int64_t first, std::int64_t count, T* data,
+                       std::vector<std::int64_t> dims) {
+    StateArray array{path, dtype_of<T>, std::move(dims), {}, true, true};
+    if (count > 0) array.pieces.push_back({first, count, data});
+    arrays.push_back(std::move(array));
   }
   void add_text(const std::string& path, std::string text) { texts.push_back({path, std::move(text)}); }
 

@@ -35,9 +35,10 @@ struct LossSeed {
 class Model {
  public:
   /// `samples`: the most of a micro-batch. Without a schedule everything is kept; an empty one is for forward
-  /// passes without backward only. `gemm` must outlive the model.
+  /// passes without backward only. `rank`, `holders`: which slice of the masters it holds, over how many
+  /// ranks they are cut. `gemm` must outlive the model.
   Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
-        std::optional<Schedule> schedule = std::nullopt);
+        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int holders = 1);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }

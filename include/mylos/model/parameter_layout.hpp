@@ -6,6 +6,11 @@
 // share their element offsets; padding stays zero.
 //
 // Every block reads compute weights. Where they are float and a rank holds all masters, they are the masters.
+//
+// Masters that are cut over ranks: a rank holds a slice of every bucket's, slice behind slice. The compute
+// weights of a bucket then lie as its gradients do, so that its slices can be gathered in one piece; where
+// they are float, this rank's slice of them are its masters. A bucket whose compute weights have several
+// types has float gradients: it is gathered as floats in the memory of these, and rounded from there.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +27,7 @@ struct ParameterSlot {
   std::string layer;  // "hidden1"
   ParameterSpec spec;
   std::size_t block = 0;    // stage of the chain; the head's is the number of blocks
-  std::int64_t offset = 0;  // in elements, in masters, moments and gradients
+  std::int64_t offset = 0;  // in elements, in gradients, and in masters and moments that are not cut
   std::size_t bucket = 0;
   std::size_t gradient_offset = 0;            // in bytes, in the gradient arena
   std::optional<std::size_t> compute_offset;  // in bytes, in the arena of compute weights; none: the masters
@@ -38,13 +43,20 @@ struct GradientBucket {
   DType type = DType::fp32;
   std::size_t gradient_offset = 0;  // bytes
   std::size_t last_block = 0;       // complete when the backward pass of this block is done
+  // In elements, in the arena of masters, of the slice that a rank holds; none: it is a slice of the compute
+  // weights.
+  std::optional<std::int64_t> held_first;
+  // Where masters are cut over ranks.
+  std::optional<DType> compute_type;  // of all its compute weights; none: they have several
+  std::size_t compute_offset = 0;     // bytes, of the first; where they have one type
 };
 
 /// The slot of a block that the head reads too.
 struct BorrowedSlot {
   std::size_t slot = 0;
   std::string name;                           // by which the head knows it
-  std::optional<std::size_t> compute_offset;  // of the weights in the head's type
+  DType type = DType::fp32;                   // the head's
+  std::optional<std::size_t> compute_offset;  // of the weights in that type; none: the masters
 };
 
 struct ParameterLayout {
@@ -52,16 +64,22 @@ struct ParameterLayout {
   std::vector<GradientBucket> buckets;                   // in memory order
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::optional<BorrowedSlot> borrowed_by_head;
+  int holders = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
   std::int64_t elements = 0;      // with padding
+  std::int64_t held_masters = 0;  // elements of the arena of masters
   std::size_t compute_bytes = 0;  // of the arena of compute weights
   std::size_t gradient_bytes = 0;
 
   [[nodiscard]] std::size_t master_bytes() const {
-    return static_cast<std::size_t>(elements) * sizeof(float);
+    return static_cast<std::size_t>(held_masters) * sizeof(float);
   }
+  /// Masters, compute weights and gradients.
+  [[nodiscard]] std::size_t bytes() const { return master_bytes() + compute_bytes + gradient_bytes; }
 };
 
 /// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes.
-[[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world);
+/// `holders`: `world` to cut masters and moments over the ranks, or 1. Buckets are the same.
+[[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
+                                                    int holders = 1);
 
 }  // namespace mylos

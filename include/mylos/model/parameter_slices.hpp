@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mylos/base/tensor.hpp"
 #include "mylos/model/parameter_layout.hpp"
 
 namespace mylos {
@@ -27,9 +28,16 @@ struct BucketSlice {
 /// One slice of every bucket, all equally long. `layout` was made for `world` ranks, or `world` is 1.
 [[nodiscard]] std::vector<BucketSlice> slices_of_rank(const ParameterLayout& layout, int rank, int world);
 
-/// Every bucket as one slice: what a rank owns that shares nothing.
-[[nodiscard]] inline std::vector<BucketSlice> whole_slices(const ParameterLayout& layout) {
-  return slices_of_rank(layout, 0, 1);
+/// Whose masters and moments a rank holds: its own slices where they are cut, else every bucket whole.
+[[nodiscard]] inline std::vector<BucketSlice> held_slices(const ParameterLayout& layout, int rank) {
+  return slices_of_rank(layout, layout.holders > 1 ? rank : 0, layout.holders);
 }
+
+/// What a rank holds of a parameter's masters, or of a moment of them: the elements from `first` on, as one
+/// row; none where it holds nothing.
+struct HeldPart {
+  std::int64_t first = 0;
+  Tensor values;
+};
 
 }  // namespace mylos

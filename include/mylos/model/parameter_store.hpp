@@ -1,5 +1,5 @@
-// ParameterStore: the flat arenas of master weights, compute weights and gradients, cut as a ParameterLayout
-// says.
+// ParameterStore: the flat arenas of master weights, compute weights and gradients of a rank, cut as a
+// ParameterLayout says.
 #pragma once
 
 #include <span>
@@ -7,20 +7,33 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/parameter_slices.hpp"
 
 namespace mylos {
 
 class ParameterStore {
  public:
-  explicit ParameterStore(ParameterLayout layout);
+  explicit ParameterStore(ParameterLayout layout, int rank = 0);
 
   [[nodiscard]] const ParameterLayout& layout() const { return layout_; }
+  /// Of every bucket, whose masters this rank holds.
+  [[nodiscard]] const std::vector<BucketSlice>& held_slices() const { return held_; }
   [[nodiscard]] std::span<const NamedTensor> weights(std::size_t block) const { return weights_[block]; }
   [[nodiscard]] std::span<const NamedTensor> gradients(std::size_t block) const { return gradients_[block]; }
+  /// Throws Error where masters are cut over ranks.
   [[nodiscard]] Tensor master(const ParameterSlot& slot) const;
+  /// Of layout().slots[slot].
+  [[nodiscard]] HeldPart held_master(std::size_t slot) const;
+  /// Those of held_slices()[bucket], padding included, as one row.
+  [[nodiscard]] Tensor held_masters(std::size_t bucket) const;
   [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot) const {
-    return compute_weight(slot, slot.compute_offset);
+    return compute_weight(slot, slot.spec.type, slot.compute_offset);
   }
+  /// All compute weights of a bucket that have one type, padding included, as one row. Where masters are cut
+  /// over ranks.
+  [[nodiscard]] Tensor compute_weights(const GradientBucket& bucket) const;
+  /// The whole arena.
+  [[nodiscard]] const Arena& compute_weights() const { return compute_; }
   [[nodiscard]] Tensor gradient(const ParameterSlot& slot) const;
   /// All gradients of a bucket, padding included, as one row.
   [[nodiscard]] Tensor gradient(const GradientBucket& bucket) const;
@@ -28,17 +41,26 @@ class ParameterStore {
     return masters_.bytes() + compute_.bytes() + gradient_arena_.bytes();
   }
 
-  /// Draws the masters: a pure function of seed, layer name, parameter name and element.
+  /// Draws masters and compute weights: a pure function of seed, layer name, parameter name and element.
   void initialize(const Execution& exec, std::uint64_t seed);
-  /// Rounds every master to its compute weight.
+  /// Rounds the masters that this rank holds to compute weights; where they are cut over ranks, only those
+  /// that are gathered as such.
   void refresh_compute_weights(const Execution& exec);
+  /// Rounds the floats in the gradients' memory of a bucket whose compute weights have several types.
+  void take_gathered(const Execution& exec, std::size_t bucket);
   /// What a rank without samples brings to a step: zeros, padding included.
   void clear_gradients(const Execution& exec);
 
  private:
-  [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot, std::optional<std::size_t> offset) const;
+  [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot, DType type,
+                                      std::optional<std::size_t> offset) const;
+  /// What the head reads of a parameter in another type than the block that has it; empty where there is
+  /// none but masters.
+  [[nodiscard]] Tensor borrowed_copy() const;
 
   ParameterLayout layout_;
+  std::vector<BucketSlice> held_;
+  std::vector<ParameterPart> held_parts_;  // of each slot; offsets are those in its bucket's slice
   Arena masters_;
   Arena compute_;
   Arena gradient_arena_;

@@ -1,8 +1,8 @@
 // GradientReduction: sums the gradients of all ranks, bucket by bucket, while the backward pass goes on.
 //
 // A bucket is a reduce-scatter over equal slices, each summed in float by the binary tree over ranks, and an
-// all-gather, which is what a sharded optimizer does too: both give the same bits. Half travels as float by
-// default, bfloat16 as bfloat16.
+// all-gather. Where masters are cut over ranks, every rank needs its own slice alone: nothing is gathered, and
+// the bits are the same. Half travels as float by default, bfloat16 as bfloat16.
 //
 // A window of buckets is under way at one time: to start one ends the one that was started buckets_in_flight
 // before it, in whose slot of staging memory it travels.

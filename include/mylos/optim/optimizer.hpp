@@ -19,42 +19,41 @@
 
 namespace mylos {
 
-/// A moment of the elements of a parameter that an optimizer updates: from `first` on, as one row.
-struct MomentPart {
-  std::int64_t first = 0;
-  Tensor values;
-};
-
 class Optimizer {
  public:
-  /// Updates what lies in `slices`, one of every bucket. Keeps pointers into the arenas of `parameters`,
-  /// which must outlive it. `gradient_divisors[b]`: by what bucket b's gradients are still to be divided
-  /// beside the loss scale.
+  /// Updates the masters that `parameters` holds. Keeps pointers into its arenas, which must outlive it.
+  /// `gradient_divisors[b]`: by what bucket b's gradients are still to be divided beside the loss scale.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-            std::span<const BucketSlice> slices, std::span<const float> gradient_divisors);
+            std::span<const float> gradient_divisors);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
   [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
-  /// Of layout.slots[slot]; without values where none of its elements is updated here.
-  [[nodiscard]] MomentPart moment(std::size_t index, std::size_t slot) const;
+  /// Of layout.slots[slot].
+  [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const;
   [[nodiscard]] std::size_t bytes() const;
   /// What the moments of such an optimizer take.
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
-                                                std::span<const BucketSlice> slices);
-
-  /// What its lists of parameters take.
-  [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout,
-                                              std::span<const BucketSlice> slices);
+                                                const ParameterLayout& layout);
+  /// What its list of parameters takes: room for all of them, however many a rank's slices hold.
+  [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout);
 
   /// Does nothing where control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
+  /// The same for what is held of one bucket. Where masters are cut over ranks.
+  void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
+  struct GroupPass {
+    std::size_t group;  // a bucket where masters are cut over ranks; else all together are one group
+    UpdatePass pass;
+  };
   std::vector<std::string_view> names_;
-  std::vector<Arena> moments_;        // slice behind slice
-  std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
-  std::vector<UpdatePass> passes_;    // one for each pair of types of gradients and compute weights
+  std::vector<Arena> moments_;               // slice behind slice
+  std::vector<ParameterPart> parts_;         // of each slot what is updated; offsets are those in the moments
+  Kokkos::View<UpdateSpan*, Device> spans_;  // of all passes
+  std::vector<GroupPass>
+      passes_;  // in each group one for each pair of types of gradients and compute weights
 };
 
 }  // namespace mylos

@@ -7,6 +7,10 @@ namespace mylos {
 
 enum class OptimizerType { sgd, adam, adamw };
 
+/// What is cut over ranks, so that each holds and updates a slice: nothing, or masters and moments (ZeRO-1,
+/// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054).
+enum class Shard { none, state };
+
 struct OptimizerOptions {
   OptimizerType type = OptimizerType::adamw;
   double lr = 1e-3;
@@ -16,7 +20,10 @@ struct OptimizerOptions {
   double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in adamw
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
+  Shard shard = Shard::none;
 
+  /// Over how many of `ranks` ranks masters and moments are cut.
+  [[nodiscard]] int holders(int ranks) const { return shard == Shard::state ? ranks : 1; }
   bool operator==(const OptimizerOptions&) const = default;
 };
 

@@ -18,7 +18,7 @@ struct UpdateSpan {
   float* master = nullptr;
   float* m = nullptr;
   float* v = nullptr;      // null for sgd
-  void* weight = nullptr;  // the compute weights; float ones are the masters
+  void* weight = nullptr;  // the compute weights; floats: the masters, and nothing is written beside them
   float decay = 0;
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
 };
@@ -26,7 +26,9 @@ struct UpdateSpan {
 /// Parameters that have the same types.
 class UpdatePass {
  public:
-  UpdatePass(const OptimizerOptions& options, DType gradient, DType weight, std::vector<UpdateSpan> spans);
+  /// `place`: device memory for the spans, as many.
+  UpdatePass(const OptimizerOptions& options, DType gradient, DType weight, std::vector<UpdateSpan> spans,
+             const Kokkos::View<UpdateSpan*, Device>& place);
   void run(const Execution& exec, const UpdateControl* control) const;
 
  private:

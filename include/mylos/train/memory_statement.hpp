@@ -54,6 +54,7 @@ struct MemoryStatement {
   bool accumulates = false;          // gradients are those of a run that adds up several
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
+  std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
 
   /// Bytes of the entries that count against the budget.
   [[nodiscard]] std::size_t fixed_bytes() const;
@@ -63,6 +64,9 @@ struct MemoryStatement {
   /// larger after start-up than that of an earlier start or of `mylos plan`.
   void lend_to_process(std::size_t bytes);
 };
+
+/// A line for whoever wants state to be cut over one rank; empty for others.
+[[nodiscard]] std::string note_on_shards(const OptimizerOptions& options, int ranks);
 
 /// Whatever the budget. Throws Error (bad_input) if there are more ranks than samples in a batch.
 [[nodiscard]] MemoryStatement state_memory(const MemoryProblem& problem);

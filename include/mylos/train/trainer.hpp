@@ -16,6 +16,7 @@
 #include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/optim/step_state.hpp"
+#include "mylos/optim/weight_update.hpp"
 #include "mylos/precision/gradient_check.hpp"
 #include "mylos/train/batch_source.hpp"
 #include "mylos/train/step_plan.hpp"
@@ -64,6 +65,8 @@ class Trainer {
   [[nodiscard]] Model& model() { return model_; }
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
+  /// All ranks. Compute weights of masters that were read from a file.
+  void refresh_weights() { update_.refresh(exec_); }
   /// What a trainer takes beside model, moments and communication.
   [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks, bool reproducible);
 
@@ -87,6 +90,7 @@ class Trainer {
   std::optional<MicroBatchTree> tree_;  // of a reproducible run
   GradientReduction reduction_;
   Optimizer optimizer_;
+  WeightUpdate update_;
   GradientCheck check_;
   AgreementBuffer agreement_;
   StepRule rule_;

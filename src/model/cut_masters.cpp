@@ -1,0 +1,74 @@
+#include "cut_masters.hpp"
+
+#include "mylos/base/arena.hpp"
+
+namespace mylos {
+namespace {
+
+std::size_t take_place(std::size_t& end, std::int64_t elements, DType type) {
+  const std::size_t begin = end;
+  end += aligned_bytes(static_cast<std::size_t>(elements) * size_of(type));
+  return begin;
+}
+
+/// The one type in which all weights of the bucket are read.
+std::optional<DType> common_compute_type(const ParameterLayout& layout, std::size_t bucket) {
+  const std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
+  std::optional<DType> common;
+  for (std::size_t i = 0; i < layout.slots.size(); ++i) {
+    const ParameterSlot& slot = layout.slots[i];
+    if (slot.bucket != bucket) continue;
+    if (common && *common != slot.spec.type) return std::nullopt;
+    if (borrowed && borrowed->slot == i && borrowed->type != slot.spec.type) return std::nullopt;
+    common = slot.spec.type;
+  }
+  return common;
+}
+
+/// Places for the weights of a bucket that have several types.
+void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
+  if (layout.buckets[bucket].type != DType::fp32)
+    fail_run("weights of several types have gradients of {}", name_of(layout.buckets[bucket].type));
+  std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
+  for (std::size_t i = 0; i < layout.slots.size(); ++i) {
+    ParameterSlot& slot = layout.slots[i];
+    if (slot.bucket != bucket) continue;
+    slot.compute_offset = take_place(layout.compute_bytes, slot.size(), slot.spec.type);
+    if (borrowed && borrowed->slot == i && borrowed->type != slot.spec.type)
+      borrowed->compute_offset = take_place(layout.compute_bytes, slot.size(), borrowed->type);
+  }
+}
+
+}  // namespace
+
+void cut_masters(ParameterLayout& layout, int holders) {
+  layout.holders = holders;
+  layout.compute_bytes = 0;
+  layout.held_masters = 0;
+  for (std::size_t b = 0; b < layout.buckets.size(); ++b) {
+    GradientBucket& bucket = layout.buckets[b];
+    bucket.compute_type = common_compute_type(layout, b);
+    bucket.held_first.reset();
+    if (bucket.compute_type != DType::fp32) {
+      bucket.held_first = layout.held_masters;
+      layout.held_masters += bucket.count / holders;
+    }
+    if (!bucket.compute_type) {
+      place_one_by_one(layout, b);
+      continue;
+    }
+    bucket.compute_offset = take_place(layout.compute_bytes, bucket.count, *bucket.compute_type);
+  }
+  for (ParameterSlot& slot : layout.slots) {
+    const GradientBucket& bucket = layout.buckets[slot.bucket];
+    if (!bucket.compute_type) continue;
+    const auto elements = static_cast<std::size_t>(slot.offset - bucket.first);
+    slot.compute_offset = bucket.compute_offset + elements * size_of(slot.spec.type);
+  }
+  if (auto& borrowed = layout.borrowed_by_head) {
+    const ParameterSlot& slot = layout.slots[borrowed->slot];
+    if (borrowed->type == slot.spec.type) borrowed->compute_offset = slot.compute_offset;
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,174 @@
+// Masters that are cut over ranks: who holds which, where the compute weights lie, and what all read.
+#include <gtest/gtest.h>
+
+#include "mylos/model/gpt.hpp"
+#include "mylos/model/parameter_store.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos::cut_masters_test {
+
+using Bytes = std::vector<std::byte>;
+
+struct Network {
+  DType compute = DType::bf16;
+  std::vector<PrecisionRule> rules = {};
+  GradientType gradient = GradientType::automatic;
+  bool is_gpt = false;
+  bool tied = true;
+};
+
+Chain chain_of(const Network& network) {
+  PrecisionOptions precision;
+  precision.compute = network.compute;
+  precision.rules = network.rules;
+  precision.gradient = network.gradient;
+  ModelOptions model;
+  if (network.is_gpt) {
+    model.type = ModelType::gpt;
+    model.layers = 2;
+    model.heads = 2;
+    model.width = 20;
+    model.context = 6;
+    model.vocabulary = 70;
+    model.tied = network.tied;
+    return make_gpt(model, precision, 1, false);
+  }
+  model.inputs = 17;
+  model.outputs = 7;
+  model.hidden = {50, 30};
+  model.norm = NormType::layernorm;
+  return make_mlp(model, precision, 1, false);
+}
+
+/// One type; several in turns; several in one bucket; a tied head that reads the embedding in its type, or
+/// as floats.
+std::vector<Network> many_networks() {
+  return {{.compute = DType::fp32},
+          {},
+          {.compute = DType::fp16, .rules = {{"layernorm", DType::fp32}}},
+          {.rules = {{"layernorm", DType::fp32}, {"hidden2", DType::fp16}}, .gradient = GradientType::fp32},
+          {.is_gpt = true},
+          {.is_gpt = true, .tied = false},
+          {.rules = {{"head", DType::fp32}}, .is_gpt = true},
+          {.rules = {{"head", DType::fp32}, {"mlp*", DType::fp32}},
+           .gradient = GradientType::fp32,
+           .is_gpt = true}};
+}
+constexpr std::array<std::int64_t, 3> bucket_sizes{1, 6000, 25 << 20};
+
+/// Calls test(chain, bucket bytes, ranks).
+template <class Test>
+void for_many_layouts(const Test& test) {
+  for (const Network& network : many_networks()) {
+    for (const int world : {2, 3, 5}) {
+      for (const std::int64_t bucket_bytes : bucket_sizes) test(chain_of(network), bucket_bytes, world);
+    }
+  }
+}
+
+TEST(CutMasters, LeaveBucketsAndGradientsWhereTheyAre) {
+  for_many_layouts([](const Chain& chain, std::int64_t bucket_bytes, int world) {
+    const ParameterLayout whole = make_parameter_layout(chain, bucket_bytes, world);
+    const ParameterLayout cut = make_parameter_layout(chain, bucket_bytes, world, world);
+    ASSERT_EQ(cut.buckets.size(), whole.buckets.size());
+    for (std::size_t i = 0; i < cut.buckets.size(); ++i) {
+      EXPECT_EQ(cut.buckets[i].first, whole.buckets[i].first);
+      EXPECT_EQ(cut.buckets[i].count, whole.buckets[i].count);
+      EXPECT_EQ(cut.buckets[i].type, whole.buckets[i].type);
+      EXPECT_EQ(cut.buckets[i].gradient_offset, whole.buckets[i].gradient_offset);
+      EXPECT_EQ(cut.buckets[i].last_block, whole.buckets[i].last_block);
+    }
+    for (std::size_t i = 0; i < cut.slots.size(); ++i) {
+      EXPECT_EQ(cut.slots[i].path(), whole.slots[i].path());
+      EXPECT_EQ(cut.slots[i].offset, whole.slots[i].offset);
+      EXPECT_EQ(cut.slots[i].gradient_offset, whole.slots[i].gradient_offset);
+    }
+    EXPECT_EQ(cut.elements, whole.elements);
+    EXPECT_EQ(cut.gradient_bytes, whole.gradient_bytes);
+  });
+}
+
+TEST(CutMasters, ComputeWeightsHavePlacesOfTheirOwnInTheirArena) {
+  for_many_layouts([](const Chain& chain, std::int64_t bucket_bytes, int world) {
+    const ParameterLayout layout = make_parameter_layout(chain, bucket_bytes, world, world);
+    std::vector<std::pair<std::size_t, std::size_t>> places;
+    const auto add = [&](std::optional<std::size_t> begin, const ParameterSlot& slot, DType type) {
+      ASSERT_TRUE(begin.has_value()) << slot.path();
+      EXPECT_EQ(*begin % arena_alignment, 0u) << slot.path();
+      places.emplace_back(*begin, *begin + static_cast<std::size_t>(slot.size()) * size_of(type));
+    };
+    for (const ParameterSlot& slot : layout.slots) {
+      add(slot.compute_offset, slot, slot.spec.type);
+      const GradientBucket& bucket = layout.buckets[slot.bucket];
+      if (!bucket.compute_type) continue;
+      EXPECT_EQ(*bucket.compute_type, slot.spec.type);
+      EXPECT_EQ(*slot.compute_offset - bucket.compute_offset,
+                static_cast<std::size_t>(slot.offset - bucket.first) * size_of(slot.spec.type));
+    }
+    if (const auto& borrowed = layout.borrowed_by_head) {
+      const ParameterSlot& slot = layout.slots[borrowed->slot];
+      if (borrowed->type != slot.spec.type) add(borrowed->compute_offset, slot, borrowed->type);
+    }
+    std::sort(places.begin(), places.end());
+    for (std::size_t i = 1; i < places.size(); ++i) EXPECT_GE(places[i].first, places[i - 1].second);
+    EXPECT_LE(places.back().second, layout.compute_bytes);
+    for (const GradientBucket& bucket : layout.buckets) {
+      if (!bucket.compute_type) continue;
+      EXPECT_LE(
+          bucket.compute_offset + static_cast<std::size_t>(bucket.count) * size_of(*bucket.compute_type),
+          layout.compute_bytes);
+    }
+  });
+}
+
+TEST(CutMasters, FloatsAreHeldOnceAndOthersAsASlice) {
+  const auto bytes = [](const Network& network, int holders) {
+    const ParameterLayout layout = make_parameter_layout(chain_of(network), 25 << 20, 4, holders);
+    return std::pair(layout.master_bytes(), static_cast<std::size_t>(layout.elements));
+  };
+  const auto [floats, all_floats] = bytes({.compute = DType::fp32}, 4);
+  EXPECT_EQ(floats, 0u) << "they are a slice of the compute weights";
+  const auto [slices, all] = bytes({}, 4);
+  EXPECT_EQ(slices, all * sizeof(float) / 4);
+  EXPECT_EQ(bytes({}, 1).first, all * sizeof(float));
+}
+
+TEST(CutMasters, AreDrawnAsIfTheyWereNot) {
+  const Execution exec;
+  for_many_layouts([&](const Chain& chain, std::int64_t bucket_bytes, int world) {
+    ParameterStore whole(make_parameter_layout(chain, bucket_bytes, world));
+    whole.initialize(exec, 5);
+    std::vector<Bytes> masters(whole.layout().slots.size());
+    for (int rank = 0; rank < world; ++rank) {
+      ParameterStore cut(make_parameter_layout(chain, bucket_bytes, world, world), rank);
+      cut.initialize(exec, 5);
+      exec.fence();
+      EXPECT_EQ(cut.bytes(), cut.layout().bytes());
+      for (std::size_t i = 0; i < masters.size(); ++i) {
+        const HeldPart part = cut.held_master(i);
+        if (part.values.empty()) continue;
+        EXPECT_EQ(masters[i].size(), static_cast<std::size_t>(part.first) * sizeof(float));
+        const Bytes bytes = test::bytes_of(part.values);
+        masters[i].insert(masters[i].end(), bytes.begin(), bytes.end());
+      }
+      for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+        ASSERT_EQ(cut.weights(stage).size(), whole.weights(stage).size());
+        for (std::size_t i = 0; i < cut.weights(stage).size(); ++i) {
+          const NamedTensor& weight = cut.weights(stage)[i];
+          EXPECT_EQ(weight.type(), whole.weights(stage)[i].type()) << weight.name;
+          EXPECT_EQ(test::bytes_of(weight), test::bytes_of(whole.weights(stage)[i])) << weight.name;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < masters.size(); ++i) {
+      EXPECT_EQ(masters[i], test::bytes_of(whole.master(whole.layout().slots[i])));
+    }
+  });
+}
+
+TEST(CutMasters, AreNotToBeHadAsAWhole) {
+  const ParameterStore cut(make_parameter_layout(chain_of({}), 25 << 20, 2, 2), 1);
+  EXPECT_THROW(static_cast<void>(cut.master(cut.layout().slots[0])), Error);
+}
+
+}  // namespace mylos::cut_masters_test

@@ -1,0 +1,155 @@
+// The update of what a rank holds and the gather of what it reads, against an update of everything.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "mylos/model/gpt.hpp"
+#include "mylos/optim/weight_update.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos::weight_update_test {
+
+struct Case {
+  std::string name;
+  DType compute = DType::bf16;
+  std::vector<PrecisionRule> rules = {};
+  GradientType gradient = GradientType::automatic;
+};
+
+/// A GPT whose head reads the embedding's weights.
+Chain chain_of(const Case& test) {
+  ModelOptions model;
+  model.type = ModelType::gpt;
+  model.layers = 3;
+  model.heads = 2;
+  model.width = 24;
+  model.context = 6;
+  model.vocabulary = 70;
+  PrecisionOptions precision;
+  precision.compute = test.compute;
+  precision.rules = test.rules;
+  precision.gradient = test.gradient;
+  return make_gpt(model, precision, 1, false);
+}
+
+class WeightUpdates : public testing::TestWithParam<Case> {
+ protected:
+  /// A copy of the network on this rank, with all masters or its slices of them.
+  struct Copy {
+    Copy(const Chain& chain, Communicator& communicator, int holders)
+        : store(make_parameter_layout(chain, 4000, communicator.size(), holders), communicator.rank()),
+          reduction(communicator, store, ReduceType::automatic, {1, 1, 1, communicator.size()}),
+          optimizer(OptimizerOptions{}, store, reduction.remaining_divisors()),
+          update(communicator, store, optimizer) {
+      store.initialize(Execution(), 5);
+    }
+    ParameterStore store;
+    GradientReduction reduction;
+    Optimizer optimizer;
+    WeightUpdate update;
+  };
+
+  /// As a reduction leaves them: the same on all ranks, of which one with cut masters has its slices only.
+  void draw_gradients(int time) {
+    std::mt19937 random(static_cast<unsigned>(time));
+    std::normal_distribution<float> normal(0, 3);
+    for (std::size_t b = 0; b < whole.store.layout().buckets.size(); ++b) {
+      const GradientBucket& bucket = whole.store.layout().buckets[b];
+      std::vector<float> values(static_cast<std::size_t>(bucket.count));
+      for (float& value : values) value = normal(random);
+      test::set_values(whole.store.gradient(bucket), values);
+      const BucketSlice& own = cut.store.held_slices()[b];
+      for (std::int64_t i = 0; i < bucket.count; ++i) {
+        if (i < own.first || i >= own.first + own.count)
+          values[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
+      }
+      test::set_values(cut.store.gradient(bucket), values);
+    }
+  }
+  void update(int time, std::int32_t apply = 1) {
+    UpdateControl now;
+    now.apply = apply;
+    now.gradient_factor = 0.5f;
+    now.lr = 0.01f;
+    now.bias_correction1 = 1 - std::pow(0.9f, static_cast<float>(time));
+    now.bias_correction2 = 1 - std::pow(0.999f, static_cast<float>(time));
+    control.set(now);
+    whole.update.start(exec, control.data());
+    whole.update.finish(exec);
+    cut.update.start(exec, control.data());
+    cut.update.finish(exec);
+    communicator->synchronize(exec);
+  }
+  void expect_equal() {
+    for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+      for (std::size_t i = 0; i < cut.store.weights(stage).size(); ++i) {
+        EXPECT_EQ(test::bytes_of(cut.store.weights(stage)[i]), test::bytes_of(whole.store.weights(stage)[i]))
+            << "stage " << stage << ", " << cut.store.weights(stage)[i].name;
+      }
+    }
+    const std::vector<ParameterSlot>& slots = whole.store.layout().slots;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const HeldPart part = cut.store.held_master(i);
+      EXPECT_EQ(test::bytes_of(part.values),
+                test::bytes_of(whole.store.master(slots[i]).elements(part.first, part.values.size())))
+          << slots[i].path();
+    }
+  }
+
+  Execution exec;
+  Chain chain = chain_of(GetParam());
+  std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {.timeout_s = 60});
+  Copy whole{chain, *communicator, 1};
+  Copy cut{chain, *communicator, communicator->size()};
+  test::DeviceValue<UpdateControl> control;
+};
+
+TEST_P(WeightUpdates, OfSlicesGiveEveryRankTheWeightsOfAll) {
+  expect_equal();
+  for (int time = 1; time <= 3; ++time) {
+    draw_gradients(time);
+    update(time);
+    expect_equal();
+  }
+}
+
+TEST_P(WeightUpdates, LeaveEveryBitWhereTheStepIsSkipped) {
+  draw_gradients(1);
+  update(1);
+  draw_gradients(2);
+  update(2, 0);
+  expect_equal();
+  draw_gradients(3);
+  update(2);
+  expect_equal();
+}
+
+TEST_P(WeightUpdates, RefreshWhatWasReadIntoTheMasters) {
+  for (Copy* copy : {&whole, &cut}) {
+    for (std::size_t i = 0; i < copy->store.layout().slots.size(); ++i) {
+      const HeldPart part = copy->store.held_master(i);
+      if (part.values.empty()) continue;
+      std::vector<float> values(static_cast<std::size_t>(part.values.size()));
+      for (std::size_t e = 0; e < values.size(); ++e) {
+        const auto element = static_cast<std::size_t>(part.first) + e;
+        values[e] = std::sin(static_cast<float>(element + 100 * i));
+      }
+      test::set_values(part.values, values);
+    }
+    copy->update.refresh(exec);
+  }
+  communicator->synchronize(exec);
+  expect_equal();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, WeightUpdates,
+    testing::Values(Case{"float", DType::fp32}, Case{"bfloat16"}, Case{"half", DType::fp16},
+                    Case{"float_head", DType::bf16, {{"head", DType::fp32}}},
+                    Case{"several_in_a_bucket",
+                         DType::fp16,
+                         {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp2", DType::fp32}},
+                         GradientType::fp32}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace mylos::weight_update_test

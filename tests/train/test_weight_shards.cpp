@@ -1,0 +1,138 @@
+// Steps with masters and moments cut over ranks are those of ranks that hold all, bit for bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mylos/checkpoint/replicas.hpp"
+#include "mylos/train/run_state.hpp"
+#include "train/faulty_block.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::shards_test {
+
+using namespace testing_support;  // NOLINT
+
+/// Masters, or moments, of all ranks: every element from the rank that holds it.
+std::vector<float> joined(SmallRun& run, const std::function<HeldPart(std::size_t)>& part_of) {
+  const ParameterLayout& layout = run.trainer->model().parameters().layout();
+  std::vector<float> values;
+  for (std::size_t i = 0; i < layout.slots.size(); ++i) {
+    const HeldPart part = part_of(i);
+    std::vector<float> own(static_cast<std::size_t>(layout.slots[i].size()));
+    const std::vector<float> held = test::values_of(part.values);
+    std::copy(held.begin(), held.end(), own.begin() + part.first);
+    std::vector<float> all(own.size() * static_cast<std::size_t>(run.communicator->size()));
+    run.communicator->ranks().all_gather(own.data(), all.data(), own.size() * sizeof(float));
+    for (std::size_t e = 0; e < own.size(); ++e) {
+      float value = 0;  // nobody else's
+      for (std::size_t at = e; at < all.size(); at += own.size()) value += all[at];
+      values.push_back(layout.holders == 1 ? own[e] : value);
+    }
+  }
+  return values;
+}
+std::vector<float> all_masters(SmallRun& run) {
+  return joined(run, [&](std::size_t slot) { return run.trainer->model().parameters().held_master(slot); });
+}
+std::vector<float> all_moments(SmallRun& run, std::size_t index) {
+  return joined(run, [&](std::size_t slot) { return run.trainer->optimizer().moment(index, slot); });
+}
+
+void expect_equal(SmallRun& plain, SmallRun& sharded) {
+  EXPECT_EQ(all_masters(sharded), all_masters(plain));
+  for (std::size_t i = 0; i < plain.trainer->optimizer().moment_names().size(); ++i) {
+    EXPECT_EQ(all_moments(sharded, i), all_moments(plain, i)) << plain.trainer->optimizer().moment_names()[i];
+  }
+}
+
+void expect_equal(const StepRecord& sharded, const StepRecord& plain) {
+  EXPECT_EQ(sharded.loss, plain.loss);
+  EXPECT_EQ(sharded.gradient_norm, plain.gradient_norm);
+  EXPECT_EQ(sharded.scale, plain.scale);
+  EXPECT_EQ(sharded.overflow, plain.overflow);
+  EXPECT_EQ(sharded.updates, plain.updates);
+}
+
+Options sharded(Options options) {
+  options.optimizer.shard = Shard::state;
+  return options;
+}
+
+/// Networks of one type, of several in turns, and of several in one bucket.
+std::vector<Options> many_runs(DType compute) {
+  std::vector<Options> all;
+  Options options = small_options(compute);
+  options.model.norm = NormType::layernorm;
+  options.model.dropout = 0.1;
+  options.optimizer.clip_norm = 0.5;
+  options.communication.bucket_bytes = 1500;
+  all.push_back(options);
+  options.data.micro_batch = 3;
+  all.push_back(options);
+  options.precision.rules = {{"layernorm", DType::fp32}, {"hidden2", DType::bf16}, {"head", DType::fp32}};
+  all.push_back(options);
+  options.optimizer.type = OptimizerType::sgd;
+  options.data.micro_batch = 0;
+  all.push_back(options);
+  return all;
+}
+
+class Shards : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, Shards, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+TEST_P(Shards, GiveTheWeightsMomentsAndLossesOfAPlainRun) {
+  for (const Options& options : many_runs(GetParam())) {
+    SmallRun plain(options);
+    SmallRun cut(sharded(options));
+    EXPECT_EQ(cut.trainer->model().parameters().layout().holders, cut.communicator->size());
+    for (int i = 0; i < 6; ++i) expect_equal(cut.step().record, plain.step().record);
+    expect_equal(plain, cut);
+  }
+}
+
+TEST_P(Shards, SkipTogetherWhereOneRankOverflows) {
+  for (Options options : many_runs(GetParam())) {
+    options.precision.scaler.mode = ScalerMode::dynamic;
+    options.precision.scaler.initial_scale = 1024;
+    const auto fail_once = [](Chain& chain) {
+      int rank = 0;
+      int size = 1;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Comm_size(MPI_COMM_WORLD, &size);
+      if (rank == size - 1) make_faulty(chain, 1, {"weight gradient", 3, 3});
+    };
+    SmallRun plain(options, fail_once);
+    SmallRun cut(sharded(options), fail_once);
+    std::int64_t skipped = 0;
+    for (int i = 0; i < 12; ++i) {
+      const StepRecord record = cut.step().record;
+      expect_equal(record, plain.step().record);
+      skipped += record.overflow != 0 ? 1 : 0;
+    }
+    EXPECT_GT(skipped, 0);
+    EXPECT_LT(skipped, 12);
+    expect_equal(plain, cut);
+  }
+}
+
+TEST(Replicas, OfCutMastersAreComparedByTheWeightsThatAllRead) {
+  SmallRun run(sharded(small_options(DType::bf16)));
+  if (run.communicator->size() == 1) GTEST_SKIP() << "one rank has no replica";
+  run.step();
+  run.communicator->synchronize(run.trainer->execution());
+  RunState kept;
+  const auto compare = [&] {
+    require_equal_replicas(run.communicator->ranks(), run.trainer->execution(),
+                           full_state(*run.trainer, kept));
+  };
+  EXPECT_NO_THROW(compare());
+  if (run.communicator->rank() == run.communicator->size() - 1) {
+    const Tensor weight = run.trainer->model().parameters().weights(0)[0];
+    std::vector<float> values = test::values_of(weight);
+    values[5] += 1;
+    test::set_values(weight, values);
+  }
+  EXPECT_THROW(compare(), Error);
+}
+
+}  // namespace mylos::shards_test
