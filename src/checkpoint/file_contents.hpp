@@ -1,5 +1,5 @@
-// What is in a checkpoint's file: the arrays written by all ranks, or past HDF5 and the page cache by a
-// process that writes alone; read back and compared; then the digest.
+// What is in a checkpoint's file that several ranks write together, between steps: their shares of the
+// arrays, read back and compared; then the digest.
 #pragma once
 
 #include <cstdint>

@@ -50,6 +50,12 @@ std::int64_t generous_bytes(const CheckpointState& state) {
   return bytes;
 }
 
+void require_writable(const CheckpointState& state) {
+  for (const StateText& text : state.texts) {
+    if (text.text.ends_with('\0')) fail_run("{}: a text that ends in zeros cannot be stored", text.path);
+  }
+}
+
 OpenFile begin_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                     const CheckpointState& state) {
   OpenFile open = create_structure(ranks, path, header, state);

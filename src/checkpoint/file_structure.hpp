@@ -25,6 +25,9 @@ struct OpenFile {
 /// HDF5 has no text without a byte.
 [[nodiscard]] std::int64_t bytes_in_file(const StateText& text);
 
+/// No text that would not be read back as it is.
+void require_writable(const CheckpointState& state);
+
 /// All structure and all texts; the disk space for the arrays is reserved.
 [[nodiscard]] OpenFile begin_file(const WritingGroup& ranks, const std::string& path,
                                   const CheckpointHeader& header, const CheckpointState& state);

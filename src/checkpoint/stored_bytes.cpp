@@ -50,8 +50,8 @@ void through_host(const StateArray& array, const StatePiece& piece, Direction di
 }
 
 /// CRC-32 of elements [first, first + count) of the dataset, going on from `crc`.
-std::uint32_t crc_of(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
-                     std::uint32_t crc) {
+std::uint32_t crc_beyond(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
+                         std::uint32_t crc) {
   hdf5::dispatch(*dataset.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const std::int64_t most = elements_per_piece(*dataset.type());
@@ -101,7 +101,7 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
   std::uint32_t crc = 0;
   std::int64_t end = 0;  // of what was read
   for (const StatePiece& piece : array.pieces) {
-    crc = crc_of(dataset, end, piece.first - end, crc);
+    crc = crc_beyond(dataset, end, piece.first - end, crc);
     through_host(array, piece, Direction::into_state,
                  [&](std::int64_t from, std::int64_t length, std::byte* host) {
                    hdf5::dispatch(array.type, [&](auto tag) {
@@ -111,14 +111,14 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
                  });
     end = piece.first + piece.count;
   }
-  return crc_of(dataset, end, array.size() - end, crc);
+  return crc_beyond(dataset, end, array.size() - end, crc);
 }
 
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
   if (dataset.is_text()) return crc_of_text(dataset.read_text());
   using enum DType;
   dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64}, dataset.dims().size(), "");
-  return crc_of(dataset, 0, dataset.size(), 0);
+  return crc_beyond(dataset, 0, dataset.size(), 0);
 }
 
 std::uint32_t crc_of_text(std::string_view text) {

@@ -7,8 +7,10 @@
 #include <fstream>
 #include <optional>
 
+#include "completion.hpp"
 #include "file_contents.hpp"
 #include "file_structure.hpp"
+#include "laid_out_file.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/checkpoint/folder.hpp"
@@ -28,15 +30,13 @@ std::string utc_now() {
   return text;
 }
 
-/// Every path once, and no text that would not be read back as it is.
-void require_writable(const CheckpointState& state) {
-  for (const StateText& text : state.texts) {
-    if (text.text.ends_with('\0')) fail_run("{}: a text that ends in zeros cannot be stored", text.path);
-  }
-}
-
 void write_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                 const CheckpointState& state) {
+  if (ranks.size() == 1) {
+    LaidOutFile file(path, header, state);
+    file.finish(state, write_pieces(file.temporary(), file.array_offsets(), state));
+    return;
+  }
   const std::string temporary = temporary_path(path);
   std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
   ranks.on_first([&] {
@@ -47,13 +47,6 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
   });
   write_contents(ranks, temporary, header, state);
   ranks.on_first([&] { pending->publish(); });
-}
-
-/// With what is known only now; the deck becomes a text of the file.
-void complete(CheckpointHeader& header, CheckpointState& state, const WritingGroup& ranks) {
-  header.created = ranks.agreed(utc_now());
-  if (!ranks.alone()) header.world_size = ranks.size();
-  state.add_text("/deck", header.deck);
 }
 
 std::string write_into_folder(const WritingGroup& ranks, const std::string& folder, CheckpointHeader header,
@@ -69,6 +62,12 @@ std::string write_into_folder(const WritingGroup& ranks, const std::string& fold
 }
 
 }  // namespace
+
+void complete(CheckpointHeader& header, CheckpointState& state, const WritingGroup& ranks) {
+  header.created = ranks.agreed(utc_now());
+  if (!ranks.alone()) header.world_size = ranks.size();
+  state.add_text("/deck", header.deck);
+}
 
 void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
                            const CheckpointState& state) {

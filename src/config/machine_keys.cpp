@@ -43,9 +43,11 @@ void add_checkpoint_keys(Schema& schema) {
                "How many of the newest checkpoints are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
                "Checkpoints whose step is a multiple of this are kept for good. 0: none.");
-  keys.boolean("background", &CheckpointOptions::background,
-               "Steps go on while rank 0 writes a copy of the state, where memory.budget has room for one. "
-               "The last checkpoint of a start is waited for.");
+  keys.boolean(
+      "background", &CheckpointOptions::background,
+      "Steps go on while rank 0 writes a copy of the state, or each rank one of what is cut over them "
+      "(optimizer.shard), where memory.budget has room for it. The last checkpoint of a start is waited "
+      "for.");
   keys.choice(
       "on_error", &CheckpointOptions::on_error,
       Words<OnError>{{"stop", OnError::stop}, {"continue", OnError::go_on}},

@@ -33,8 +33,7 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
 /// Checkpoints are written from a copy where that costs nothing else: it never makes a run recompute.
 void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
   if (!problem.options.checkpoint.background) return;
-  if (problem.options.optimizer.holders(problem.place.ranks) > 1) return;  // written between steps
-  plan.checkpoint_copy = static_cast<std::size_t>(plan.statement.checkpoint_bytes) + copy_of_the_rest;
+  plan.checkpoint_copy = plan.statement.held_state_bytes + copy_of_the_rest;
   if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
 }
 

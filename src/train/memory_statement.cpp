@@ -65,6 +65,10 @@ struct WeightMemory {
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
   }
   [[nodiscard]] std::size_t bytes() const { return layout.bytes() + moments + communication; }
+  /// Of the masters, or of a moment, that a rank holds.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return static_cast<std::size_t>(layout.elements / layout.holders) * sizeof(float);
+  }
 
   ParameterLayout layout;
   std::size_t moments;
@@ -132,6 +136,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
   const std::size_t arrays = 1 + Optimizer::moment_names_of(options.optimizer.type).size();
   statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
+  statement.held_state_bytes = static_cast<std::size_t>(layout.holders == 1 ? statement.checkpoint_bytes : 0);
+  if (layout.holders > 1) statement.held_state_bytes = arrays * weights.held_bytes();
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;

@@ -26,12 +26,14 @@ RunCheckpoints::RunCheckpoints(const CheckpointOptions& options, std::string fol
 std::string RunCheckpoints::write_beside_steps(const CheckpointState& state, bool fits) {
   if (!options_.background || (options_.every == 0 && options_.every_minutes == 0)) return "";
   if (communicator_.runs_on_device()) return "collectives run on the device";
-  const auto is_sharded = [](const StateArray& array) { return array.sharded; };
-  if (std::any_of(state.arrays.begin(), state.arrays.end(), is_sharded))
-    return "masters and moments are cut over ranks (optimizer.shard)";
   if (!fits) return "a copy of the state does not fit memory.budget";
   beside_steps_ = true;
-  if (communicator_.rank() == 0) writer_ = std::make_unique<BackgroundWriter>(state);
+  const auto is_sharded = [](const StateArray& array) { return array.sharded; };
+  if (std::any_of(state.arrays.begin(), state.arrays.end(), is_sharded)) {
+    piece_writer_ = std::make_unique<PieceWriter>(communicator_.ranks(), state);
+  } else if (communicator_.rank() == 0) {
+    writer_ = std::make_unique<BackgroundWriter>(state);
+  }
   return "";
 }
 
@@ -52,6 +54,8 @@ void RunCheckpoints::write(const CheckpointHeader& header, const CheckpointState
   require_equal_replicas(communicator_.ranks(), exec, state);
   if (!beside_steps_ || last) {
     write_between_steps(header, state, last);
+  } else if (piece_writer_) {
+    piece_writer_->begin(folder_, header, state, options_);
   } else if (writer_) {
     writer_->begin(folder_, header, state, options_);
   }
@@ -73,18 +77,24 @@ void RunCheckpoints::write_between_steps(const CheckpointHeader& header, const C
 }
 
 void RunCheckpoints::look() {
-  if (!writer_) return;
-  if (const auto outcome = writer_->take()) note_outcome(*outcome);
+  std::optional<CheckpointOutcome> outcome;
+  if (piece_writer_) outcome = piece_writer_->look();
+  if (writer_) outcome = writer_->take();
+  if (outcome) note_outcome(*outcome);
 }
 
 void RunCheckpoints::wait() {
   if (!beside_steps_) return;
-  std::optional<BackgroundWriter::Outcome> outcome;
-  run_on_first(communicator_.ranks(), [&] { outcome = writer_->wait(); });
+  std::optional<CheckpointOutcome> outcome;
+  if (piece_writer_) {
+    outcome = piece_writer_->wait();
+  } else {
+    run_on_first(communicator_.ranks(), [&] { outcome = writer_->wait(); });
+  }
   if (outcome) note_outcome(*outcome);
 }
 
-void RunCheckpoints::note_outcome(const BackgroundWriter::Outcome& outcome) {
+void RunCheckpoints::note_outcome(const CheckpointOutcome& outcome) {
   longest_s_ = std::max(longest_s_, outcome.seconds);
   if (outcome.error) return listener_.trouble(*outcome.error);
   ++written_beside_steps_;

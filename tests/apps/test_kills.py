@@ -33,13 +33,13 @@ def end_of(command, run):
     return code, stderr
 
 
-def killed(command, folder, ranks, source, duration):
+def killed(command, train, folder, ranks, source, duration):
     """Starts or restarts the run and kills one rank, or all, at a random moment. False if it came to its end first,
     else True, or "writing" where that left half a checkpoint."""
     delay = source.uniform(0, 0.7 * duration)  # later, and most restarts would come to their end first
     while_writing = source.random() < 0.5
     one = source.random() < 0.5
-    run = command.start(*TRAIN, f"run.folder={folder}", "--restart", "auto", ranks=ranks)
+    run = command.start(*train, f"run.folder={folder}", "--restart", "auto", ranks=ranks)
     time.sleep(delay)
     while run.poll() is None and not ranks_of(command):
         time.sleep(0.002)
@@ -56,36 +56,40 @@ def killed(command, folder, ranks, source, duration):
     return "writing" if list(checkpoints.glob("*.tmp")) else True
 
 
-def check(command, ranks, kills, source):
+def check(command, shard, ranks, kills, source):
+    train = [*TRAIN, f"optimizer.shard={shard}"]
     begin = time.monotonic()
-    command.must(*TRAIN, f"run.folder=whole-{ranks}", ranks=ranks)
+    command.must(*train, f"run.folder=whole-{shard}-{ranks}", ranks=ranks)
     duration = time.monotonic() - begin
     done = runs = writing = 0
     while done < kills:
-        folder = f"killed-{ranks}-{runs}"
+        folder = f"killed-{shard}-{ranks}-{runs}"
         for _ in range(min(KILLS_PER_RUN, kills - done)):
-            outcome = killed(command, folder, ranks, source, duration)
+            outcome = killed(command, train, folder, ranks, source, duration)
             if not outcome:
                 break
             done += 1
             writing += outcome == "writing"
         saved = list((command.folder / folder / "checkpoints").glob("*.h5"))
-        went_on = command.must(*TRAIN, f"run.folder={folder}", "--restart", "auto", ranks=ranks).stdout
+        went_on = command.must(*train, f"run.folder={folder}", "--restart", "auto", ranks=ranks).stdout
         assert ("restarted from" in went_on) == bool(saved), f"{folder}: {saved}, but {went_on}"
-        compare(last_checkpoint(command, f"whole-{ranks}"), last_checkpoint(command, folder), f"{folder}, seed {SEED}")
+        compare(last_checkpoint(command, f"whole-{shard}-{ranks}"), last_checkpoint(command, folder),
+                f"{folder}, seed {SEED}")
         runs += 1
-    print(f"{ranks} ranks: {done} kills ({writing} while a checkpoint was written) in {runs} runs, which ended with "
+    print(f"{ranks} ranks, shard = {shard}: {done} kills ({writing} while a checkpoint was written) in {runs} runs, which ended with "
           f"the same bits", flush=True)
 
 
 def main():
-    kills = {1: 33, 2: 34, 3: 33} if "--full" in sys.argv else {1: 2, 2: 2, 3: 2}
+    full = "--full" in sys.argv
+    kills = {("none", 1): 33 if full else 2, ("none", 2): 34 if full else 2, ("none", 3): 33 if full else 2,
+             ("state", 3): 50 if full else 2}
     source = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        for ranks, count in kills.items():
-            check(command, ranks, count, source)
+        for (shard, ranks), count in kills.items():
+            check(command, shard, ranks, count, source)
 
 
 main()

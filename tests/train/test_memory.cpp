@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "mylos/checkpoint/state_copy.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/memory_plan.hpp"
 #include "mylos/train/plan_document.hpp"
+#include "mylos/train/run_state.hpp"
 #include "train/allocations.hpp"
 #include "train/synthetic.hpp"
 
@@ -104,6 +106,23 @@ TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
   const auto ranks = static_cast<std::size_t>(world.communicator->size());
   EXPECT_EQ(bytes(cut, "optimizer moments") * ranks, bytes(whole, "optimizer moments"));
   EXPECT_EQ(cut.saved_by_shards > 0, ranks > 1);
+}
+
+TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
+  for (const Shard shard : {Shard::none, Shard::state}) {
+    Options options = gpt_options(GetParam());
+    options.optimizer.shard = shard;
+    const World world(options);
+    const MemoryPlan plan = plan_memory(world.problem(plenty));
+    const auto trainer = world.trainer(plan);
+    RunState run;
+    const std::size_t taken = StateCopy::memory_bytes(full_state(*trainer, run));
+    EXPECT_LE(taken, plan.checkpoint_copy);
+    const int holders = options.optimizer.holders(world.communicator->size());
+    const auto state = static_cast<std::size_t>(plan.statement.checkpoint_bytes);
+    EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(holders));
+    EXPECT_LE(plan.statement.held_state_bytes, holders == 1 ? state : state / 2 + 4096);
+  }
 }
 
 TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {

@@ -77,4 +77,34 @@ TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
   std::filesystem::remove(file);
 }
 
+TEST_P(OnlineState, CutMastersGoOnFromWholeOnesAndBack) {
+  const Options options = online_options(GetParam());
+  Options cut_options = options;
+  cut_options.optimizer.shard = Shard::state;
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const std::string file = scratch("handed_over.h5");
+  OnlineTrainer whole(options, MPI_COMM_WORLD);
+  OnlineTrainer cut(cut_options, MPI_COMM_WORLD);
+  const auto make_steps = [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t step = first; step < end; ++step) {
+      const Samples own = share_of(rank, step);
+      EXPECT_EQ(cut.step(own.inputs, own.targets).loss, whole.step(own.inputs, own.targets).loss) << step;
+    }
+  };
+  const Samples other(100, 0, most);
+  whole.step(other.inputs, other.targets);
+  whole.save(file);
+  cut.load(file);
+  make_steps(0, 4);
+  cut.save(file);
+  OnlineTrainer back(options, MPI_COMM_WORLD);
+  back.load(file);
+  EXPECT_EQ(masters_of(back), masters_of(whole));
+  const Samples own = share_of(rank, 4);
+  EXPECT_EQ(back.step(own.inputs, own.targets).loss, whole.step(own.inputs, own.targets).loss);
+  EXPECT_EQ(masters_of(back), masters_of(whole)) << "moments too";
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
 }  // namespace mylos::online_state_test

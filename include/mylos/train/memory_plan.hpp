@@ -17,7 +17,9 @@ struct MemoryPlan {
   Plan plan;
   std::size_t budget = 0;
   ProductEngines engines = {};
-  std::size_t checkpoint_copy = 0;  // of the state, on rank 0; 0: steps wait while a checkpoint is written
+  // Of the state, on rank 0 or, where it is cut over ranks, on each; 0: steps wait while a checkpoint is
+  // written.
+  std::size_t checkpoint_copy = 0;
 
   /// Of the activations: what the plan takes, and an evaluation.
   [[nodiscard]] std::size_t arena_bytes() const;

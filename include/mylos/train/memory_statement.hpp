@@ -54,6 +54,7 @@ struct MemoryStatement {
   bool accumulates = false;          // gradients are those of a run that adds up several
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
+  std::size_t held_state_bytes = 0;   // of them, what a rank holds
   std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
 
   /// Bytes of the entries that count against the budget.

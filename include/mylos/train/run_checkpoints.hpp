@@ -10,6 +10,7 @@
 
 #include "mylos/checkpoint/background_writer.hpp"
 #include "mylos/checkpoint/options.hpp"
+#include "mylos/checkpoint/piece_writer.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/comm/communicator.hpp"
 
@@ -58,15 +59,17 @@ class RunCheckpoints {
 
  private:
   void write_between_steps(const CheckpointHeader& header, const CheckpointState& state, bool last);
-  void note_outcome(const BackgroundWriter::Outcome& outcome);
+  void note_outcome(const CheckpointOutcome& outcome);
   void note_file(const std::string& path);
 
   CheckpointOptions options_;
   std::string folder_;
   Communicator& communicator_;
   Listener listener_;
-  std::unique_ptr<BackgroundWriter> writer_;  // on rank 0 of a run that writes beside the steps
-  bool beside_steps_ = false;                 // on all ranks of such a run
+  // Of a run that writes beside the steps: on rank 0, or on all ranks where the state is cut over them.
+  std::unique_ptr<BackgroundWriter> writer_;
+  std::unique_ptr<PieceWriter> piece_writer_;
+  bool beside_steps_ = false;  // on all ranks of such a run
   bool due_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::int64_t saved_step_ = -1;

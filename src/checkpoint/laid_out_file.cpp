@@ -1,0 +1,76 @@
+#include "laid_out_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "array_crcs.hpp"
+#include "file_contents.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/io/raw_file.hpp"
+#include "stored_bytes.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+namespace {
+
+std::vector<StoredDataset> stored_datasets(const OpenFile& open, const CheckpointState& state,
+                                           const std::vector<std::uint32_t>& array_crcs) {
+  std::vector<StoredDataset> stored;
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    const StateArray& array = state.arrays[i];
+    if (array.size() == 0) continue;
+    const ByteRange range{open.array_offsets[i], array.bytes()};
+    stored.push_back({array.path, range, array_crcs[i]});
+  }
+  for (std::size_t i = 0; i < state.texts.size(); ++i) {
+    const StateText& text = state.texts[i];
+    const ByteRange range{open.texts[i].file_offset(), bytes_in_file(text)};
+    stored.push_back({text.path, range, crc_of_text(text.text)});
+  }
+  return stored;
+}
+
+/// HDF5 finds in the file what was put there: its own structure has checksums, of which the digest knows
+/// nothing.
+void open_again(const std::string& path, const std::vector<StoredDataset>& stored) {
+  const hdf5::File file = hdf5::File::open(path);
+  for (const StoredDataset& dataset : stored) require_crc(file, dataset.path, dataset.crc);
+}
+
+}  // namespace
+
+LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header,
+                         const CheckpointState& state)
+    : pending_(path) {
+  require_writable(state);
+  if (!std::ofstream(temporary())) fail_run("{}: cannot be created: {}", temporary(), std::strerror(errno));
+  reserve_space(temporary(), generous_bytes(state));
+  open_ = begin_file(WritingGroup(nullptr), temporary(), header, state);
+}
+
+void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pieces) {
+  const std::vector<std::uint32_t> crcs = joined_crcs(state, std::move(pieces));
+  write_crcs(*open_, state, crcs);
+  const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
+  end_file(*open_);
+  write_user_block(temporary(), verify_stored(temporary(), stored));
+  open_again(temporary(), stored);
+  pending_.publish();
+}
+
+std::vector<PieceCrc> write_pieces(const std::string& path, const std::vector<std::int64_t>& array_offsets,
+                                   const CheckpointState& state) {
+  RawFile file(path, RawFile::Access::write, RawFile::Cache::bypass);
+  std::vector<PieceCrc> crcs;
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    for (const StatePiece& piece : state.arrays[i].pieces) {
+      const std::uint32_t crc = write_bytes(file, array_offsets[i], state.arrays[i], piece);
+      crcs.push_back({static_cast<std::uint32_t>(i), crc, piece.first, piece.count});
+    }
+  }
+  return crcs;
+}
+
+}  // namespace mylos

@@ -1,0 +1,212 @@
+#include "mylos/checkpoint/piece_writer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <thread>
+
+#include "completion.hpp"
+#include "laid_out_file.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/base/seconds_since.hpp"
+#include "mylos/checkpoint/background_task.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Pieces that others hold are theirs to write, and what all hold is rank 0's.
+CheckpointState own_part(CheckpointState state, int rank) {
+  for (StateArray& array : state.arrays) {
+    if (rank != 0 && !array.sharded) array.pieces.clear();
+  }
+  return state;
+}
+
+std::size_t pieces_of(const CheckpointState& state) {
+  std::size_t count = 0;
+  for (const StateArray& array : state.arrays) count += array.pieces.size();
+  return count;
+}
+
+/// What a rank tells of its writing, before its pieces' checksums.
+struct Report {
+  std::int64_t pieces = 0;
+  std::int32_t failed = 0;
+  char cause[500] = {};
+};
+
+}  // namespace
+
+struct PieceWriter::Write {
+  enum class Stage { laying_out, telling_layout, writing, telling_written, finishing };
+
+  std::string folder;
+  CheckpointHeader header;
+  CheckpointState state;  // with the pieces that this rank writes
+  CheckpointOptions options;
+  Clock::time_point begun;
+  std::size_t most_pieces = 0;  // of a rank
+  Stage stage = Stage::laying_out;
+  std::vector<std::int64_t> array_offsets;  // in the file
+  std::vector<PieceCrc> written;            // by this rank; in the end by all
+  std::optional<Error> failed;              // on some rank
+  std::unique_ptr<LaidOutFile> file;        // on rank 0
+  BackgroundTask task;                      // last: it uses the others
+
+  [[nodiscard]] std::string path() const { return checkpoint_path(folder, header.step); }
+  [[nodiscard]] std::string temporary() const { return temporary_path(path()); }
+
+  bool task_over() {
+    if (!task.started()) return true;
+    if (!task.ended()) return false;
+    failed = task.join();
+    return true;
+  }
+
+  void lay_out() {
+    complete(header, state, WritingGroup(nullptr));
+    file = std::make_unique<LaidOutFile>(path(), header, state);
+    array_offsets = file->array_offsets();
+  }
+  void write() {
+    written = write_pieces(temporary(), array_offsets, state);
+    sync_file(temporary());  // where each rank has a page cache of its own, nobody else can
+  }
+  void finish() {
+    file->finish(state, std::move(written));
+    name_latest(folder);
+    delete_old_checkpoints(folder, options);
+  }
+
+  /// Whether there is a file, and where the arrays lie in it.
+  [[nodiscard]] std::vector<std::byte> layout() const {
+    std::vector<std::int64_t> told(1 + state.arrays.size());
+    told[0] = failed ? 1 : 0;
+    if (!failed) std::copy(array_offsets.begin(), array_offsets.end(), told.begin() + 1);
+    const auto bytes = std::as_bytes(std::span(told));
+    return {bytes.begin(), bytes.end()};
+  }
+  void hear_layout(const std::vector<std::byte>& bytes) {
+    std::vector<std::int64_t> told(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(told.data(), bytes.data(), bytes.size());
+    if (told[0] != 0 && !failed) failed = Error(ExitCode::failed, "rank 0 could not make the file");
+    array_offsets.assign(told.begin() + 1, told.end());
+  }
+
+  /// As long on all ranks.
+  [[nodiscard]] std::vector<std::byte> report() const {
+    Report own;
+    own.pieces = static_cast<std::int64_t>(written.size());
+    own.failed = failed ? 1 : 0;
+    if (failed) std::strncpy(own.cause, failed->what(), sizeof own.cause - 1);
+    std::vector<std::byte> bytes(sizeof own + most_pieces * sizeof(PieceCrc));
+    std::memcpy(bytes.data(), &own, sizeof own);
+    if (!written.empty())
+      std::memcpy(bytes.data() + sizeof own, written.data(), written.size() * sizeof(PieceCrc));
+    return bytes;
+  }
+  void hear_written(const std::vector<std::byte>& reports) {
+    const std::size_t length = sizeof(Report) + most_pieces * sizeof(PieceCrc);
+    written.clear();
+    for (std::size_t begin = 0; begin < reports.size(); begin += length) {
+      Report one;
+      std::memcpy(&one, reports.data() + begin, sizeof one);
+      if (one.failed != 0 && !failed)
+        failed = Error(ExitCode::failed, fmt::format("rank {}: {}", begin / length, one.cause));
+      const std::size_t before = written.size();
+      written.resize(before + static_cast<std::size_t>(one.pieces));
+      std::memcpy(written.data() + before, reports.data() + begin + sizeof one,
+                  static_cast<std::size_t>(one.pieces) * sizeof(PieceCrc));
+    }
+  }
+};
+
+PieceWriter::PieceWriter(RankGroup& ranks, const CheckpointState& state)
+    : ranks_(ranks), exchange_(ranks), copy_(own_part(state, ranks.rank())) {}
+
+PieceWriter::~PieceWriter() = default;
+
+void PieceWriter::begin(const std::string& folder, const CheckpointHeader& header,
+                        const CheckpointState& state, const CheckpointOptions& options) {
+  const Region region("checkpoint");
+  if (write_) fail_run("a checkpoint is still being written");
+  write_ = std::make_unique<Write>();
+  Write& now = *write_;
+  now.folder = folder;
+  now.header = header;
+  now.options = options;
+  now.begun = Clock::now();
+  now.state = copy_.of(own_part(state, ranks_.rank()));
+  const std::size_t own = pieces_of(now.state);
+  std::vector<std::size_t> pieces(static_cast<std::size_t>(ranks_.size()));
+  ranks_.all_gather(&own, pieces.data(), sizeof own);
+  now.most_pieces = *std::max_element(pieces.begin(), pieces.end());
+  if (ranks_.rank() == 0) now.task.start([&now] { now.lay_out(); });
+}
+
+/// Stages that are over are passed; the first that is not is left for the next look.
+std::optional<CheckpointOutcome> PieceWriter::look() {
+  if (!write_) return std::nullopt;
+  Write& now = *write_;
+  switch (now.stage) {
+    case Write::Stage::laying_out:
+      if (!now.task_over()) return std::nullopt;
+      exchange_.broadcast(now.layout());
+      now.stage = Write::Stage::telling_layout;
+      [[fallthrough]];
+    case Write::Stage::telling_layout:
+      if (!exchange_.ended()) return std::nullopt;
+      now.hear_layout(exchange_.take());
+      if (now.failed) return end();
+      now.task.start([&now] { now.write(); });
+      now.stage = Write::Stage::writing;
+      [[fallthrough]];
+    case Write::Stage::writing:
+      if (!now.task_over()) return std::nullopt;
+      exchange_.gather(now.report());
+      now.stage = Write::Stage::telling_written;
+      [[fallthrough]];
+    case Write::Stage::telling_written:
+      if (!exchange_.ended()) return std::nullopt;
+      if (const auto reports = exchange_.take(); ranks_.rank() == 0) now.hear_written(reports);
+      if (now.failed || ranks_.rank() != 0) return end();
+      now.task.start([&now] { now.finish(); });
+      now.stage = Write::Stage::finishing;
+      [[fallthrough]];
+    case Write::Stage::finishing:
+      if (!now.task_over()) return std::nullopt;
+      return end();
+  }
+  return std::nullopt;
+}
+
+std::optional<CheckpointOutcome> PieceWriter::wait() {
+  std::optional<CheckpointOutcome> outcome;
+  while (write_ && write_->stage != Write::Stage::finishing) {
+    outcome = look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  run_on_first(ranks_, [this] {
+    if (write_) write_->failed = write_->task.join();
+  });
+  return write_ ? end() : outcome;
+}
+
+std::optional<CheckpointOutcome> PieceWriter::end() {
+  const std::unique_ptr<Write> ended = std::move(write_);
+  if (ranks_.rank() != 0) return std::nullopt;
+  CheckpointOutcome outcome;
+  outcome.step = ended->header.step;
+  outcome.error = ended->failed;
+  outcome.seconds = seconds_since(ended->begun);
+  if (!outcome.error) outcome.path = ended->path();
+  return outcome;
+}
+
+}  // namespace mylos

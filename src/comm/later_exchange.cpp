@@ -1,0 +1,48 @@
+#include "mylos/comm/later_exchange.hpp"
+
+#include <climits>
+#include <utility>
+
+namespace mylos {
+namespace {
+
+int mpi_bytes(std::size_t bytes) {
+  if (bytes > INT_MAX) fail_run("MPI cannot exchange {} bytes in one piece", bytes);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+void LaterExchange::broadcast(std::vector<std::byte> data) {
+  if (joined_) fail_run("an exchange is still in flight");
+  buffer_ = std::move(data);
+  joined_ = true;
+  group_.check(MPI_Ibcast(buffer_.data(), mpi_bytes(buffer_.size()), MPI_BYTE, 0, group_.mpi(), &request_),
+               "broadcast");
+}
+
+void LaterExchange::gather(std::vector<std::byte> own) {
+  if (joined_) fail_run("an exchange is still in flight");
+  const int bytes = mpi_bytes(own.size());
+  const bool receives = group_.rank() == 0;
+  if (receives) own.resize(own.size() * static_cast<std::size_t>(group_.size()));
+  buffer_ = std::move(own);
+  joined_ = true;
+  group_.check(MPI_Igather(receives ? MPI_IN_PLACE : buffer_.data(), bytes, MPI_BYTE,
+                           receives ? buffer_.data() : nullptr, bytes, MPI_BYTE, 0, group_.mpi(), &request_),
+               "gather");
+}
+
+bool LaterExchange::ended() {
+  if (!joined_) return false;
+  int done = 0;
+  group_.check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "exchange");
+  return done != 0;
+}
+
+std::vector<std::byte> LaterExchange::take() {
+  joined_ = false;
+  return std::exchange(buffer_, {});
+}
+
+}  // namespace mylos

@@ -1,0 +1,72 @@
+// Exchanges that ranks join at times of their own.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "mylos/comm/later_exchange.hpp"
+
+namespace mylos::later_exchange_test {
+
+std::vector<std::byte> bytes_of_rank(int rank, std::size_t count) {
+  return std::vector<std::byte>(count, static_cast<std::byte>(rank + 1));
+}
+
+/// Steps that this rank makes until the exchange has ended here.
+int steps_until_end(LaterExchange& exchange) {
+  int steps = 0;
+  for (; !exchange.ended() && steps < 60'000; ++steps)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return steps;
+}
+
+TEST(LaterExchange, BringsTheFirstRanksBytesToAll) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  LaterExchange exchange(ranks);
+  EXPECT_FALSE(exchange.ended());
+  exchange.broadcast(bytes_of_rank(ranks.rank(), 3000));
+  EXPECT_LT(steps_until_end(exchange), 60'000);
+  EXPECT_EQ(exchange.take(), bytes_of_rank(0, 3000));
+}
+
+TEST(LaterExchange, GathersWhileOtherThingsAreExchanged) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  LaterExchange exchange(ranks);
+  for (int round = 0; round < 3; ++round) {
+    // Ranks join after different numbers of steps, in each of which all exchange something else.
+    int joined = -1;
+    int ended = -1;
+    std::vector<std::byte> all;
+    for (int step = 0; step < 200; ++step) {
+      if (step == 2 * ranks.rank()) {
+        exchange.gather(bytes_of_rank(ranks.rank(), 700));
+        joined = step;
+      }
+      if (joined >= 0 && ended < 0 && exchange.ended()) {
+        all = exchange.take();
+        ended = step;
+      }
+      ranks.barrier();
+    }
+    EXPECT_GE(ended, joined);
+    if (ranks.rank() != 0) continue;
+    EXPECT_GE(ended, 2 * (ranks.size() - 1)) << "not before the last has joined";
+    std::vector<std::byte> expected;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const std::vector<std::byte> own = bytes_of_rank(rank, 700);
+      expected.insert(expected.end(), own.begin(), own.end());
+    }
+    EXPECT_EQ(all, expected);
+  }
+}
+
+TEST(LaterExchange, IsOneAtATime) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  LaterExchange exchange(ranks);
+  exchange.gather(bytes_of_rank(ranks.rank(), 1));
+  EXPECT_THROW(exchange.gather(bytes_of_rank(ranks.rank(), 1)), Error);
+  EXPECT_THROW(exchange.broadcast(bytes_of_rank(ranks.rank(), 1)), Error);
+  EXPECT_LT(steps_until_end(exchange), 60'000);
+}
+
+}  // namespace mylos::later_exchange_test
