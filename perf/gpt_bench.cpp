@@ -8,7 +8,8 @@
 #include "gpt_subject.hpp"
 
 int main(int argument_count, char** arguments) {
-  MPI_Init(&argument_count, &arguments);
+  int threads = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &threads);  // as the command does
   int exit_code = 0;
   {
     const Kokkos::ScopeGuard kokkos(argument_count, arguments);

@@ -48,11 +48,25 @@ MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& 
   return result;
 }
 
+/// The samples that this rank has of a batch.
+std::int64_t share_of(std::int64_t batch) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return make_step_plan(batch, 0, rank, ranks).own_samples;
+}
+
 class StepRun {
  public:
   StepRun(const std::string& name, const StepSubject& subject) {
-    const Options& options = parts_.options = subject.options(name);
-    parts_.communicator = make_communicator(MPI_COMM_WORLD, options.communication);
+    Options& options = parts_.options = subject.options(name);
+    if (const std::int64_t batch = number_behind(name, "-batch-"); batch > 0) options.data.batch = batch;
+    if (const std::int64_t kib = number_behind(name, "-bucket-"); kib > 0)
+      options.communication.bucket_bytes = kib << 10;
+    const bool alone = name.find("-alone") != std::string::npos;
+    if (alone) options.data.batch = share_of(options.data.batch);
+    parts_.communicator = make_communicator(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, options.communication);
     parts_.gemm = std::make_unique<TimedGemm>();
     parts_.step =
         make_step_plan(options.data.batch, 0, parts_.communicator->rank(), parts_.communicator->size());
