@@ -9,7 +9,6 @@ usage: perf/overlap_study.py --older OLDER_GPT_BENCH [--network shared|tcp] [--r
 """
 import argparse
 import contextlib
-import os
 import pathlib
 import statistics
 import subprocess
@@ -62,10 +61,9 @@ def two_ranks(bench, network, folder):
     wrapper.write_text(IN_OWN_NAMESPACE, encoding="utf-8")
     wrapper.chmod(0o755)
     over_link = ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", f"{SUBNET}.0/24",
-                 "--mca", "oob_tcp_if_include", f"{SUBNET}.0/24", "-x", "PMIX_MCA_ptl_tcp_if_include=link0,link1"]
-    os.environ["PMIX_MCA_ptl_tcp_if_include"] = "link0"
-    os.environ["PMIX_MCA_ptl_tcp_remote_connections"] = "1"
-    return ["ip", "netns", "exec", NAMESPACES[0], *mpirun, *over_link, wrapper, bench, "medium"]
+                 "--mca", "oob_tcp_if_include", f"{SUBNET}.0/24"]
+    found_by = ["env", "PMIX_MCA_ptl_tcp_if_include=link0", "PMIX_MCA_ptl_tcp_remote_connections=1"]
+    return ["ip", "netns", "exec", NAMESPACES[0], *found_by, *mpirun, *over_link, wrapper, bench, "medium"]
 
 
 def measure(arguments, folder, quiet):

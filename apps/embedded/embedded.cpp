@@ -139,7 +139,8 @@ void run(const char* deck) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int threads = 0;  // SERIALIZED: gradients are exchanged while step() computes
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &threads);
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
     try {

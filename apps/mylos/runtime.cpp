@@ -115,7 +115,8 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work) {
 }
 
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
-  // The step polls on the main thread alone; the background reader makes no MPI call.
+  // While a communicator's thread exchanges gradients the main thread makes no MPI call; readers and writers
+  // in the background make none.
   int provided = 0;
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
   const ExitCode code = reporting_errors([&] {

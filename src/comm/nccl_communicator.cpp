@@ -54,8 +54,8 @@ class NcclCommunicator final : public Communicator {
   // The stream orders operations: slots are not needed.
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
-  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor,
-                               std::size_t slot) override;
+  Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
+                          Arrival arrival, float factor, std::size_t slot) override;
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
@@ -68,6 +68,7 @@ class NcclCommunicator final : public Communicator {
   [[noreturn]] void end(const char* operation, std::string_view cause);
   void require_usable() const;
   std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
+  CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
   ncclRedOp_t scaled_sum(DType type, float factor);
 
   ncclComm_t nccl_ = nullptr;
@@ -120,28 +121,28 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
   return {};
 }
 
-Request NcclCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
-                                               float factor, std::size_t) {
+Request NcclCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
+                                          CommunicationBuffer result, Arrival arrival, float factor,
+                                          std::size_t slot) {
+  if (result.count != buffer.count)
+    fail_run("reduce-scatter: {} elements cannot become {}", buffer.count, result.count);
   const std::size_t slice = slice_count(buffer, "reduce-scatter");
-  if (size() == 1) {
-    if (factor != 1) {
-      fold_in_rank_order(execution, buffer.data, 1, slice, buffer.type, Reduction::sum, factor, buffer.data);
-    }
-    return {};
+  void* own = own_slice(buffer).data;
+  if (size() > 1) {
+    check(ncclReduceScatter(buffer.data, own, slice, nccl_type(buffer.type), scaled_sum(buffer.type, factor),
+                            nccl_, execution.cuda_stream()),
+          "reduce-scatter");
+  } else if (factor != 1) {
+    fold_in_rank_order(&execution, own, 1, slice, buffer.type, Reduction::sum, factor, own);
   }
-  auto* own =
-      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
-  check(ncclReduceScatter(buffer.data, own, slice, nccl_type(buffer.type), scaled_sum(buffer.type, factor),
-                          nccl_, execution.cuda_stream()),
-        "reduce-scatter");
-  return {};
+  if (result.data != buffer.data) convert_slice(&execution, own_slice(buffer), own_slice(result));
+  return arrival == Arrival::everywhere ? start_all_gather(execution, result, slot) : Request{};
 }
 
 Request NcclCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer,
                                            std::size_t) {
   const std::size_t slice = slice_count(buffer, "all-gather");
-  const auto* own = static_cast<const std::byte*>(buffer.data) +
-                    static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
+  const void* own = own_slice(buffer).data;
   check(ncclAllGather(own, buffer.data, slice, nccl_type(buffer.type), nccl_, execution.cuda_stream()),
         "all-gather");
   return {};
@@ -235,6 +236,14 @@ std::size_t NcclCommunicator::slice_count(const CommunicationBuffer& buffer, con
     fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
   }
   return buffer.count / ranks;
+}
+
+/// This rank's.
+CommunicationBuffer NcclCommunicator::own_slice(const CommunicationBuffer& buffer) const {
+  const std::size_t slice = buffer.count / static_cast<std::size_t>(size());
+  auto* own =
+      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
+  return {own, slice, buffer.type};
 }
 
 ncclRedOp_t NcclCommunicator::scaled_sum(DType type, float factor) {

@@ -46,15 +46,14 @@ RankGroup::~RankGroup() {
 
 NodePlace RankGroup::node_place() {
   MPI_Comm node = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-        "MPI_Comm_split_type");
+  check(MPI_Comm_split_type(mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   NodePlace place;
   check(MPI_Comm_size(node, &place.ranks), "MPI_Comm_size");
   check(MPI_Comm_rank(node, &place.index), "MPI_Comm_rank");
   MPI_Group of_node = MPI_GROUP_NULL;
   MPI_Group of_all = MPI_GROUP_NULL;
   check(MPI_Comm_group(node, &of_node), "MPI_Comm_group");
-  check(MPI_Comm_group(communicator_, &of_all), "MPI_Comm_group");
+  check(MPI_Comm_group(mpi(), &of_all), "MPI_Comm_group");
   const int lowest = 0;
   check(MPI_Group_translate_ranks(of_node, 1, &lowest, of_all, &place.first), "MPI_Group_translate_ranks");
   check(MPI_Group_free(&of_node), "MPI_Group_free");
@@ -64,7 +63,7 @@ NodePlace RankGroup::node_place() {
 }
 
 void RankGroup::broadcast(void* data, std::size_t bytes, int root) {
-  require_usable();
+  require_idle();
   if (size_ == 1) return;
   exchange_.resize(bytes);
   if (rank_ == root && bytes > 0) std::memcpy(exchange_.data(), data, bytes);
@@ -75,7 +74,7 @@ void RankGroup::broadcast(void* data, std::size_t bytes, int root) {
 }
 
 void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
-  require_usable();
+  require_idle();
   const std::size_t offset = static_cast<std::size_t>(rank_) * bytes;
   exchange_.resize(static_cast<std::size_t>(size_) * bytes);
   if (bytes > 0) std::memcpy(exchange_.data() + offset, own, bytes);
@@ -88,7 +87,7 @@ void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
 }
 
 void RankGroup::barrier() {
-  require_usable();
+  require_idle();
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(communicator_, &request), "barrier");
   wait(request, "barrier");
@@ -100,7 +99,7 @@ void RankGroup::wait(MPI_Request& request, std::string_view operation) {
     poll(request, operation);
   } catch (const Error& error) {
     abandon(request);
-    lost_ = error;
+    lose(error);
     throw;
   }
 }
@@ -113,10 +112,7 @@ void RankGroup::poll(MPI_Request& request, std::string_view operation) const {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
     if (done != 0) return;
     if (polls % polls_per_yield != 0) continue;
-    if (seconds_since(start) > timeout_s_) {
-      fail_run("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
-               operation, rank_, size_, seconds_since(start), timeout_s_);
-    }
+    if (seconds_since(start) > timeout_s_) throw late(operation, seconds_since(start));
     std::this_thread::yield();
   }
 }
@@ -129,8 +125,25 @@ void RankGroup::check(int code, std::string_view operation) const {
   fail_run("{}: rank {} of {}: {}", operation, rank_, size_, text);
 }
 
+Error RankGroup::late(std::string_view operation, double waited_s) const {
+  return {
+      ExitCode::failed,
+      fmt::format("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
+                  operation, rank_, size_, waited_s, timeout_s_)};
+}
+
+void RankGroup::lose(const Error& error) {
+  lost_ = error;
+}
+
 void RankGroup::require_usable() const {
   if (lost_) throw *lost_;
+}
+
+void RankGroup::require_idle() const {
+  require_usable();
+  if (lent_to_ != nullptr)
+    fail_run("the ranks cannot exchange anything else while a collective ({}) is in flight", lent_to_);
 }
 
 void RankGroup::abandon(MPI_Request& request) {

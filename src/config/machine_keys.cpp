@@ -16,9 +16,8 @@ void add_communication_keys(Schema& schema) {
   keys.choice("backend", &CommunicationOptions::backend, backends,
               "auto: NCCL where it is built and the memory is on a device, else MPI.");
   keys.bytes("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40},
-             "Gradients are reduced in pieces of about this size while backward goes on. Over MPI, memory is "
-             "staged for four "
-             "of them.");
+             "Gradients are reduced in pieces of about this size while backward goes on; the last piece of a "
+             "step is not hidden. Over MPI, memory is staged for four of them.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,
       Words<ReduceType>{

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "mylos/base/region.hpp"
-#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
@@ -83,7 +82,9 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                                      const BatchMean& mean)
-    : communicator_(communicator), layout_(parameters.layout()) {
+    : communicator_(communicator),
+      layout_(parameters.layout()),
+      arrival_(layout_.holders == 1 ? Arrival::everywhere : Arrival::own_slice) {
   const int world = communicator.size();
   const ReductionMemory memory = reduction_memory(layout_, type, world);
   wire_ = Arena("gradients on the wire", memory.copied_bytes());
@@ -101,7 +102,6 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     plan.gradients = plan.wire = parameters.gradient(bucket);
     const DType wire = memory.wire_types[i];
     if (wire != bucket.type) plan.wire = wire_.tensor(offsets[slot_of(i)], wire, 1, bucket.count);
-    plan.own_wire = plan.wire.elements(slices[i].first, slices[i].count);
     plan.division = mean.division(bucket.type, wire);
     remaining_.push_back(plan.division.left);
     own_slices_.push_back(plan.gradients.elements(slices[i].first, slices[i].count));
@@ -116,15 +116,12 @@ void GradientReduction::start(const Execution& exec, std::size_t bucket) {
   if (plan.wire.data() != plan.gradients.data())
     convert_scaled(exec, plan.gradients, plan.wire, plan.division.into_wire);
   const std::size_t slot = slot_of(bucket);
-  requests_[slot] =
-      communicator_.start_reduce_scatter(exec, buffer_of(plan.wire), plan.division.of_sum, slot);
+  requests_[slot] = communicator_.start_reduction(exec, buffer_of(plan.wire), buffer_of(plan.gradients),
+                                                  arrival_, plan.division.of_sum, slot);
 }
 
-/// This rank's slice of the sum is where its gradients are.
 void GradientReduction::complete(const Execution& exec, std::size_t bucket) {
   communicator_.wait(exec, requests_[slot_of(bucket)]);
-  const BucketPlan& plan = plans_[bucket];
-  if (plan.wire.data() != plan.gradients.data()) convert(exec, plan.own_wire, own_slices_[bucket]);
 }
 
 void GradientReduction::block_done(const Execution& exec, std::size_t block) {
@@ -139,17 +136,6 @@ void GradientReduction::finish(const Execution& exec) {
   started_ = 0;
   const std::size_t in_flight = std::min(plans_.size(), buckets_in_flight);
   for (std::size_t i = plans_.size() - in_flight; i < plans_.size(); ++i) complete(exec, i);
-  if (layout_.holders == 1) gather(exec);
-}
-
-/// All slices come to all ranks. No reduction is in flight any more, and its slots are free.
-void GradientReduction::gather(const Execution& exec) {
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    Request& request = requests_[slot_of(i)];
-    communicator_.wait(exec, request);  // the gather of the bucket that had this slot, if one had
-    request = communicator_.start_all_gather(exec, buffer_of(plans_[i].gradients), slot_of(i));
-  }
-  for (Request& request : requests_) communicator_.wait(exec, request);
 }
 
 }  // namespace mylos

@@ -8,9 +8,12 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/communicator.hpp"
+#include "mylos/comm/slices.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::test {
 
@@ -35,6 +38,16 @@ inline float contribution(int rank, std::size_t index) {
   const float mantissa = 1.0f + static_cast<float>(bits >> 41 & 0x7fffff) * 0x1p-23f;
   const int exponent = static_cast<int>(bits >> 3 & 15) - 8;
   return (bits & 1) != 0 ? -std::ldexp(mantissa, exponent) : std::ldexp(mantissa, exponent);
+}
+
+/// A buffer of ranks · slice elements: this rank's contributions, then zeros as padding.
+template <class T>
+Kokkos::View<T*, Device> contributions(const Communicator& communicator, std::size_t count) {
+  const std::size_t padded =
+      slice_length(count, communicator.size()) * static_cast<std::size_t>(communicator.size());
+  std::vector<T> values(padded, from_float<T>(0));
+  for (std::size_t i = 0; i < count; ++i) values[i] = from_float<T>(contribution(communicator.rank(), i));
+  return on_device(values);
 }
 
 }  // namespace mylos::test

@@ -13,6 +13,7 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   const std::size_t count = 4096 * static_cast<std::size_t>(communicator->size());
   const Kokkos::View<float*, Device> gradients("gradients", count);
   const Kokkos::View<bfloat16*, Device> weights("weights", count);
+  const Kokkos::View<bfloat16*, Device> sums("sums", count);
   AgreementBuffer agreement(communicator->rank(), communicator->size());
   AgreementFlags flags;
   flags.set_scale(65536);
@@ -25,6 +26,10 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
     communicator->all_gather(execution, {gradients.data(), count, DType::fp32});
     communicator->agree(execution, agreement);
     communicator->all_gather(execution, {weights.data(), count, DType::bf16});
+    Request request =
+        communicator->start_reduction(execution, {gradients.data(), count, DType::fp32},
+                                      {sums.data(), count, DType::bf16}, Arrival::everywhere, 0.5f);
+    communicator->wait(execution, request);
   }
   EXPECT_EQ(testing_support::allocations() - before, 0);
 }

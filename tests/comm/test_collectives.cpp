@@ -20,6 +20,7 @@
 namespace mylos::collectives_test {
 
 using test::contribution;
+using test::contributions;
 using test::on_device;
 using test::on_host;
 using testing::HasSubstr;
@@ -45,16 +46,6 @@ float rounded<bfloat16>(float value) {
 
 template <class T>
 constexpr DType type_of = dtype_of<T>;
-
-/// A buffer of ranks · slice elements: this rank's contributions, then zeros as padding.
-template <class T>
-Kokkos::View<T*, Device> contributions(const Communicator& communicator, std::size_t count) {
-  const std::size_t padded =
-      slice_length(count, communicator.size()) * static_cast<std::size_t>(communicator.size());
-  std::vector<T> values(padded, from_float<T>(0));
-  for (std::size_t i = 0; i < count; ++i) values[i] = from_float<T>(contribution(communicator.rank(), i));
-  return on_device(values);
-}
 
 template <class T>
 void reduce_and_compare(std::size_t count, float factor) {

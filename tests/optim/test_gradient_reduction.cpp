@@ -148,16 +148,18 @@ TEST_F(Reduction, SumsInFloatByTheTreeOverRanksAndRoundsOnce) {
 }
 
 TEST_F(Reduction, AMeanThatFitsIntoHalfSurvivesASumThatDoesNot) {
-  for (const ReduceType reduce_type : {ReduceType::automatic, ReduceType::compute, ReduceType::fp32}) {
-    const Chain chain = small_chain(DType::fp16, GradientType::compute);
-    ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
-    GradientReduction reduction(*communicator, store, reduce_type, {ranks, 1, 1, ranks});
-    const ParameterSlot& slot = store.layout().slots[0];
-    test::set_values(store.gradient(slot),
-                     std::vector<float>(static_cast<std::size_t>(slot.size()), 60000.0f));
-    reduce(reduction, chain.blocks.size());
-    const float remaining = reduction.remaining_divisors()[0];
-    for (const float value : test::values_of(store.gradient(slot))) EXPECT_EQ(value / remaining, 60000.0f);
+  for (const GradientType gradient : {GradientType::compute, GradientType::fp32}) {
+    for (const ReduceType reduce_type : {ReduceType::automatic, ReduceType::compute, ReduceType::fp32}) {
+      const Chain chain = small_chain(DType::fp16, gradient);
+      ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
+      GradientReduction reduction(*communicator, store, reduce_type, {ranks, 1, 1, ranks});
+      const ParameterSlot& slot = store.layout().slots[0];
+      test::set_values(store.gradient(slot),
+                       std::vector<float>(static_cast<std::size_t>(slot.size()), 60000.0f));
+      reduce(reduction, chain.blocks.size());
+      const float remaining = reduction.remaining_divisors()[0];
+      for (const float value : test::values_of(store.gradient(slot))) EXPECT_EQ(value / remaining, 60000.0f);
+    }
   }
 }
 

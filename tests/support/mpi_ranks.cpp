@@ -1,9 +1,11 @@
-// The ranks of MPI_COMM_WORLD.
+// The ranks of MPI_COMM_WORLD. With MYLOS_TEST_MPI_THREADS=one MPI takes calls of one thread alone.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "support/leak_check.hpp"
@@ -12,9 +14,11 @@
 namespace mylos::test {
 
 void start_ranks(int* argument_count, char*** arguments) {
+  const char* threads = std::getenv("MYLOS_TEST_MPI_THREADS");
+  const bool is_one = threads != nullptr && std::string_view(threads) == "one";
   without_leak_check([&] {
     int provided = 0;
-    MPI_Init_thread(argument_count, arguments, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Init_thread(argument_count, arguments, is_one ? MPI_THREAD_SINGLE : MPI_THREAD_SERIALIZED, &provided);
   });
 }
 

@@ -4,6 +4,10 @@
 // that instance once wait() returned. Several may be in flight, each in a slot of its own; all ranks start
 // the same ones in the same order. No operation allocates: reserve() sizes the slots' staging memory
 // beforehand. With one rank nothing is exchanged.
+//
+// Operations go on while the caller computes: NCCL's on the device; MPI's by a thread of the communicator,
+// which alone calls MPI as long as one is in flight. That takes MPI_THREAD_SERIALIZED and buffers in host
+// memory. Without them MPI's operations go on in wait().
 #pragma once
 
 #include <cstddef>
@@ -29,6 +33,9 @@ struct CommunicationBuffer {
 };
 
 enum class Reduction : std::uint8_t { sum, max };
+/// Where the sums of slices arrive: each on the rank whose slice it is, or all on all ranks. Those of other
+/// ranks may arrive until the last operation in flight was waited for.
+enum class Arrival : std::uint8_t { own_slice, everywhere };
 
 /// An operation that was started. wait() for it before its buffer is read.
 struct Request {
@@ -44,8 +51,9 @@ class Communicator {
 
   [[nodiscard]] int rank() const { return ranks_.rank(); }
   [[nodiscard]] int size() const { return ranks_.size(); }
-  /// The same ranks for exchanges of host memory. Where collectives run on the device: only after
-  /// synchronize(), MPI and NCCL traffic must not be in flight together.
+  /// The same ranks for exchanges of host memory: only when every operation was waited for, else they throw
+  /// Error. Where collectives run on the device: only after synchronize(), MPI and NCCL traffic must not be
+  /// in flight together.
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
   /// Whether collectives are work of the device, for which the host does not wait in wait() (NCCL).
   [[nodiscard]] virtual bool runs_on_device() const = 0;
@@ -65,22 +73,29 @@ class Communicator {
   /// free, as no operation was started in it that was not waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
-  /// `buffer` is size() slices of equal length. This rank's slice becomes factor × its sum over ranks; over
-  /// MPI summed in float by the binary tree over ranks and rounded once to the buffer's type (NCCL rounds at
-  /// each hop). The other slices' contents are lost. Types fp32, fp16, bf16.
-  virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
-                                       float factor = 1, std::size_t slot = 0) = 0;
+  /// `buffer` is size() slices of equal length, and `result` too: the same memory, or as many elements of
+  /// another type. A slice of `result` becomes factor × the sum of `buffer`'s over ranks, where it arrives;
+  /// over MPI summed in float by the binary tree over ranks and rounded once to the buffer's type (NCCL
+  /// rounds at each hop), then to that of the result. The buffer's contents are lost. Types fp32, fp16, bf16.
+  virtual Request start_reduction(const Execution& execution, CommunicationBuffer buffer,
+                                  CommunicationBuffer result, Arrival arrival, float factor = 1,
+                                  std::size_t slot = 0) = 0;
+  /// The sum of this rank's slice takes its place.
+  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor = 1,
+                               std::size_t slot = 0) {
+    return start_reduction(execution, buffer, buffer, Arrival::own_slice, factor, slot);
+  }
   /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
   virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer,
                                    std::size_t slot = 0) = 0;
   virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                   std::size_t slot = 0) = 0;
   /// Ends an operation. Throws Error when it failed or, naming operation and rank, did not end within the
-  /// timeout.
+  /// timeout: of this wait, however long ago it was started.
   virtual void wait(const Execution& execution, Request& request) = 0;
 
-  /// The step's agreement (agreement.hpp). Where memory is the host's, throws on every rank if loss scales
-  /// differ.
+  /// The step's agreement (agreement.hpp), when nothing else is in flight. Where memory is the host's, throws
+  /// on every rank if loss scales differ.
   virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
 
   /// Waits for all work of `execution`, collectives included, and finds those that hang: call it instead of

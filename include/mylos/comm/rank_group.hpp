@@ -30,7 +30,11 @@ class RankGroup {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] MPI_Comm mpi() const { return communicator_; }
+  /// Throws Error while the group is lent.
+  [[nodiscard]] MPI_Comm mpi() const {
+    require_idle();
+    return communicator_;
+  }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
   /// Which ranks of the group share this rank's memory: as MPI finds it, whatever the launcher says of nodes.
   /// All ranks call it.
@@ -38,7 +42,7 @@ class RankGroup {
   [[nodiscard]] int ranks_on_node() { return node_place().ranks; }
 
   /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
-  /// allocate.
+  /// allocate. They throw Error while the group is lent.
   void broadcast(void* data, std::size_t bytes, int root);
   /// Rank r's `bytes` bytes at `own` arrive at `all` + r · bytes on every rank.
   void all_gather(const void* own, void* all, std::size_t bytes);
@@ -53,6 +57,14 @@ class RankGroup {
   /// Throws the Error by which an earlier operation was lost, if one was: what follows has no cause of its
   /// own.
   void require_usable() const;
+  /// The Error of a wait that was too long.
+  [[nodiscard]] Error late(std::string_view operation, double waited_s) const;
+  /// The group is unusable because of this error.
+  void lose(const Error& error);
+  /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI: the
+  /// group exchanges nothing itself. `operation`: what error messages name.
+  void lend_to(const char* operation) { lent_to_ = operation; }
+  void take_back() { lent_to_ = nullptr; }
   /// Gives up on an operation in flight. drain() may still see it end.
   void abandon(MPI_Request& request);
   /// Gives abandoned operations a last second to end. False: MPI may still write to their buffers.
@@ -60,12 +72,14 @@ class RankGroup {
 
  private:
   void poll(MPI_Request& request, std::string_view operation) const;
+  void require_idle() const;
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   double timeout_s_;
   std::optional<Error> lost_;
+  const char* lent_to_ = nullptr;
   std::vector<MPI_Request> abandoned_;
   std::vector<std::byte> exchange_;  // what MPI reads and writes in place of the caller's memory
 };

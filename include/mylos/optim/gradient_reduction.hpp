@@ -1,11 +1,11 @@
 // GradientReduction: sums the gradients of all ranks, bucket by bucket, while the backward pass goes on.
 //
 // A bucket is a reduce-scatter over equal slices, each summed in float by the binary tree over ranks, and an
-// all-gather. Where masters are cut over ranks, every rank needs its own slice alone: nothing is gathered, and
-// the bits are the same. Half travels as float by default, bfloat16 as bfloat16.
+// all-gather that follows it at once. Where masters are cut over ranks, every rank needs its own slice alone:
+// nothing is gathered, and the bits are the same. Half travels as float by default, bfloat16 as bfloat16.
 //
-// A window of buckets is under way at one time: to start one ends the one that was started buckets_in_flight
-// before it, in whose slot of staging memory it travels.
+// A window of buckets is reduced at one time: to start one ends the reduction of the one that was started
+// buckets_in_flight before it, in whose slot of staging memory it travels.
 //
 // Where gradients or what travels have 16 bits, the sum becomes the mean here, before its one rounding
 // (BatchMean).
@@ -57,16 +57,15 @@ class GradientReduction {
  private:
   struct BucketPlan {
     Tensor gradients;
-    Tensor wire;      // where it travels: the gradients themselves, or a copy in the wire's type
-    Tensor own_wire;  // this rank's slice of it
+    Tensor wire;  // where it travels: the gradients themselves, or a copy in the wire's type
     BucketDivision division;
   };
   void start(const Execution& exec, std::size_t bucket);
   void complete(const Execution& exec, std::size_t bucket);
-  void gather(const Execution& exec);
 
   Communicator& communicator_;
   const ParameterLayout& layout_;
+  const Arrival arrival_;  // of the sums
   Arena wire_;
   std::vector<BucketPlan> plans_;
   std::array<Request, buckets_in_flight> requests_;  // of each slot

@@ -1,0 +1,237 @@
+#include "collective_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "mylos/base/seconds_since.hpp"
+
+namespace mylos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Microseconds = std::chrono::microseconds;
+
+/// Between two looks at operations for which nobody waits. A look costs the thread that computes some 10 us
+/// of its core. What arrives in the longest pause, 0.1 MB at 1 Gbit/s, waits in the system's buffers.
+constexpr Microseconds shortest_pause{200};
+constexpr Microseconds longest_pause{1000};
+/// A look that took longer than this has moved data: the next one will too.
+constexpr Microseconds moving_time{20};
+/// Gathers that go on when their slots are free. TCP wants many operations at one time: each asks the other
+/// rank several times before its data flow.
+constexpr std::size_t most_gathers = 16;
+/// Ranks may share cores: who waits offers its core now and then.
+constexpr unsigned looks_per_yield = 16;
+
+}  // namespace
+
+Progress possible_progress() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return memory_is_host && level >= MPI_THREAD_SERIALIZED ? Progress::by_thread : Progress::by_caller;
+}
+
+CollectiveQueue::CollectiveQueue(RankGroup& ranks, Progress progress)
+    : group_(ranks),
+      gathers_(ranks.mpi(), ranks.timeout_s()),
+      ranks_{ranks, ranks.mpi(), gathers_.mpi()},
+      progress_(progress) {
+  resize(1);
+  if (progress == Progress::by_thread) thread_ = std::thread([this] { run(); });
+}
+
+CollectiveQueue::~CollectiveQueue() {
+  give_up();
+}
+
+void CollectiveQueue::resize(std::size_t slots) {
+  const std::lock_guard lock(mutex_);
+  slots_ = slots;
+  operations_.assign(slots + most_gathers, MpiOperation{});
+  under_way_.reserve(operations_.size());
+  looked_at_.reserve(operations_.size());
+  requests_.reserve(operations_.size());
+  done_.resize(operations_.size());
+}
+
+void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const MpiPlan& plan) {
+  group_.require_usable();
+  finish_kernels(kernels);
+  group_.lend_to(plan.name);
+  ++in_flight_;
+  {
+    const std::lock_guard lock(mutex_);
+    operations_[slot] = MpiOperation(plan);
+    under_way_.push_back(slot);
+  }
+  if (progress_ == Progress::by_thread) {
+    work_.notify_one();
+  } else {
+    or_lose([&] { operations_[slot].begin(ranks_); });
+  }
+}
+
+bool CollectiveQueue::all_over() {
+  const std::lock_guard lock(mutex_);
+  return under_way_.empty();
+}
+
+void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
+  group_.require_usable();
+  if (progress_ == Progress::by_thread) {
+    wait_for_thread(slot);
+  } else {
+    go_on_until_over(kernels, slot);
+  }
+  operations_[slot] = MpiOperation{};
+  if (--in_flight_ == 0) group_.take_back();
+}
+
+/// Whether a wait for the operation in the slot is over: for the last one that of all gathers.
+bool CollectiveQueue::is_done_with(std::size_t slot) const {
+  return in_flight_ == 1 ? under_way_.empty() : !is_under_way(slot);
+}
+
+void CollectiveQueue::wait_for_thread(std::size_t slot) {
+  const auto start = Clock::now();
+  std::unique_lock lock(mutex_);
+  if (is_done_with(slot)) return;
+  is_waited_for_ = true;
+  work_.notify_one();
+  over_.wait_for(lock, std::chrono::duration<double>(group_.timeout_s()),
+                 [&] { return is_done_with(slot) || error_; });
+  is_waited_for_ = false;
+  if (is_done_with(slot)) return;
+  const Error cause = error_ ? *error_ : group_.late(name_in(slot), seconds_since(start));
+  lock.unlock();
+  lose(cause);
+}
+
+void CollectiveQueue::go_on_until_over(const Execution& kernels, std::size_t slot) {
+  const auto start = Clock::now();
+  for (unsigned looks = 1; !is_done_with(slot); ++looks) {
+    or_lose([&] { advance(under_way_, &kernels); });
+    free_slots();
+    if (looks % looks_per_yield != 0) continue;
+    if (seconds_since(start) > group_.timeout_s()) lose(group_.late(name_in(slot), seconds_since(start)));
+    std::this_thread::yield();
+  }
+}
+
+/// The thread.
+void CollectiveQueue::run() {
+  Microseconds pause = shortest_pause;
+  unsigned looks = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    work_.wait(lock, [&] { return stopping_ || !under_way_.empty(); });
+    if (stopping_) return;
+    looked_at_.assign(under_way_.begin(), under_way_.end());
+    lock.unlock();
+    const auto start = Clock::now();
+    std::optional<Error> error;
+    bool is_moving = false;
+    try {
+      is_moving = advance(looked_at_, nullptr) || Clock::now() - start > moving_time;
+    } catch (const std::exception& failure) {
+      error = Error(ExitCode::failed, failure.what());
+    }
+    if (++looks % looks_per_yield == 0) std::this_thread::yield();
+    lock.lock();
+    if (error) {
+      error_ = error;
+      over_.notify_all();
+      return;
+    }
+    if (free_slots()) over_.notify_all();
+    pause = is_moving ? shortest_pause : std::min(2 * pause, longest_pause);
+    const std::size_t left = under_way_.size();
+    work_.wait_for(lock, pause,
+                   [&] { return stopping_ || is_waited_for_ || under_way_.size() != left || left == 0; });
+  }
+}
+
+/// True where an operation has come further.
+bool CollectiveQueue::advance(const std::vector<std::size_t>& places, const Execution* kernels) {
+  requests_.clear();
+  for (const std::size_t place : places) {
+    MpiOperation& operation = operations_[place];
+    if (!operation.has_begun()) operation.begin(ranks_);
+    requests_.push_back(operation.request());
+  }
+  test_requests();
+  bool has_changed = false;
+  bool may_gather = true;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    MpiOperation& operation = operations_[places[i]];
+    operation.request() = requests_[i];
+    has_changed = operation.advance(ranks_, kernels, may_gather) || has_changed;
+    may_gather = may_gather && !operation.has_gather_ahead();
+  }
+  return has_changed;
+}
+
+/// Those with which MPI is done become MPI_REQUEST_NULL. One call for all: MPI looks at the network in each.
+void CollectiveQueue::test_requests() {
+  int done = 0;
+  group_.check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
+                            MPI_STATUSES_IGNORE),
+               "collective");
+}
+
+bool CollectiveQueue::is_under_way(std::size_t place) const {
+  return std::find(under_way_.begin(), under_way_.end(), place) != under_way_.end();
+}
+
+/// Those that are over go, and gathers leave their slots where there is room. True where a wait may be over.
+bool CollectiveQueue::free_slots() {
+  bool is_any = 0 < std::erase_if(under_way_, [&](std::size_t place) { return operations_[place].over(); });
+  for (std::size_t& place : under_way_) {
+    if (place >= slots_ || !operations_[place].is_gathering()) continue;
+    std::size_t room = slots_;
+    while (room < operations_.size() && is_under_way(room)) ++room;
+    if (room == operations_.size()) break;
+    operations_[room] = operations_[place];
+    place = room;
+    is_any = true;
+  }
+  return is_any;
+}
+
+template <class Action>
+void CollectiveQueue::or_lose(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    lose(error);
+  }
+}
+
+/// What is under way cannot end any more, and nothing can follow.
+void CollectiveQueue::lose(const Error& error) {
+  group_.lose(error);
+  give_up();
+  throw error;
+}
+
+bool CollectiveQueue::end() {
+  give_up();
+  const bool exchanges_ended = group_.drain();
+  return gathers_.drain() && exchanges_ended;
+}
+
+void CollectiveQueue::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  for (const std::size_t place : under_way_) {
+    MpiOperation& operation = operations_[place];
+    (operation.is_gathering() ? gathers_ : group_).abandon(operation.request());
+  }
+  under_way_.clear();
+}
+
+}  // namespace mylos

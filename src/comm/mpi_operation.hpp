@@ -1,0 +1,85 @@
+// MpiOperation: one collective over MPI, from its first call to its end: what MPI exchanges, then the fold of
+// what arrived, then perhaps a gather of what was folded.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mylos/base/execution.hpp"
+#include "mylos/comm/communicator.hpp"
+
+namespace mylos {
+
+/// Where operations run. MPI matches collectives of a communicator by their order. Gathers that follow a fold
+/// begin on every rank when its own fold is done, in an order of their own: they have their own communicator.
+struct MpiRanks {
+  const RankGroup& group;
+  MPI_Comm exchanges = MPI_COMM_NULL;
+  MPI_Comm gathers = MPI_COMM_NULL;
+};
+
+enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast };
+
+/// What is to be done. Parts without memory are left out.
+struct MpiPlan {
+  const char* name = nullptr;  // null: nothing is to be done
+  // First MPI moves `count` elements, in place where nothing is sent.
+  MpiCall call = MpiCall::all_gather;
+  DType type = DType::fp32;
+  int count = 0;
+  int root = 0;
+  Reduction reduction = Reduction::sum;
+  const std::byte* sent = nullptr;
+  std::byte* arrived = nullptr;
+  // Then the parts of all ranks are folded into `folded`, times `factor`, and that into another type.
+  CommunicationBuffer folded{};
+  float factor = 1;
+  CommunicationBuffer converted{};
+  // Then the slices of all ranks are gathered, each of which has its own.
+  CommunicationBuffer gathered{};
+  // `staged` is where MPI reads and writes the result in place of the caller's memory.
+  CommunicationBuffer result{};
+  std::byte* staged = nullptr;
+};
+
+class MpiOperation {
+ public:
+  MpiOperation() = default;
+  explicit MpiOperation(const MpiPlan& plan) : plan_(plan) {}
+
+  [[nodiscard]] const char* name() const { return plan_.name; }
+  [[nodiscard]] bool over() const { return stage_ == Stage::over; }
+  /// Asks MPI to begin. All ranks begin their operations in the same order.
+  void begin(const MpiRanks& ranks);
+  [[nodiscard]] bool has_begun() const { return stage_ != Stage::planned; }
+  /// Does what follows where MPI is done with what it was asked: its request is null. `may_gather`: all
+  /// operations before this one have begun their gathers. True where something changed. Folds by `kernels`,
+  /// or where that is null by this thread.
+  bool advance(const MpiRanks& ranks, const Execution* kernels, bool may_gather);
+  /// Whether operations after this one have to wait with their gathers.
+  [[nodiscard]] bool has_gather_ahead() const {
+    return plan_.gathered.data != nullptr && stage_ < Stage::gathers;
+  }
+  /// What MPI is at; MPI_REQUEST_NULL: nothing. Who tests it puts the result back.
+  [[nodiscard]] MPI_Request& request() { return request_; }
+  [[nodiscard]] bool is_gathering() const { return stage_ == Stage::gathers; }
+
+ private:
+  enum class Stage : std::uint8_t { planned, exchanges, folded, gathers, over };
+  void fold(const MpiRanks& ranks, const Execution* kernels) const;
+  void gather(const MpiRanks& ranks, const Execution* kernels);
+  void end(const Execution* kernels);
+
+  MpiPlan plan_;
+  Stage stage_ = Stage::planned;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+/// The type by which MPI exchanges it. Throws Error where it does not.
+[[nodiscard]] MPI_Datatype mpi_type(DType type);
+/// MPI is not ordered with kernels. Host-only execution spaces finish a kernel before its launch returns.
+void finish_kernels(const Execution& execution);
+
+}  // namespace mylos

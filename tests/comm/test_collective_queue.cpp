@@ -1,0 +1,214 @@
+// The operations of a communicator while they are under way: by a thread of their own, and in the caller's
+// waits.
+#include "comm/collective_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <thread>
+
+#include "comm/communicator_builders.hpp"
+#include "mylos/base/seconds_since.hpp"
+
+namespace mylos::collective_queue_test {
+
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+void sleep_s(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+/// A reduction whose sums all ranks gather: slices of `length` floats, element i of which is rank + number +
+/// i.
+class Numbers {
+ public:
+  Numbers(int rank, int ranks, int number, std::size_t length)
+      : rank_(rank),
+        ranks_(ranks),
+        number_(number),
+        values_(length * static_cast<std::size_t>(ranks)),
+        arrived_(values_.size()) {
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = value_of(rank, i);
+  }
+  MpiPlan plan() {
+    const std::size_t length = values_.size() / static_cast<std::size_t>(ranks_);
+    const CommunicationBuffer all{values_.data(), values_.size(), DType::fp32};
+    return {.name = "reduction",
+            .call = MpiCall::all_to_all,
+            .count = static_cast<int>(length),
+            .sent = reinterpret_cast<const std::byte*>(values_.data()),
+            .arrived = reinterpret_cast<std::byte*>(arrived_.data()),
+            .folded = {values_.data() + static_cast<std::size_t>(rank_) * length, length, DType::fp32},
+            .gathered = all,
+            .result = all};
+  }
+  void expect_sums() const {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      float sum = 0;
+      for (int rank = 0; rank < ranks_; ++rank) sum += value_of(rank, i);
+      ASSERT_EQ(values_[i], sum) << "element " << i << " of reduction " << number_ << " on rank " << rank_;
+    }
+  }
+
+ private:
+  [[nodiscard]] float value_of(int rank, std::size_t i) const {
+    return static_cast<float>(rank + number_) + static_cast<float>(i % 1000);
+  }
+  int rank_;
+  int ranks_;
+  int number_;
+  std::vector<float> values_;
+  std::vector<float> arrived_;
+};
+
+class Queue : public testing::TestWithParam<Progress> {
+ protected:
+  void SetUp() override {
+    if (!memory_is_host) GTEST_SKIP() << "kernels of a device do not reach these numbers";
+    if (group.size() == 1) GTEST_SKIP() << "one rank exchanges nothing";
+    if (GetParam() == Progress::by_thread && possible_progress() != Progress::by_thread)
+      GTEST_SKIP() << "MPI takes calls of one thread alone";
+  }
+  Numbers numbers(int number, std::size_t length) const {
+    return {group.rank(), group.size(), number, length};
+  }
+  [[nodiscard]] bool is_last() const { return group.rank() == group.size() - 1; }
+
+  Execution exec;
+  RankGroup group{MPI_COMM_WORLD, 60};
+};
+INSTANTIATE_TEST_SUITE_P(WhoCallsMpi, Queue, testing::Values(Progress::by_thread, Progress::by_caller),
+                         [](const auto& tested) {
+                           return tested.param == Progress::by_thread ? "AThread" : "TheCaller";
+                         });
+
+TEST_P(Queue, SeveralAreInFlightAndEachRankWaitsInAnOrderOfItsOwn) {
+  constexpr std::size_t slots = 5;
+  CollectiveQueue queue(group, GetParam());
+  queue.resize(slots);
+  for (int round = 0; round < 20; ++round) {
+    std::deque<Numbers> reductions;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      reductions.push_back(numbers(round + static_cast<int>(slot), slot % 2 == 0 ? 7 : 50'000));
+      queue.start(exec, slot, reductions[slot].plan());
+      if (group.rank() == round % group.size()) sleep_s(2e-4 * static_cast<double>(slot));
+    }
+    for (std::size_t i = 0; i < slots; ++i) {
+      const std::size_t slot = (i * (1 + static_cast<std::size_t>(group.rank()) % 4)) % slots;
+      queue.wait(exec, slot);
+      EXPECT_EQ(queue.name_in(slot), nullptr);
+    }
+    EXPECT_TRUE(queue.all_over()) << "gathers too, once the last operation was waited for";
+    for (const Numbers& reduction : reductions) reduction.expect_sums();
+  }
+}
+
+TEST_P(Queue, ASlotIsUsedAgainWhileOthersAreInFlight) {
+  constexpr std::size_t slots = 3;
+  CollectiveQueue queue(group, GetParam());
+  queue.resize(slots);
+  std::deque<Numbers> reductions;
+  for (std::size_t i = 0; i < 40; ++i) {
+    if (i >= slots) queue.wait(exec, i % slots);
+    reductions.push_back(numbers(static_cast<int>(i), 300 * (i % 7 + 1)));
+    queue.start(exec, i % slots, reductions.back().plan());
+  }
+  for (std::size_t i = 40; i < 40 + slots; ++i) queue.wait(exec, i % slots);
+  for (const Numbers& reduction : reductions) reduction.expect_sums();
+}
+
+TEST_P(Queue, AnOperationEndsThoughNobodyWaitsForIt) {
+  if (GetParam() == Progress::by_caller) GTEST_SKIP() << "it goes on in waits alone";
+  CollectiveQueue queue(group, GetParam());
+  Numbers reduction = numbers(3, 1'000'000);
+  queue.start(exec, 0, reduction.plan());
+  EXPECT_EQ(std::string(queue.name_in(0)), "reduction");
+  const auto start = Clock::now();
+  while (!queue.all_over() && seconds_since(start) < 60) sleep_s(0.001);
+  EXPECT_TRUE(queue.all_over());
+  reduction.expect_sums();
+  EXPECT_NE(queue.name_in(0), nullptr) << "its slot is taken until somebody has waited";
+  queue.wait(exec, 0);
+}
+
+TEST_P(Queue, TheRanksExchangeNothingElseMeanwhile) {
+  CollectiveQueue queue(group, GetParam());
+  Numbers reduction = numbers(1, 10);
+  queue.start(exec, 0, reduction.plan());
+  int value = 0;
+  const auto refuses =
+      testing::ThrowsMessage<Error>(HasSubstr("while a collective (reduction) is in flight"));
+  EXPECT_THAT([&] { group.barrier(); }, refuses);
+  EXPECT_THAT([&] { group.broadcast(&value, sizeof(value), 0); }, refuses);
+  EXPECT_THAT([&] { (void)group.ranks_on_node(); }, refuses);
+  EXPECT_THAT([&] { (void)group.mpi(); }, refuses);
+  queue.wait(exec, 0);
+  group.barrier();
+}
+
+TEST_P(Queue, TheDeadlineIsThatOfTheWaitAndNotOfTheStart) {
+  RankGroup hasty(MPI_COMM_WORLD, 1.5);
+  CollectiveQueue queue(hasty, GetParam());
+  Numbers reduction = numbers(1, 10);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (is_last()) sleep_s(2);
+  queue.start(exec, 0, reduction.plan());
+  if (!is_last()) sleep_s(2);  // computes for longer than a wait may last
+  queue.wait(exec, 0);
+  reduction.expect_sums();
+}
+
+/// What a wait throws.
+std::string error_of_wait(CollectiveQueue& queue, std::size_t slot) {
+  try {
+    queue.wait(Execution(), slot);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_P(Queue, WhatMpiRefusesOnOneRankEndsItAtOnceAndTheOthersAtTheirDeadline) {
+  RankGroup hasty(MPI_COMM_WORLD, 0.5);
+  Numbers reduction = numbers(1, 10);
+  {
+    CollectiveQueue queue(hasty, GetParam());
+    queue.resize(2);
+    MpiPlan plan = reduction.plan();
+    if (is_last()) plan.count = -1;
+    std::string error;
+    try {
+      queue.start(exec, 0, plan);
+      error = error_of_wait(queue, 0);
+    } catch (const Error& at_once) {
+      error = at_once.what();
+    }
+    EXPECT_THAT(error, HasSubstr(fmt::format("reduction: rank {} of {}", group.rank(), group.size())));
+    EXPECT_THAT(error, HasSubstr(is_last() ? "MPI_ERR_COUNT" : "communication.timeout = 0.5"));
+    EXPECT_EQ(error_of_wait(queue, 0), error) << "what is tried later says why";
+    EXPECT_THAT([&] { queue.start(exec, 1, reduction.plan()); }, testing::ThrowsMessage<Error>(error));
+    EXPECT_THAT([&] { hasty.barrier(); }, testing::ThrowsMessage<Error>(error));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_P(Queue, EndsWithOperationsInFlightThatWillNeverEnd) {
+  static std::deque<Numbers> reductions;  // MPI may write to them until the program ends
+  for (int number = 0; number < 3; ++number) reductions.push_back(numbers(number, 200'000));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto start = Clock::now();
+  {
+    RankGroup own(MPI_COMM_WORLD, 60);
+    CollectiveQueue queue(own, GetParam());
+    queue.resize(3);
+    for (std::size_t slot = 0; slot < (is_last() ? 1 : 3); ++slot)
+      queue.start(exec, slot, reductions[reductions.size() - 3 + slot].plan());
+  }
+  EXPECT_LT(seconds_since(start), 30) << "nobody waits for the timeout";
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+}  // namespace mylos::collective_queue_test
