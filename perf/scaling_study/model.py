@@ -2,12 +2,13 @@
 that the fit did not see.
 
     step     = compute + exposed + rest
-    compute  = threads of the fullest core x (fixed + samples of a rank x each); of sharded state less, by the update's share in `mylos plan`
+    compute  = threads of the fullest core x (fixed + samples of a rank x each)
     exchange = of all buckets by the network's alpha and beta (collectives.py), and the agreement
-    exposed  = max(share x exchange, exchange - compute) + skew x compute      on one rank 0
+    exposed  = max(share x exchange, exchange - compute) + skew x compute      (one rank: nothing)
 
 `share` of the exchange is seen although backward goes on beside it; what takes longer than all of compute cannot hide; and
-ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute.
+ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute. A rank whose state is sharded updates its slice only: the share of the
+update in `mylos plan` says what that saves.
 """
 import dataclasses
 import math
@@ -75,6 +76,39 @@ def compute_of(point):
     return None
 
 
+@dataclasses.dataclass
+class Exposed:
+    """What is seen of communication: a share of the exchange, and of compute the skew."""
+    share: float = 1.0
+    skew: float = 0.0
+    error: float = 0.0
+
+    def of(self, exchange_ms, compute_ms):
+        return max(self.share * exchange_ms, exchange_ms - compute_ms) + self.skew * compute_ms
+
+    def described(self):
+        return f"{self.share:.2f} of the exchange + {self.skew:.2f} of compute (fit within {self.error:.1%})"
+
+
+def parted(exchanges, computes, seen, most_share=1.0):
+    """Exposed. Both parts grow with the ranks, and few points tell them badly apart: skew is taken where it explains much
+    that the share alone does not, and where more is seen than `most_share` of the exchange."""
+    exchanges, computes, seen = (numpy.array(values, dtype=float) for values in (exchanges, computes, seen))
+
+    def error_of(share, skew):
+        return float(numpy.sqrt(numpy.mean(((share * exchanges + skew * computes) / seen - 1) ** 2)))
+
+    (share,), error = collectives.relative_fit(exchanges[:, None], seen)
+    (share_beside, skew), error_of_both = collectives.relative_fit(numpy.stack([exchanges, computes], axis=1), seen)
+    if share <= most_share and (error_of_both >= WORTH_A_SKEW * error or share_beside == 0):
+        return Exposed(float(share), 0.0, error)
+    if share_beside <= most_share:
+        return Exposed(float(share_beside), float(skew), error_of_both)
+    left = 1 - most_share * exchanges / seen
+    beyond = max(0.0, float(numpy.sum(computes / seen * left) / numpy.sum((computes / seen) ** 2)))
+    return Exposed(most_share, beyond, error_of(most_share, beyond))
+
+
 class Networks:
     """What was measured within a node and between nodes, or is assumed between nodes."""
 
@@ -118,7 +152,7 @@ class Model:
             raise Trouble("the study shows no compute time: measure one rank too, or with a mylos that writes summary.json")
         self.compute = Compute.fit(with_compute)
         self.rest = float(numpy.median([self.rest_of(point) for point in with_compute]))
-        self.share, self.skew, self.exposed_error = self.fit_exposed([point for point in points if point.ranks > 1])
+        self.exposed = self.fit_exposed([point for point in points if point.ranks > 1])
 
     @staticmethod
     def rest_of(point):
@@ -142,21 +176,20 @@ class Model:
                       network.agreement.seconds(ranks, on_a_core))
 
     def fit_exposed(self, points):
-        """(share, skew, relative error). Both grow with the ranks, and few points part them badly: skew is taken where it
-        explains much that the share alone does not."""
-        if not points:
-            return 1.0, 0.0, 0.0
-        features, seen = [], []
-        for point in points:
-            compute = self.compute.of(point.samples_per_rank, point.threads_per_core)
-            features.append([self.exchange_of(point), compute])
-            seen.append(point.exposed_ms if point.exposed_ms is not None
-                        else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)))
-        (share,), error = collectives.relative_fit([feature[:1] for feature in features], seen)
-        (share_beside, skew), error_of_both = collectives.relative_fit(features, seen)
-        if error_of_both < WORTH_A_SKEW * error and share_beside > 0:
-            return float(share_beside), float(skew), error_of_both
-        return float(share), 0.0, error
+        """{whether ranks share cores: Exposed}. Ranks that take turns on a core do not arrive together, as those of a
+        benchmark do: of them more than the exchange may be seen."""
+        found = {}
+        for shares_cores in (False, True):
+            chosen = [point for point in points if (point.threads_per_core > 1) == shares_cores]
+            if chosen:
+                found[shares_cores] = self.exposed_of(chosen, math.inf if shares_cores else 1.0)
+        return found or {False: Exposed()}
+
+    def exposed_of(self, points, most_share):
+        computes = [self.compute.of(point.samples_per_rank, point.threads_per_core) for point in points]
+        seen = [point.exposed_ms if point.exposed_ms is not None
+                else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)) for point, compute in zip(points, computes)]
+        return parted([self.exchange_of(point) for point in points], computes, seen, most_share)
 
     def exchange_of(self, point):
         value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.threads_per_core, int(point.batch), point.shard)
@@ -175,7 +208,8 @@ class Model:
         compute = self.compute.of(-(-batch // ranks), on_a_core)
         if shard != "none":  # a rank updates its slice only
             compute *= 1 - plan.update_share * (1 - 1 / ranks)
-        exposed = max(self.share * exchange, exchange - compute) + self.skew * compute if ranks > 1 else 0.0
+        fit = self.exposed.get(on_a_core > 1) or next(iter(self.exposed.values()))
+        exposed = fit.of(exchange, compute) if ranks > 1 else 0.0
         return Prediction(scaling, ranks, -(-ranks // ranks_on_node), batch, algorithm or "measured", shard, compute, exchange,
                           exposed, compute * (1 + self.rest) + exposed, plan.rank_bytes)
 
@@ -185,10 +219,11 @@ class Model:
                          scaling=point.scaling)
 
     def described(self):
-        compute = self.compute
-        return (f"compute of a step: {compute.fixed_ms:.3g} ms + {compute.sample_ms:.3g} ms for each sample of a rank "
-                f"(fit within {compute.error:.1%}), and {self.rest:.1%} of it besides\n"
-                f"exposed: {self.share:.2f} of the exchange + {self.skew:.2f} of compute (fit within {self.exposed_error:.1%})")
+        lines = [f"compute of a step: {self.compute.fixed_ms:.3g} ms + {self.compute.sample_ms:.3g} ms for each sample of a rank "
+                 f"(fit within {self.compute.error:.1%}), and {self.rest:.1%} of it besides"]
+        for shares_cores, fit in self.exposed.items():
+            lines.append(f"exposed{', of ranks that share cores' if shares_cores else ''}: {fit.described()}")
+        return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -146,8 +146,8 @@ def check_held_out_ranks():
     fit = fitted_model(points, held_out)
     near(fit.compute.fixed_ms, 5, 1e-4)
     near(fit.compute.sample_ms, 2, 1e-4)
-    near(fit.share, TRUE_SHARE, 1e-3)
-    near(fit.skew, TRUE_SKEW, 1e-2)
+    near(fit.exposed[False].share, TRUE_SHARE, 1e-3)
+    near(fit.exposed[False].skew, TRUE_SKEW, 1e-2)
     comparisons = model.compare(fit, points, held_out)
     assert sum(one.held_out for one in comparisons) == 4
     for one in comparisons:
@@ -181,8 +181,24 @@ def check_what_points_cannot_part():
     assert fit.compute.fixed_ms == 0
     exact = [true_row("weak", ranks, 4 * ranks, exposed_ms=0.4 * true_exchange_ms(ranks)) for ranks in (1, 2, 4, 8)]
     fit = fitted_model(table.points(exact), set())
-    near(fit.share, 0.4, 1e-3)
-    assert fit.skew == 0
+    near(fit.exposed[False].share, 0.4, 1e-3)
+    assert fit.exposed[False].skew == 0
+
+
+def check_no_more_is_seen_than_the_exchange():
+    """What is beyond it, ranks waited for each other."""
+    found = model.parted([1.0, 2.0, 4.0], [10.0, 10.0, 10.0], [1 + 3.0, 2 + 3.0, 4 + 3.0])
+    near(found.share, 1, 1e-6)
+    near(found.skew, 0.3, 1e-6)
+    assert found.error < 1e-6
+    found = model.parted([1.0, 2.0], [10.0, 20.0], [3.0, 6.0])
+    assert found.share <= 1 and found.skew > 0
+    near(found.of(1, 10), 3, 1e-6)
+    near(model.parted([1.0, 2.0], [10.0, 10.0], [3.0, 6.0], most_share=9).share, 3)
+    rows = [true_row("weak", ranks, 4 * ranks, cores=4) for ranks in (1, 2, 4, 8, 16)]
+    rows[3:] = [dataclasses.replace(row, compute_ms=TRUE_COMPUTE.of(4, row.ranks / 4), exposed_ms=4 * true_exchange_ms(row.ranks))
+                for row in rows[3:]]
+    assert set(fitted_model(table.points(rows), set()).exposed) == {False, True}, "ranks that share cores have a fit of their own"
 
 
 def check_predictions():
@@ -260,6 +276,7 @@ def main():
     check_held_out_ranks()
     check_fullest_core()
     check_what_points_cannot_part()
+    check_no_more_is_seen_than_the_exchange()
     check_predictions()
     check_long_exchange_shows()
     check_types_on_the_wire()
