@@ -11,6 +11,7 @@ Inside a batch job `run` starts its runs on the job's nodes; each appends a line
 make one study.
 """
 import argparse
+import os
 import pathlib
 import shlex
 import sys
@@ -182,6 +183,9 @@ def main():
     except Trouble as trouble:
         print(f"scaling.py: {trouble}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 if __name__ == "__main__":

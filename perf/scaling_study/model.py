@@ -7,8 +7,8 @@ that the fit did not see.
     exposed  = max(share x exchange, exchange - compute) + skew x compute      (one rank: nothing)
 
 `share` of the exchange is seen although backward goes on beside it; what takes longer than all of compute cannot hide; and
-ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute. A rank whose state is sharded updates its slice only: the share of the
-update in `mylos plan` says what that saves.
+ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute. A rank whose
+state is sharded updates its slice only: the share of the update in `mylos plan` says what that saves.
 """
 import dataclasses
 import math

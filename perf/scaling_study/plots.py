@@ -110,8 +110,8 @@ def draw_model(comparisons, predictions, path):
                 continue
             ranks = [one.ranks for one in line]
             label = f"{scaling}, {'plain' if shard == 'none' else 'sharded'}, {algorithm}"
-            rates.plot(ranks, [one.rate_per_rank for one in line], style, linewidth=width, label=label)
-            exposed.plot(ranks, [one.exposed_ms / one.step_ms for one in line], style, linewidth=width)
+            rates.plot(ranks, [one.rate_per_rank for one in line], style, linewidth=width)
+            exposed.plot(ranks, [one.exposed_ms / one.step_ms for one in line], style, linewidth=width, label=label)
             if algorithm == "ring":
                 memory.plot(ranks, [one.rank_bytes / 2**20 for one in line], style, linewidth=width)
     for one in comparisons:
@@ -121,7 +121,8 @@ def draw_model(comparisons, predictions, path):
     for axes, title in ((rates, "samples per second and rank"), (exposed, "exposed communication, share of a step"),
                         (memory, "MiB of a rank (mylos plan)")):
         finish(axes, [one.ranks for one in predictions], title)
-    rates.legend(fontsize=6)
+    exposed.set_ylim(top=1)
+    exposed.legend(fontsize=6, loc="upper left")
     figure.text(0.01, 0.01, "points: measured (hollow: held out of the fit), crosses: model of the same; lines: model of further nodes", fontsize=7)
     save(figure, path)
 
