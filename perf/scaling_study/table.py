@@ -24,7 +24,7 @@ class Row:
     steps: int  # that were timed
     step_ms: float
     samples_per_s: float
-    compute_ms: Optional[float]  # of a step, on rank 0, as the next two (docs/metrics.md)
+    compute_ms: Optional[float]  # of a step, on rank 0, as the next two
     exposed_ms: Optional[float]  # communication that the step waited for
     data_ms: Optional[float]  # until the next batch was there
     evaluation_s: Optional[float]  # of the whole run, and not in its steps
