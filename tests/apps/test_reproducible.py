@@ -1,5 +1,5 @@
 """run.reproducible: the same weights, losses and evaluations bit for bit on every number of ranks that it allows, and
-across restarts on others.
+across restarts on others, with masters cut over ranks or not.
 
 usage: test_reproducible.py MYLOS [--full]
 """
@@ -36,6 +36,7 @@ lr = 3e-3
 clip_norm = 0.5
 """
 TYPES = ["fp32", "bf16", "fp16"]
+SHARD = ["optimizer.shard=state"]
 
 
 def history(command, folder):
@@ -49,13 +50,13 @@ def evaluations(output):
 
 
 def check_ranks(command, deck, steps, types, counts):
-    """Every count beside one rank; then 4 -> 1 -> 8 by restarts."""
+    """Every count beside one rank, 2 and 8 with masters cut over ranks; then 4 -> 1 -> 8 by restarts, 4 with cut ones."""
     for compute in types:
         train = ["train", deck, f"precision.compute={compute}", f"run.steps={steps}"]
         results = {}
         for ranks in counts:
             folder = f"{deck}-{compute}-{ranks}"
-            results[ranks] = evaluations(command.must(*train, f"run.folder={folder}", ranks=ranks).stdout)
+            results[ranks] = evaluations(command.must(*train, *SHARD * (ranks in (2, 8)), f"run.folder={folder}", ranks=ranks).stdout)
         one = f"{deck}-{compute}-{counts[0]}"
         assert len(results[counts[0]]) >= 2, results
         for ranks in counts[1:]:
@@ -65,7 +66,7 @@ def check_ranks(command, deck, steps, types, counts):
             assert results[ranks] == results[counts[0]], f"{folder}: {results[ranks]} after {results[counts[0]]}"
         moved = f"{deck}-{compute}-moved"
         third = steps // 3
-        command.must(*train, f"run.folder={moved}", "--stop-after", third, ranks=4, code=85)
+        command.must(*train, *SHARD, f"run.folder={moved}", "--stop-after", third, ranks=4, code=85)
         command.must(*train, f"run.folder={moved}", "--stop-after", third, "--restart", "latest", ranks=1, code=85)
         command.must(*train, f"run.folder={moved}", "--restart", "latest", ranks=8)
         compare(last_checkpoint(command, one), last_checkpoint(command, moved), moved)
