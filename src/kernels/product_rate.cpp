@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "mylos/base/arena.hpp"
-#include "mylos/base/seconds_since.hpp"
 #include "noise.hpp"
 
 namespace mylos {
@@ -22,8 +21,10 @@ constexpr int stretches = 4;
 
 class SquareProduct {
  public:
-  SquareProduct(const Execution& execution, GemmEngine& gemm, DType type, std::int64_t extent)
+  SquareProduct(const Execution& execution, GemmEngine& gemm, DType type, std::int64_t extent,
+                const std::function<double()>& clock)
       : execution_(execution),
+        clock_(clock),
         gemm_(gemm),
         problem_(linear_output(extent, extent, extent, type)),
         matrix_(aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type))),
@@ -34,19 +35,20 @@ class SquareProduct {
   }
 
   double seconds_of(std::int64_t times) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = clock_();
     std::byte* memory = arena_.data();
     for (std::int64_t i = 0; i < times; ++i) {
       gemm_.run(execution_, problem_, {memory, memory + matrix_, memory + 2 * matrix_}, memory + 3 * matrix_);
     }
     execution_.fence("measured product");
-    return seconds_since(start);
+    return clock_() - start;
   }
 
   [[nodiscard]] double flops() const { return flops_of(problem_); }
 
  private:
   const Execution& execution_;
+  const std::function<double()>& clock_;
   GemmEngine& gemm_;
   GemmProblem problem_;
   std::size_t matrix_;  // bytes
@@ -55,11 +57,12 @@ class SquareProduct {
 
 }  // namespace
 
-double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type) {
+double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
+                            const std::function<double()>& clock) {
   std::optional<SquareProduct> product;
   double once_s = 0;
   for (std::int64_t extent = first_extent; extent <= largest_extent && once_s < long_product_s; extent *= 2) {
-    product.emplace(execution, gemm, type, extent);
+    product.emplace(execution, gemm, type, extent, clock);
     once_s = product->seconds_of(1);
   }
   const std::int64_t times = std::max<std::int64_t>(1, std::llround(stretch_s / once_s));

@@ -2,14 +2,23 @@
 // peak.
 #pragma once
 
+#include <chrono>
+#include <functional>
+
 #include "mylos/base/dtype.hpp"
 #include "mylos/kernels/gemm.hpp"
 
 namespace mylos {
 
+[[nodiscard]] inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the best of a few stretches of time.
 /// Ranks that share a node call it together. Takes some tenths of a second at most, on memory of its own that
 /// it gives back (up to 50 MB on hosts, 400 MB on devices).
-[[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type);
+/// `clock`: seconds.
+[[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
+                                          const std::function<double()>& clock = steady_seconds);
 
 }  // namespace mylos
