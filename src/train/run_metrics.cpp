@@ -8,9 +8,10 @@
 namespace mylos {
 namespace {
 
-constexpr double TimeParts::*all_parts[] = {&TimeParts::compute_s,     &TimeParts::communication_s,
-                                            &TimeParts::data_s,        &TimeParts::evaluation_s,
-                                            &TimeParts::checkpoints_s, &TimeParts::other_s};
+using TimePart = double TimeParts::*;
+
+constexpr TimePart all_parts[] = {&TimeParts::compute_s,    &TimeParts::communication_s, &TimeParts::data_s,
+                                  &TimeParts::evaluation_s, &TimeParts::checkpoints_s,   &TimeParts::other_s};
 
 }  // namespace
 
