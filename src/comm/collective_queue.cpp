@@ -210,6 +210,7 @@ void CollectiveQueue::or_lose(const Action& action) {
 /// What is under way cannot end any more, and nothing can follow.
 void CollectiveQueue::lose(const Error& error) {
   group_.lose(error);
+  gathers_.lose(error);
   give_up();
   throw error;
 }

@@ -36,12 +36,14 @@ RankGroup::~RankGroup() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  if (drain()) {
-    MPI_Comm_free(&communicator_);
-  } else {
+  const bool ended = drain();
+  if (!ended) {
     // MPI may still write to the exchange buffer: it has to outlive us. The run is over anyway.
     static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(exchange_)).release());
   }
+  // A rank that came late may still send to a group that was given up. Open MPI 4.1.4 then loses messages of
+  // other communicators if this one is freed.
+  if (ended && !lost_) MPI_Comm_free(&communicator_);
 }
 
 NodePlace RankGroup::node_place() {

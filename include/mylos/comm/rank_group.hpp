@@ -59,7 +59,7 @@ class RankGroup {
   void require_usable() const;
   /// The Error of a wait that was too long.
   [[nodiscard]] Error late(std::string_view operation, double waited_s) const;
-  /// The group is unusable because of this error.
+  /// The group is unusable because of this error; MPI keeps its communicator.
   void lose(const Error& error);
   /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI: the
   /// group exchanges nothing itself. `operation`: what error messages name.
