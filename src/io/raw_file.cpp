@@ -19,8 +19,10 @@ constexpr std::int64_t block_bytes = 4096;
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
+/// Files are written without leave to read: of a block of which another host writes the rest, NFS then sends
+/// what was written alone.
 int open_file(const std::string& path, RawFile::Access access, int flags) {
-  const int mode = access == RawFile::Access::write ? O_RDWR : O_RDONLY;
+  const int mode = access == RawFile::Access::write ? O_WRONLY : O_RDONLY;
   return ::open(path.c_str(), mode | O_CLOEXEC | flags);
 }
 
