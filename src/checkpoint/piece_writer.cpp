@@ -186,11 +186,20 @@ std::optional<CheckpointOutcome> PieceWriter::look() {
   return std::nullopt;
 }
 
+/// Whether the write of some rank is not yet where only rank 0's goes on.
+bool PieceWriter::is_any_busy() {
+  const std::uint8_t own = write_ && write_->stage != Write::Stage::finishing ? 1 : 0;
+  std::vector<std::uint8_t> all(static_cast<std::size_t>(ranks_.size()));
+  ranks_.all_gather(&own, all.data(), sizeof own);
+  return std::any_of(all.begin(), all.end(), [](std::uint8_t busy) { return busy != 0; });
+}
+
 std::optional<CheckpointOutcome> PieceWriter::wait() {
   std::optional<CheckpointOutcome> outcome;
-  while (write_ && write_->stage != Write::Stage::finishing) {
-    outcome = look();
+  // Together: a rank that has left its run does not come, and the others find that at their deadline.
+  while (is_any_busy()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (auto ended = look()) outcome = std::move(ended);
   }
   run_on_first(ranks_, [this] {
     if (write_) write_->failed = write_->task.join();

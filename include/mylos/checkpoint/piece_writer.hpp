@@ -42,6 +42,7 @@ class PieceWriter {
  private:
   struct Write;
 
+  [[nodiscard]] bool is_any_busy();
   [[nodiscard]] std::optional<CheckpointOutcome> end();
 
   RankGroup& ranks_;
