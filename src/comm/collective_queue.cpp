@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "mylos/base/seconds_since.hpp"
 
@@ -25,23 +26,32 @@ constexpr unsigned looks_per_yield = 16;
 
 }  // namespace
 
-Progress possible_progress() {
+MpiProgress possible_progress() {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
-  return memory_is_host && level >= MPI_THREAD_SERIALIZED ? Progress::by_thread : Progress::by_caller;
+  return memory_is_host && level >= MPI_THREAD_SERIALIZED ? MpiProgress::by_thread : MpiProgress::by_caller;
 }
 
-CollectiveQueue::CollectiveQueue(RankGroup& ranks, Progress progress)
+CollectiveQueue::CollectiveQueue(RankGroup& ranks, MpiProgress progress)
     : group_(ranks),
       gathers_(ranks.mpi(), ranks.timeout_s()),
       ranks_{ranks, ranks.mpi(), gathers_.mpi()},
       progress_(progress) {
   resize(1);
-  if (progress == Progress::by_thread) thread_ = std::thread([this] { run(); });
+  if (progress == MpiProgress::by_thread) start_thread();
 }
 
 CollectiveQueue::~CollectiveQueue() {
   give_up();
+}
+
+/// Where the system gives no thread this rank goes on by its caller: the others see no difference.
+void CollectiveQueue::start_thread() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    progress_ = MpiProgress::by_caller;
+  }
 }
 
 void CollectiveQueue::resize(std::size_t slots) {
@@ -64,7 +74,7 @@ void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const Mp
     operations_[slot] = MpiOperation(plan);
     under_way_.push_back(slot);
   }
-  if (progress_ == Progress::by_thread) {
+  if (progress_ == MpiProgress::by_thread) {
     work_.notify_one();
   } else {
     or_lose([&] { operations_[slot].begin(ranks_); });
@@ -78,7 +88,7 @@ bool CollectiveQueue::all_over() {
 
 void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
   group_.require_usable();
-  if (progress_ == Progress::by_thread) {
+  if (progress_ == MpiProgress::by_thread) {
     wait_for_thread(slot);
   } else {
     go_on_until_over(kernels, slot);
@@ -159,12 +169,11 @@ bool CollectiveQueue::advance(const std::vector<std::size_t>& places, const Exec
     if (!operation.has_begun()) operation.begin(ranks_);
     requests_.push_back(operation.request());
   }
-  test_requests();
+  test_requests(places);
   bool has_changed = false;
   bool may_gather = true;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    MpiOperation& operation = operations_[places[i]];
-    operation.request() = requests_[i];
+  for (const std::size_t place : places) {
+    MpiOperation& operation = operations_[place];
     has_changed = operation.advance(ranks_, kernels, may_gather) || has_changed;
     may_gather = may_gather && !operation.has_gather_ahead();
   }
@@ -172,11 +181,12 @@ bool CollectiveQueue::advance(const std::vector<std::size_t>& places, const Exec
 }
 
 /// Those with which MPI is done become MPI_REQUEST_NULL. One call for all: MPI looks at the network in each.
-void CollectiveQueue::test_requests() {
+void CollectiveQueue::test_requests(const std::vector<std::size_t>& places) {
   int done = 0;
-  group_.check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
-                            MPI_STATUSES_IGNORE),
-               "collective");
+  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
+                                MPI_STATUSES_IGNORE);
+  for (std::size_t i = 0; i < places.size(); ++i) operations_[places[i]].request() = requests_[i];
+  group_.check(code, "collective");
 }
 
 bool CollectiveQueue::is_under_way(std::size_t place) const {
@@ -187,7 +197,7 @@ bool CollectiveQueue::is_under_way(std::size_t place) const {
 bool CollectiveQueue::free_slots() {
   bool is_any = 0 < std::erase_if(under_way_, [&](std::size_t place) { return operations_[place].over(); });
   for (std::size_t& place : under_way_) {
-    if (place >= slots_ || !operations_[place].is_gathering()) continue;
+    if (place >= slots_ || !operations_[place].may_leave_its_slot()) continue;
     std::size_t room = slots_;
     while (room < operations_.size() && is_under_way(room)) ++room;
     if (room == operations_.size()) break;
@@ -202,23 +212,22 @@ template <class Action>
 void CollectiveQueue::or_lose(const Action& action) {
   try {
     action();
-  } catch (const Error& error) {
-    lose(error);
+  } catch (const std::exception& failure) {
+    lose(Error(ExitCode::failed, failure.what()));
   }
 }
 
 /// What is under way cannot end any more, and nothing can follow.
 void CollectiveQueue::lose(const Error& error) {
+  give_up();
   group_.lose(error);
   gathers_.lose(error);
-  give_up();
   throw error;
 }
 
 bool CollectiveQueue::end() {
   give_up();
-  const bool exchanges_ended = group_.drain();
-  return gathers_.drain() && exchanges_ended;
+  return !group_.has_abandoned() && !gathers_.has_abandoned();
 }
 
 void CollectiveQueue::give_up() {

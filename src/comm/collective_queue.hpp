@@ -1,5 +1,6 @@
 // CollectiveQueue: the operations of an MPI communicator that are under way at one time, each in a slot. A
-// gather that follows a fold leaves its slot, which has the memory of what is folded, to the next operation.
+// gather that follows a fold leaves its slot, which has the memory of what is folded, to the next operation,
+// unless MPI gathers in that memory.
 //
 // MPI moves data only while it is called. A thread of the queue does that: it makes all calls of operations,
 // folds what arrived, and sleeps in between, so that the threads that compute keep their cores; while
@@ -7,6 +8,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,11 +19,11 @@
 
 namespace mylos {
 
-enum class Progress : std::uint8_t { by_thread, by_caller };
+enum class MpiProgress : std::uint8_t { by_thread, by_caller };
 
 /// By a thread where MPI allows calls of several (MPI_THREAD_SERIALIZED) and the host reaches the memory that
 /// is folded. Kernels of a device are ordered with the caller's.
-[[nodiscard]] Progress possible_progress();
+[[nodiscard]] MpiProgress possible_progress();
 
 /// One thread calls it. Operations are begun in the order in which they are started, which is the same on all
 /// ranks.
@@ -28,7 +31,7 @@ class CollectiveQueue {
  public:
   /// For operations on `ranks`, which outlives the queue. All ranks call this. While an operation is under
   /// way `ranks` exchanges nothing itself, and says so.
-  CollectiveQueue(RankGroup& ranks, Progress progress);
+  CollectiveQueue(RankGroup& ranks, MpiProgress progress);
   ~CollectiveQueue();
   CollectiveQueue(const CollectiveQueue&) = delete;
   CollectiveQueue& operator=(const CollectiveQueue&) = delete;
@@ -47,10 +50,11 @@ class CollectiveQueue {
   /// operation in flight was waited for. Without a thread folds are work of `kernels`. Throws Error when
   /// anything in flight failed or the wait is longer than the timeout; nothing can follow.
   void wait(const Execution& kernels, std::size_t slot);
-  /// Ends the thread, and gives up what is under way. False: MPI may still write to its memory.
+  /// Ends the thread, and gives up what is under way. False: MPI may still write to the memory of something.
   [[nodiscard]] bool end();
 
  private:
+  void start_thread();
   void run();
   void wait_for_thread(std::size_t slot);
   void go_on_until_over(const Execution& kernels, std::size_t slot);
@@ -58,7 +62,7 @@ class CollectiveQueue {
   [[nodiscard]] bool is_under_way(std::size_t place) const;
   [[nodiscard]] bool is_done_with(std::size_t slot) const;
   bool free_slots();
-  void test_requests();
+  void test_requests(const std::vector<std::size_t>& places);
   template <class Action>
   void or_lose(const Action& action);
   [[noreturn]] void lose(const Error& error);
@@ -67,7 +71,7 @@ class CollectiveQueue {
   RankGroup& group_;
   RankGroup gathers_;
   MpiRanks ranks_;
-  Progress progress_;
+  MpiProgress progress_;
   std::size_t slots_ = 1;
   std::vector<MpiOperation> operations_;  // of each slot; then gathers that have left theirs
   std::size_t in_flight_ = 0;             // started, and not waited for

@@ -1,10 +1,10 @@
-#include "staging.hpp"
+#include "exchange_staging.hpp"
 
 #include "mylos/base/error.hpp"
 
 namespace mylos {
 
-void Staging::reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory) {
+void ExchangeStaging::reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory) {
   device_ = {};
   pinned_ = {};
   ends_.clear();
@@ -20,13 +20,13 @@ void Staging::reserve(std::span<const std::size_t> places, bool mpi_takes_device
   }
 }
 
-std::size_t Staging::bytes_of(std::span<const std::size_t> places) {
+std::size_t ExchangeStaging::bytes_of(std::span<const std::size_t> places) {
   std::size_t bytes = 0;
   for (const std::size_t place : places) bytes += aligned_bytes(place);
   return bytes;
 }
 
-std::byte* Staging::place(std::size_t index, std::size_t bytes, const char* operation) const {
+std::byte* ExchangeStaging::place(std::size_t index, std::size_t bytes, const char* operation) const {
   const std::size_t start = index == 0 ? 0 : ends_[index - 1];
   if (bytes > ends_[index] - start) {
     fail_run("{}: {} bytes of staging are needed, but {} were reserved", operation, bytes,

@@ -11,7 +11,7 @@
 
 namespace mylos {
 
-class Staging {
+class ExchangeStaging {
  public:
   /// Places of these many bytes in memory that kernels and MPI both reach: device memory where MPI takes it,
   /// else host memory that the device sees.

@@ -1,6 +1,7 @@
 #include "mylos/comm/later_exchange.hpp"
 
 #include <climits>
+#include <memory>
 #include <utility>
 
 namespace mylos {
@@ -13,21 +14,31 @@ int mpi_bytes(std::size_t bytes) {
 
 }  // namespace
 
-void LaterExchange::broadcast(std::vector<std::byte> data) {
+LaterExchange::~LaterExchange() {
+  group_.abandon(request_);
+  if (!group_.has_abandoned()) return;
+  // MPI may still write to the buffer: it has to outlive us.
+  static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(buffer_)).release());
+}
+
+void LaterExchange::join(std::vector<std::byte> buffer) {
+  ranks_.require_idle();
   if (joined_) fail_run("an exchange is still in flight");
-  buffer_ = std::move(data);
+  buffer_ = std::move(buffer);
   joined_ = true;
+}
+
+void LaterExchange::broadcast(std::vector<std::byte> data) {
+  join(std::move(data));
   group_.check(MPI_Ibcast(buffer_.data(), mpi_bytes(buffer_.size()), MPI_BYTE, 0, group_.mpi(), &request_),
                "broadcast");
 }
 
 void LaterExchange::gather(std::vector<std::byte> own) {
-  if (joined_) fail_run("an exchange is still in flight");
   const int bytes = mpi_bytes(own.size());
   const bool receives = group_.rank() == 0;
   if (receives) own.resize(own.size() * static_cast<std::size_t>(group_.size()));
-  buffer_ = std::move(own);
-  joined_ = true;
+  join(std::move(own));
   group_.check(MPI_Igather(receives ? MPI_IN_PLACE : buffer_.data(), bytes, MPI_BYTE,
                            receives ? buffer_.data() : nullptr, bytes, MPI_BYTE, 0, group_.mpi(), &request_),
                "gather");
@@ -35,6 +46,7 @@ void LaterExchange::gather(std::vector<std::byte> own) {
 
 bool LaterExchange::ended() {
   if (!joined_) return false;
+  ranks_.require_idle();
   int done = 0;
   group_.check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "exchange");
   return done != 0;

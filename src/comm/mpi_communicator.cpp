@@ -9,11 +9,11 @@
 
 #include "backends.hpp"
 #include "collective_queue.hpp"
+#include "exchange_staging.hpp"
 #include "fold.hpp"
 #include "gpu_aware_mpi.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/communicator.hpp"
-#include "staging.hpp"
 
 namespace mylos {
 namespace {
@@ -66,24 +66,22 @@ class MpiCommunicator final : public Communicator {
                      const char* operation) const;
 
   bool direct_;  // MPI reads and writes the callers' buffers; else they travel through staging
-  std::unique_ptr<Staging> staging_ = std::make_unique<Staging>();
-  std::unique_ptr<Staging> agreement_staging_ = std::make_unique<Staging>();
+  std::unique_ptr<ExchangeStaging> staging_ = std::make_unique<ExchangeStaging>();
+  std::unique_ptr<ExchangeStaging> agreement_staging_ = std::make_unique<ExchangeStaging>();
   CollectiveQueue queue_;
-  std::array<MPI_Request, 2> agreement_requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
 MpiCommunicator::MpiCommunicator(MPI_Comm parent, double timeout_s)
     : Communicator(parent, timeout_s),
       direct_(mpi_takes_device_memory()),
-      queue_(ranks_, size() > 1 ? possible_progress() : Progress::by_caller) {
+      queue_(ranks_, size() > 1 ? possible_progress() : MpiProgress::by_caller) {
   if (!direct_) agreement_staging_->reserve(agreement_places(size()), false);
   reserve(std::array{std::size_t{0}});
 }
 
 MpiCommunicator::~MpiCommunicator() {
-  for (MPI_Request& request : agreement_requests_) ranks_.abandon(request);
   if (queue_.end()) return;
-  // MPI may still write to staging: it has to outlive us. The run is over anyway.
+  // MPI may still write to staging: it has to outlive us.
   static_cast<void>(staging_.release());
   static_cast<void>(agreement_staging_.release());
 }
@@ -207,13 +205,12 @@ void MpiCommunicator::agree(const Execution& execution, AgreementBuffer& buffer)
 
   constexpr int flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr int parts = sizeof(AgreementSums) / sizeof(double);
-  auto& [reduction, gather] = agreement_requests_;
-  ranks_.check(MPI_Iallreduce(own, reduced, flags, MPI_INT32_T, MPI_MAX, mpi, &reduction),
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  ranks_.check(MPI_Iallreduce(own, reduced, flags, MPI_INT32_T, MPI_MAX, mpi, &requests[0]),
                "agreement on flags");
-  ranks_.check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, parts, MPI_DOUBLE, mpi, &gather),
+  ranks_.check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, parts, MPI_DOUBLE, mpi, &requests[1]),
                "agreement on sums");
-  ranks_.wait(reduction, "agreement on flags");
-  ranks_.wait(gather, "agreement on sums");
+  ranks_.wait(requests, "agreement");
 
   if (!direct_) {
     copy_bytes(execution, buffer.reduced_flags(), reduced, sizeof(AgreementFlags));
@@ -275,8 +272,8 @@ std::byte* MpiCommunicator::for_mpi(const Execution& execution, const Communicat
 
 std::size_t mpi_staging_bytes(int ranks, std::span<const std::size_t> slot_bytes) {
   const bool direct = mpi_takes_device_memory();
-  return (direct ? 0 : Staging::bytes_of(agreement_places(ranks))) +
-         (ranks == 1 ? 0 : Staging::bytes_of(exchange_places(slot_bytes, direct)));
+  return (direct ? 0 : ExchangeStaging::bytes_of(agreement_places(ranks))) +
+         (ranks == 1 ? 0 : ExchangeStaging::bytes_of(exchange_places(slot_bytes, direct)));
 }
 
 }  // namespace

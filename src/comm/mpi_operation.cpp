@@ -1,8 +1,8 @@
 #include "mpi_operation.hpp"
 
+#include "exchange_staging.hpp"
 #include "fold.hpp"
 #include "mylos/base/error.hpp"
-#include "staging.hpp"
 
 namespace mylos {
 

@@ -65,6 +65,8 @@ class MpiOperation {
   /// What MPI is at; MPI_REQUEST_NULL: nothing. Who tests it puts the result back.
   [[nodiscard]] MPI_Request& request() { return request_; }
   [[nodiscard]] bool is_gathering() const { return stage_ == Stage::gathers; }
+  /// Whether all that is left goes on in the caller's memory.
+  [[nodiscard]] bool may_leave_its_slot() const { return is_gathering() && plan_.staged == nullptr; }
 
  private:
   enum class Stage : std::uint8_t { planned, exchanges, folded, gathers, over };

@@ -26,24 +26,32 @@ int mpi_count(std::size_t bytes) {
 }  // namespace
 
 RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) {
-  check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
+  check(MPI_Comm_rank(parent, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(parent, &size_), "MPI_Comm_size");
+  auto duplicate = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(parent, duplicate.get(), &request), "MPI_Comm_idup");
+  try {
+    poll(request, "MPI_Comm_idup");
+  } catch (const Error&) {
+    static_cast<void>(duplicate.release());  // MPI may still write to it
+    throw;
+  }
+  communicator_ = *duplicate;
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
 RankGroup::~RankGroup() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  const bool ended = drain();
-  if (!ended) {
-    // MPI may still write to the exchange buffer: it has to outlive us. The run is over anyway.
+  if (has_abandoned()) {
+    // MPI may still write to the exchange buffer: it has to outlive us.
     static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(exchange_)).release());
+  } else if (!lost_) {
+    // Not where a rank that came late may still send to it: Open MPI 4.1.4 then loses messages of others.
+    MPI_Comm_free(&communicator_);
   }
-  // A rank that came late may still send to a group that was given up. Open MPI 4.1.4 then loses messages of
-  // other communicators if this one is freed.
-  if (ended && !lost_) MPI_Comm_free(&communicator_);
 }
 
 NodePlace RankGroup::node_place() {
@@ -95,12 +103,12 @@ void RankGroup::barrier() {
   wait(request, "barrier");
 }
 
-void RankGroup::wait(MPI_Request& request, std::string_view operation) {
+void RankGroup::wait(std::span<MPI_Request> requests, std::string_view operation) {
   require_usable();
   try {
-    poll(request, operation);
+    for (MPI_Request& request : requests) poll(request, operation);
   } catch (const Error& error) {
-    abandon(request);
+    for (MPI_Request& request : requests) abandon(request);
     lose(error);
     throw;
   }
@@ -136,6 +144,7 @@ Error RankGroup::late(std::string_view operation, double waited_s) const {
 
 void RankGroup::lose(const Error& error) {
   lost_ = error;
+  drain();
 }
 
 void RankGroup::require_usable() const {
@@ -153,17 +162,17 @@ void RankGroup::abandon(MPI_Request& request) {
   request = MPI_REQUEST_NULL;
 }
 
-bool RankGroup::drain() {
+void RankGroup::drain() {
   constexpr double grace_s = 1;
   const auto start = Clock::now();
-  int done = abandoned_.empty() ? 1 : 0;
-  while (done == 0 && seconds_since(start) < grace_s) {
+  int done = 0;
+  while (has_abandoned() && seconds_since(start) < grace_s) {
     const int code =
         MPI_Testall(static_cast<int>(abandoned_.size()), abandoned_.data(), &done, MPI_STATUSES_IGNORE);
-    if (code != MPI_SUCCESS) return false;
+    if (code != MPI_SUCCESS) return;
+    if (done != 0) abandoned_.clear();
     std::this_thread::yield();
   }
-  return done != 0;
 }
 
 }  // namespace mylos

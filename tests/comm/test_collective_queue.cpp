@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -64,12 +65,12 @@ class Numbers {
   std::vector<float> arrived_;
 };
 
-class Queue : public testing::TestWithParam<Progress> {
+class Queue : public testing::TestWithParam<MpiProgress> {
  protected:
   void SetUp() override {
     if (!memory_is_host) GTEST_SKIP() << "kernels of a device do not reach these numbers";
     if (group.size() == 1) GTEST_SKIP() << "one rank exchanges nothing";
-    if (GetParam() == Progress::by_thread && possible_progress() != Progress::by_thread)
+    if (GetParam() == MpiProgress::by_thread && possible_progress() != MpiProgress::by_thread)
       GTEST_SKIP() << "MPI takes calls of one thread alone";
   }
   Numbers numbers(int number, std::size_t length) const {
@@ -80,9 +81,9 @@ class Queue : public testing::TestWithParam<Progress> {
   Execution exec;
   RankGroup group{MPI_COMM_WORLD, 60};
 };
-INSTANTIATE_TEST_SUITE_P(WhoCallsMpi, Queue, testing::Values(Progress::by_thread, Progress::by_caller),
+INSTANTIATE_TEST_SUITE_P(WhoCallsMpi, Queue, testing::Values(MpiProgress::by_thread, MpiProgress::by_caller),
                          [](const auto& tested) {
-                           return tested.param == Progress::by_thread ? "AThread" : "TheCaller";
+                           return tested.param == MpiProgress::by_thread ? "AThread" : "TheCaller";
                          });
 
 TEST_P(Queue, SeveralAreInFlightAndEachRankWaitsInAnOrderOfItsOwn) {
@@ -120,8 +121,29 @@ TEST_P(Queue, ASlotIsUsedAgainWhileOthersAreInFlight) {
   for (const Numbers& reduction : reductions) reduction.expect_sums();
 }
 
+TEST_P(Queue, AGatherInTheMemoryOfItsSlotKeepsItToTheEnd) {
+  if (GetParam() == MpiProgress::by_thread) GTEST_SKIP() << "a thread reads the buffers themselves";
+  constexpr std::size_t slots = 2;
+  CollectiveQueue queue(group, GetParam());
+  queue.resize(slots);
+  std::deque<Numbers> reductions;
+  std::deque<std::vector<std::byte>> staging;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    reductions.push_back(numbers(static_cast<int>(slot), 200'000));
+    MpiPlan plan = reductions[slot].plan();
+    staging.emplace_back(plan.gathered.bytes());
+    plan.staged = staging[slot].data();
+    queue.start(exec, slot, plan);
+  }
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    queue.wait(exec, slot);
+    std::fill(staging[slot].begin(), staging[slot].end(), std::byte{0x55});  // by the next one in the slot
+  }
+  for (const Numbers& reduction : reductions) reduction.expect_sums();
+}
+
 TEST_P(Queue, AnOperationEndsThoughNobodyWaitsForIt) {
-  if (GetParam() == Progress::by_caller) GTEST_SKIP() << "it goes on in waits alone";
+  if (GetParam() == MpiProgress::by_caller) GTEST_SKIP() << "it goes on in waits alone";
   CollectiveQueue queue(group, GetParam());
   Numbers reduction = numbers(3, 1'000'000);
   queue.start(exec, 0, reduction.plan());

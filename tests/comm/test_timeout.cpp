@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
@@ -66,6 +67,44 @@ TEST(Timeout, ABarrierNamesItselfToo) {
       ranks.barrier();
     } catch (const Error&) {
     }
+  }
+}
+
+/// A lost group is followed by groups of its parent while the late rank still sends to it.
+TEST(Timeout, MessagesOfOtherCommunicatorsArriveAfterALostExchange) {
+  RankGroup parent(MPI_COMM_WORLD, 30);
+  const int rank = parent.rank();
+  const int ranks = parent.size();
+  if (ranks == 1) GTEST_SKIP() << "one rank waits for nobody";
+  const int late = ranks - 1;
+  {
+    const auto communicator = make_communicator(parent.mpi(), {.timeout_s = 0.5});
+    if (communicator->runs_on_device()) GTEST_SKIP() << "NCCL waits on the device";
+    const Kokkos::View<float*, Device> view("gradients", 8 * static_cast<std::size_t>(ranks));
+    const CommunicationBuffer buffer{view.data(), view.size(), DType::fp32};
+    constexpr std::size_t slots = 4;
+    const std::vector<std::size_t> slot_bytes(slots, buffer.bytes());
+    communicator->reserve(slot_bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(3));
+    const Execution execution;
+    std::vector<Request> requests;
+    for (std::size_t slot = 0; slot < (rank == late ? slots : 1); ++slot)
+      requests.push_back(
+          communicator->start_reduction(execution, buffer, buffer, Arrival::everywhere, 1, slot));
+    const auto wait_for_all = [&] {
+      for (Request& request : requests) communicator->wait(execution, request);
+    };
+    EXPECT_THROW(wait_for_all(), Error);
+  }
+  RankGroup next(parent.mpi(), 30);
+  for (int number = 0; number < 20; ++number) {
+    int value = rank == late ? number : -1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == late) MPI_Isend(&value, 1, MPI_INT, 0, number, parent.mpi(), &request);
+    if (rank == 0) MPI_Irecv(&value, 1, MPI_INT, late, number, parent.mpi(), &request);
+    parent.wait(request, "message");
+    ASSERT_EQ(value, rank == 0 || rank == late ? number : -1);
   }
 }
 

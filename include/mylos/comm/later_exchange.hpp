@@ -15,11 +15,12 @@ namespace mylos {
 class LaterExchange {
  public:
   /// All ranks call this.
-  explicit LaterExchange(const RankGroup& ranks) : group_(ranks.mpi(), ranks.timeout_s()) {}
-  /// Gives an exchange in flight a last second to end.
-  ~LaterExchange() { group_.abandon(request_); }
+  explicit LaterExchange(const RankGroup& ranks) : ranks_(ranks), group_(ranks.mpi(), ranks.timeout_s()) {}
+  ~LaterExchange();
   LaterExchange(const LaterExchange&) = delete;
   LaterExchange& operator=(const LaterExchange&) = delete;
+
+  // What follows throws Error while `ranks` are lent: another thread may be calling MPI.
 
   /// This rank joins: `data` are the bytes of rank 0, which arrive at all. The exchange before has ended.
   void broadcast(std::vector<std::byte> data);
@@ -34,9 +35,11 @@ class LaterExchange {
   [[nodiscard]] std::vector<std::byte> take();
 
  private:
-  std::vector<std::byte>
-      buffer_;  // outlives the group, which may still be given up on with an exchange in it
+  void join(std::vector<std::byte> buffer);
+
+  const RankGroup& ranks_;
   RankGroup group_;
+  std::vector<std::byte> buffer_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   bool joined_ = false;
 };

@@ -1,11 +1,15 @@
 // RankGroup: the ranks of a run, as a duplicate of the caller's MPI communicator. Every MPI code is checked
 // and every wait ends: by completion, or by an Error when the other ranks do not come within the timeout.
+//
+// After such an Error the group is lost, and so is the run: other ranks may still send to it, and MPI may
+// still read and write the buffers of what was given up, in any call that follows.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +34,7 @@ class RankGroup {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  /// Throws Error while the group is lent.
+  /// Throws Error while the group is lent, or once it is lost.
   [[nodiscard]] MPI_Comm mpi() const {
     require_idle();
     return communicator_;
@@ -48,31 +52,32 @@ class RankGroup {
   void all_gather(const void* own, void* all, std::size_t bytes);
   void barrier();
 
-  /// Waits for an operation on mpi(). After a failure or a timeout it throws an Error that names operation,
-  /// rank and seconds, and the group is unusable: the buffers of the unfinished operation must live as long
-  /// as the group.
-  void wait(MPI_Request& request, std::string_view operation);
+  /// Waits for operations on mpi(). After a failure or a timeout the group is lost, by an Error that names
+  /// operation, rank and seconds.
+  void wait(std::span<MPI_Request> requests, std::string_view operation);
+  void wait(MPI_Request& request, std::string_view operation) { wait({&request, 1}, operation); }
   /// Throws Error with MPI's own text unless `code` is MPI_SUCCESS.
   void check(int code, std::string_view operation) const;
-  /// Throws the Error by which an earlier operation was lost, if one was: what follows has no cause of its
-  /// own.
+  /// Throws the Error by which the group was lost, if it was: what follows has no cause of its own.
   void require_usable() const;
+  /// And Error while the group is lent.
+  void require_idle() const;
   /// The Error of a wait that was too long.
   [[nodiscard]] Error late(std::string_view operation, double waited_s) const;
-  /// The group is unusable because of this error; MPI keeps its communicator.
+  /// The group is lost by this error. What was given up has a last second to end, while its buffers live.
   void lose(const Error& error);
   /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI: the
   /// group exchanges nothing itself. `operation`: what error messages name.
   void lend_to(const char* operation) { lent_to_ = operation; }
   void take_back() { lent_to_ = nullptr; }
-  /// Gives up on an operation in flight. drain() may still see it end.
+  /// Gives up on an operation in flight: the group then leaves its communicator to MPI.
   void abandon(MPI_Request& request);
-  /// Gives abandoned operations a last second to end. False: MPI may still write to their buffers.
-  bool drain();
+  /// Whether MPI may still write to the buffers of something that was given up.
+  [[nodiscard]] bool has_abandoned() const { return !abandoned_.empty(); }
 
  private:
   void poll(MPI_Request& request, std::string_view operation) const;
-  void require_idle() const;
+  void drain();
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
