@@ -33,6 +33,21 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
   wait(execution, request);
 }
 
+std::size_t Communicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
+  const auto ranks = static_cast<std::size_t>(size());
+  if (buffer.count % ranks != 0) {
+    fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
+  }
+  return buffer.count / ranks;
+}
+
+CommunicationBuffer Communicator::own_slice(const CommunicationBuffer& buffer) const {
+  const std::size_t slice = buffer.count / static_cast<std::size_t>(size());
+  auto* own =
+      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
+  return {own, slice, buffer.type};
+}
+
 namespace {
 
 const Backend& backend_for(const CommunicationOptions& options, int ranks) {

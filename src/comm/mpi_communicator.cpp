@@ -60,8 +60,6 @@ class MpiCommunicator final : public Communicator {
   void require_free(std::size_t slot, const char* operation) const;
   Request started(const Execution& execution, std::size_t slot, MpiPlan plan);
   int mpi_count(std::size_t count, const char* operation) const;
-  std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
-  CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
   std::byte* for_mpi(const Execution& execution, const CommunicationBuffer& buffer, std::size_t slot,
                      const char* operation) const;
 
@@ -243,22 +241,6 @@ Request MpiCommunicator::started(const Execution& execution, std::size_t slot, M
 int MpiCommunicator::mpi_count(std::size_t count, const char* operation) const {
   if (count > INT_MAX) fail_run("{}: MPI cannot exchange {} elements in one piece", operation, count);
   return static_cast<int>(count);
-}
-
-std::size_t MpiCommunicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
-  const auto ranks = static_cast<std::size_t>(size());
-  if (buffer.count % ranks != 0) {
-    fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
-  }
-  return buffer.count / ranks;
-}
-
-/// This rank's.
-CommunicationBuffer MpiCommunicator::own_slice(const CommunicationBuffer& buffer) const {
-  const std::size_t slice = buffer.count / static_cast<std::size_t>(size());
-  auto* own =
-      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
-  return {own, slice, buffer.type};
 }
 
 /// The buffer where MPI can read and write it: itself, or a copy in staging.

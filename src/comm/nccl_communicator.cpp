@@ -1,21 +1,23 @@
-// The NCCL backend: device memory of NVIDIA devices, on the stream of the execution instance, no host
-// synchronisation.
+// The NCCL backend: device memory of NVIDIA devices, no host synchronisation. Collectives go on in a stream
+// of their own, beside what the caller computes; events order the two.
 //
 // NCCL is used in its non-blocking form, so that a rank that does not come, or a device error elsewhere, ends
 // in an Error on every rank instead of a hang: calls return ncclInProgress and are polled up to the deadline.
 // https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
-#include <cuda_runtime.h>
-#include <nccl.h>
-
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "backends.hpp"
 #include "fold.hpp"
+#include "mylos/base/device_event.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/shared_devices.hpp"
+#include "nccl_interface.hpp"
 
 namespace mylos {
 namespace {
@@ -48,10 +50,9 @@ class NcclCommunicator final : public Communicator {
 
   [[nodiscard]] bool runs_on_device() const override { return true; }
   [[nodiscard]] bool sums_in_rank_order() const override { return false; }
-  void reserve(std::span<const std::size_t>) override {}
+  void reserve(std::span<const std::size_t> slot_bytes) override;
   [[nodiscard]] std::size_t staging_bytes() const override { return 0; }
 
-  // The stream orders operations: slots are not needed.
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
   Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
@@ -64,13 +65,24 @@ class NcclCommunicator final : public Communicator {
   void synchronize(const Execution& execution) override;
 
  private:
+  /// An operation in flight, between two points of streams.
+  struct Slot {
+    DeviceEvent begin;  // in the caller's: its buffer is ready
+    DeviceEvent end;    // in ours
+    bool is_taken = false;
+  };
+
+  template <class Calls>
+  Request start(const Execution& execution, std::size_t slot, const char* operation, const Calls& calls);
+  void check_state();
   void check(ncclResult_t result, const char* operation);
   [[noreturn]] void end(const char* operation, std::string_view cause);
   void require_usable() const;
-  std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
-  CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
   ncclRedOp_t scaled_sum(DType type, float factor);
 
+  Execution collectives_ = make_instance();
+  std::vector<Slot> slots_ = std::vector<Slot>(1);
+  Slot agreement_;
   ncclComm_t nccl_ = nullptr;
   std::optional<Error> lost_;
   // The last premultiplied sum, made anew only when type or factor change.
@@ -83,10 +95,7 @@ class NcclCommunicator final : public Communicator {
 
 NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communicator(parent, timeout_s) {
   require_a_device_per_rank(devices_of_ranks(ranks_));
-  const int device = Execution().cuda_device();
-  if (const cudaError_t code = cudaSetDevice(device); code != cudaSuccess) {
-    fail_run("rank {}: CUDA device {}: {}", rank(), device, cudaGetErrorString(code));
-  }
+  choose_device_of(collectives_, rank());
   ncclUniqueId id{};
   if (rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   ranks_.broadcast(&id, sizeof id, 0);
@@ -111,71 +120,111 @@ NcclCommunicator::~NcclCommunicator() {
   }
 }
 
-Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
-                                          Reduction reduction, std::size_t) {
+void NcclCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
+  slots_ = std::vector<Slot>(std::max<std::size_t>(slot_bytes.size(), 1));
+}
+
+/// `calls` give NCCL's stream its work, which starts after the caller's work so far.
+template <class Calls>
+Request NcclCommunicator::start(const Execution& execution, std::size_t slot, const char* operation,
+                                const Calls& calls) {
   require_usable();
+  if (slot >= slots_.size())
+    fail_run("{}: there is no slot {}; {} are reserved", operation, slot, slots_.size());
+  Slot& own = slots_[slot];
+  if (std::exchange(own.is_taken, true))
+    fail_run("{}: slot {} is taken by another in flight", operation, slot);
+  own.begin.record(execution);
+  own.begin.hold_back(collectives_);
+  calls(stream_of(collectives_));
+  own.end.record(collectives_);
+  return {static_cast<int>(slot)};
+}
+
+Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
+                                          Reduction reduction, std::size_t slot) {
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
-  check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
-                      execution.cuda_stream()),
-        "allreduce");
-  return {};
+  return start(execution, slot, "allreduce", [&](cudaStream_t stream) {
+    check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
+                        stream),
+          "allreduce");
+  });
 }
 
 Request NcclCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
                                           CommunicationBuffer result, Arrival arrival, float factor,
                                           std::size_t slot) {
+  constexpr const char* name = "reduce-scatter";
   if (result.count != buffer.count)
-    fail_run("reduce-scatter: {} elements cannot become {}", buffer.count, result.count);
-  const std::size_t slice = slice_count(buffer, "reduce-scatter");
-  void* own = own_slice(buffer).data;
-  if (size() > 1) {
-    check(ncclReduceScatter(buffer.data, own, slice, nccl_type(buffer.type), scaled_sum(buffer.type, factor),
-                            nccl_, execution.cuda_stream()),
-          "reduce-scatter");
-  } else if (factor != 1) {
-    fold_in_rank_order(&execution, own, 1, slice, buffer.type, Reduction::sum, factor, own);
-  }
-  if (result.data != buffer.data) convert_slice(&execution, own_slice(buffer), own_slice(result));
-  return arrival == Arrival::everywhere ? start_all_gather(execution, result, slot) : Request{};
+    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
+  const std::size_t slice = slice_count(buffer, name);
+  const CommunicationBuffer own = own_slice(buffer);
+  const CommunicationBuffer own_result = own_slice(result);
+  return start(execution, slot, name, [&](cudaStream_t stream) {
+    if (size() > 1) {
+      check(ncclReduceScatter(buffer.data, own.data, slice, nccl_type(buffer.type),
+                              scaled_sum(buffer.type, factor), nccl_, stream),
+            name);
+    } else if (factor != 1) {
+      fold_in_rank_order(&collectives_, own.data, 1, slice, buffer.type, Reduction::sum, factor, own.data);
+    }
+    if (result.data != buffer.data) convert_slice(&collectives_, own, own_result);
+    if (arrival == Arrival::own_slice) return;
+    check(ncclAllGather(own_result.data, result.data, slice, nccl_type(result.type), nccl_, stream), name);
+  });
 }
 
 Request NcclCommunicator::start_all_gather(const Execution& execution, CommunicationBuffer buffer,
-                                           std::size_t) {
-  const std::size_t slice = slice_count(buffer, "all-gather");
-  const void* own = own_slice(buffer).data;
-  check(ncclAllGather(own, buffer.data, slice, nccl_type(buffer.type), nccl_, execution.cuda_stream()),
-        "all-gather");
-  return {};
+                                           std::size_t slot) {
+  constexpr const char* name = "all-gather";
+  const std::size_t slice = slice_count(buffer, name);
+  return start(execution, slot, name, [&](cudaStream_t stream) {
+    check(ncclAllGather(own_slice(buffer).data, buffer.data, slice, nccl_type(buffer.type), nccl_, stream),
+          name);
+  });
 }
 
 Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
-                                          std::size_t) {
-  require_usable();
-  check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_,
-                      execution.cuda_stream()),
-        "broadcast");
-  return {};
+                                          std::size_t slot) {
+  return start(execution, slot, "broadcast", [&](cudaStream_t stream) {
+    check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_, stream),
+          "broadcast");
+  });
 }
 
-/// The operation is ordered by its stream; what is left is to notice that NCCL failed meanwhile.
-void NcclCommunicator::wait(const Execution&, Request&) {
+/// What the caller does next on `execution` starts after the operation; the host only notices whether NCCL
+/// failed meanwhile.
+void NcclCommunicator::wait(const Execution& execution, Request& request) {
   require_usable();
+  if (request.slot >= 0) {
+    Slot& own = slots_[static_cast<std::size_t>(std::exchange(request.slot, -1))];
+    own.end.hold_back(execution);
+    own.is_taken = false;
+  }
+  check_state();
+}
+
+void NcclCommunicator::check_state() {
   ncclResult_t state = ncclSuccess;
   if (const ncclResult_t code = ncclCommGetAsyncError(nccl_, &state); code != ncclSuccess) state = code;
-  check(state, "collective");
+  if (state != ncclInProgress) check(state, "collective");
 }
 
 void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer) {
   require_usable();
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
-  const cudaStream_t stream = execution.cuda_stream();
+  const cudaStream_t stream = stream_of(collectives_);
+  agreement_.begin.record(execution);
+  agreement_.begin.hold_back(collectives_);
   check(ncclGroupStart(), "agreement");
   check(ncclAllReduce(buffer.own_flags(), buffer.reduced_flags(), flags, ncclInt32, ncclMax, nccl_, stream),
         "agreement on flags");
   check(ncclAllGather(buffer.own_sums(), buffer.all_sums(), sums, ncclFloat64, nccl_, stream),
         "agreement on sums");
   check(ncclGroupEnd(), "agreement");
+  agreement_.end.record(collectives_);
+  agreement_.end.hold_back(execution);
   buffer.fold(execution);
 }
 
@@ -183,13 +232,13 @@ void NcclCommunicator::synchronize(const Execution& execution) {
   require_usable();
   const auto start = Clock::now();
   for (;;) {
-    const cudaError_t code = cudaStreamQuery(execution.cuda_stream());
-    if (code == cudaSuccess) return;
-    if (code != cudaErrorNotReady) end("device", cudaGetErrorString(code));
-    ncclResult_t state = ncclSuccess;
-    if (const ncclResult_t failed = ncclCommGetAsyncError(nccl_, &state); failed != ncclSuccess)
-      state = failed;
-    if (state != ncclSuccess && state != ncclInProgress) end("collective", ncclGetErrorString(state));
+    const WorkState computed = state_of_work(execution);
+    const WorkState exchanged = state_of_work(collectives_);
+    if (computed.is_over && exchanged.is_over) return;
+    for (const char* error : {computed.error, exchanged.error}) {
+      if (error != nullptr) end("device", error);
+    }
+    check_state();
     if (Clock::now() - start > std::chrono::duration<double>(ranks_.timeout_s())) {
       end("collective", fmt::format("not done after {:.4g} s (communication.timeout)", ranks_.timeout_s()));
     }
@@ -227,23 +276,6 @@ void NcclCommunicator::end(const char* operation, std::string_view cause) {
 /// Throws the Error by which an earlier collective was lost, if one was.
 void NcclCommunicator::require_usable() const {
   if (lost_) throw *lost_;
-}
-
-std::size_t NcclCommunicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
-  require_usable();
-  const auto ranks = static_cast<std::size_t>(size());
-  if (buffer.count % ranks != 0) {
-    fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
-  }
-  return buffer.count / ranks;
-}
-
-/// This rank's.
-CommunicationBuffer NcclCommunicator::own_slice(const CommunicationBuffer& buffer) const {
-  const std::size_t slice = buffer.count / static_cast<std::size_t>(size());
-  auto* own =
-      static_cast<std::byte*>(buffer.data) + static_cast<std::size_t>(rank()) * slice * size_of(buffer.type);
-  return {own, slice, buffer.type};
 }
 
 ncclRedOp_t NcclCommunicator::scaled_sum(DType type, float factor) {

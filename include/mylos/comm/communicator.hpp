@@ -110,6 +110,11 @@ class Communicator {
   void broadcast(const Execution& execution, CommunicationBuffer buffer, int root);
 
  protected:
+  /// Elements of each rank's slice. Throws Error, naming `operation`, where they are not equally many.
+  [[nodiscard]] std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
+  /// This rank's.
+  [[nodiscard]] CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
+
   RankGroup ranks_;
 };
 
