@@ -1,6 +1,6 @@
 """A disk that fills up, turns read-only or loses the run's folder: the run says so and ends; its checkpoints stand.
 
-usage: test_disk.py MYLOS [--full]     --full: more sizes of the disk, 1 to 4 ranks each
+usage: test_disk.py MYLOS [--full]     --full: more sizes of the disk, 1 to 4 ranks each, sharded and not
 The disk is a tmpfs in a mount namespace of our own: nothing stays mounted. Where that is not allowed (it needs root)
 the test says so and ends with code 77, which ctest counts as skipped.
 """
@@ -22,7 +22,7 @@ SKIPPED = 77
 SECONDS = 30  # within which a run must end by itself once the disk refuses; some of them are its start
 PAGE = 4096
 TRAIN = ["train", "deck.toml", "run.folder=disk/run", "model.hidden=[256, 256]", "checkpoint.every=4",
-         "run.log_every=1"]
+         "run.log_every=1", 'communication.bucket="64 KiB"']
 
 
 def take_own_mounts():
@@ -74,23 +74,24 @@ FULL = r"checkpoints/step-\d+\.h5\.tmp: the disk is full: the file needs .* \(\d
 NO_ROOM = rf"{FULL}|disk/run/history\.csv: cannot be written|disk/run: the run's folder cannot be made or written"
 
 
-def check_full(command, size, ranks):
+def check_full(command, shard, size, ranks):
     """Keeps all checkpoints on a disk that does not hold all of them; with room again, it goes on."""
+    train = [*TRAIN, f"optimizer.shard={shard}"]
     with Disk(command, size) as disk:
-        what = f"a disk of {size} bytes, {ranks} ranks"
-        said = require_end(command, what, command.start(*TRAIN, ranks=ranks), NO_ROOM)
+        what = f"a disk of {size} bytes, {ranks} ranks, shard = {shard}"
+        said = require_end(command, what, command.start(*train, ranks=ranks), NO_ROOM)
         kept = checkpoints(command)
         assert not list(disk.path.rglob("*.h5.tmp")), f"{what}: half a checkpoint is left"
         if kept:
             subprocess.run(["mount", "-o", "remount,size=1g", disk.path], check=True)
-            result = command.must(*TRAIN, "--restart", "latest", ranks=ranks)
+            result = command.must(*train, "--restart", "latest", ranks=ranks)
             assert f"restarted from {kept[-1].relative_to(command.folder)} " in result.stdout, what
         return len(kept), bool(re.search(FULL, said))
 
 
-def check_goes_on(command, size, ranks):
+def check_goes_on(command, shard, size, ranks):
     """With on_error = "continue" a full disk is a warning, until there is room again; the last checkpoint counts."""
-    on = ["checkpoint.on_error=continue"]
+    on = ["checkpoint.on_error=continue", f"optimizer.shard={shard}"]
     with Disk(command, size) as disk:
         said = require_end(command, "continue, full to the end", command.start(*TRAIN, *on, ranks=ranks), NO_ROOM)
         assert re.search(FULL, said), said
@@ -112,14 +113,16 @@ def check_goes_on(command, size, ranks):
             command.must("info", file)
 
 
-def check_read_only(command, ranks):
+def check_read_only(command, shard, ranks):
     """From the start, and from the middle of a run on."""
     with Disk(command, 1 << 30):
         subprocess.run(["mount", "-o", "remount,ro", command.folder / "disk"], check=True)
-        require_end(command, "read-only from the start", command.start(*TRAIN, ranks=ranks),
+        run = command.start(*TRAIN, f"optimizer.shard={shard}", ranks=ranks)
+        require_end(command, "read-only from the start", run,
                     "disk/run: the run's folder cannot be made or written")
     with Disk(command, 1 << 30):
-        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", ranks=ranks)
+        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", f"optimizer.shard={shard}",
+                            ranks=ranks)
         wait_until(lambda: checkpoints(command), 30, "no checkpoint")
         # A file that is being written keeps a disk from turning read-only.
         wait_until(lambda: subprocess.run(["mount", "-o", "remount,ro", command.folder / "disk"],
@@ -128,19 +131,21 @@ def check_read_only(command, ranks):
         assert checkpoints(command)
 
 
-def check_folder_deleted(command, ranks):
+def check_folder_deleted(command, shard, ranks):
     with Disk(command, 1 << 30):
-        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", ranks=ranks)
+        run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", f"optimizer.shard={shard}",
+                            ranks=ranks)
         wait_until(lambda: checkpoints(command), 30, "no checkpoint")
         shutil.rmtree(command.folder / "disk/run", ignore_errors=True)
         require_end(command, "folder deleted", run, r"disk/run")
 
 
-def check_history_refused_at_end(command, ranks):
+def check_history_refused_at_end(command, shard, ranks):
     """What refuses after the last step ends the run on every rank, and the weights are in a checkpoint."""
     with Disk(command, 1 << 30) as disk:
         run = command.start("train", "deck.toml", "run.folder=disk/run", "run.epochs=80", "run.log_every=1000000",
-                            "run.evaluate_every=1000000", "checkpoint.every=0", ranks=ranks)
+                            "run.evaluate_every=1000000", "checkpoint.every=0", f"optimizer.shard={shard}",
+                            ranks=ranks)
         history = disk.path / "run/history.csv"
         wait_until((disk.path / "run/plan.json").exists, 30, "the run does not start")
         history.mkdir()
@@ -166,16 +171,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        found = [check_full(command, size, ranks) for number, size in enumerate(sizes(command, full))
-                 for ranks in (range(1, 5) if full else (number + 1,))]
+        every = [(shard, ranks) for shard in ("none", "state") for ranks in range(1, 5)]
+        sample = [("none", 1), ("state", 2), ("state", 3)]
+        found = [check_full(command, shard, size, ranks) for number, size in enumerate(sizes(command, full))
+                 for shard, ranks in (every if full else sample[number:number + 1])]
         print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "
               f"{sorted({kept for kept, _ in found})} checkpoints were kept and went on")
         size_for_two = next(sizes(command, False)) * 2 // 3 + 40 * PAGE
-        for ranks in range(1, 5) if full else (1, 2):
-            check_read_only(command, ranks)
-            check_folder_deleted(command, ranks)
-            check_history_refused_at_end(command, ranks)
-            check_goes_on(command, size_for_two, ranks)
+        for shard, ranks in every if full else sample[:2]:
+            check_read_only(command, shard, ranks)
+            check_folder_deleted(command, shard, ranks)
+            check_history_refused_at_end(command, shard, ranks)
+            check_goes_on(command, shard, size_for_two, ranks)
         print("read-only disks and deleted folders end a run; with on_error = \"continue\" it outlives a full disk")
     return 0
 

@@ -83,7 +83,7 @@ def check(command, shard, ranks, kills, source):
 def main():
     full = "--full" in sys.argv
     kills = {("none", 1): 33 if full else 2, ("none", 2): 34 if full else 2, ("none", 3): 33 if full else 2,
-             ("state", 3): 50 if full else 2}
+             ("state", 3): 100 if full else 2}
     source = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)

@@ -1,6 +1,6 @@
 """What befalls one rank ends all of them within seconds, with its cause once, and leaves no process behind.
 
-usage: test_rank_trouble.py MYLOS [--full]     --full: each rank of two, three and four is stopped in turn
+usage: test_rank_trouble.py MYLOS [--full]     --full: each rank of two, three and four is stopped in turn, sharded and not
 """
 import re
 import shutil
@@ -16,6 +16,7 @@ from processes import finish, ranks_of, require_none_left, send, wait_until
 from small_problem import Command, prepare, write_csv
 
 ENDLESS = ["run.epochs=100000", "run.log_every=1", "checkpoint.every=0", "data.shuffle=blocks"]
+MANY_BUCKETS = ['communication.bucket="8 KiB"']  # some are reduced beside backward
 TIMEOUT = 2  # communication.timeout, seconds
 GRACE = 10  # seconds after it: the ranks hear of each other for 2 s, mpirun takes 1 s or 2 to end what is stopped
 
@@ -95,12 +96,12 @@ def check_nan(command):
     require_none_left(command)
 
 
-def check_stopped(command, ranks, victim):
+def check_stopped(command, shard, ranks, victim):
     """A rank that SIGSTOP holds: as on a node that no longer answers. The launcher lets it go on before it ends it, and
     the rank does not tell a story of its own."""
-    folder = f"stopped-{ranks}-{victim}"
-    run = command.start_with_own_messages("train", "deck.toml", *ENDLESS, f"run.folder={folder}",
-                                          f"communication.timeout={TIMEOUT}", ranks=ranks)
+    folder = f"stopped-{shard}-{ranks}-{victim}"
+    run = command.start_with_own_messages("train", "deck.toml", *ENDLESS, *MANY_BUCKETS, f"run.folder={folder}",
+                                          f"optimizer.shard={shard}", f"communication.timeout={TIMEOUT}", ranks=ranks)
     wait_for_steps(command, folder)
     send(signal.SIGSTOP, [ranks_of(command)[victim]])
     begin = time.monotonic()
@@ -109,7 +110,7 @@ def check_stopped(command, ranks, victim):
     require_cause(code, said, 1, rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
                                    rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\)")
     require_none_left(command)
-    print(f"rank {victim} of {ranks} stopped: ended {time.monotonic() - begin:.1f} s later", flush=True)
+    print(f"rank {victim} of {ranks} stopped, shard = {shard}: ended {time.monotonic() - begin:.1f} s later", flush=True)
 
 
 def main():
@@ -124,9 +125,11 @@ def main():
         check_other_data(command)
         check_data_cut_in_mid_run(command)
         check_nan(command)
-        stopped = [(n, rank) for n in (2, 3, 4) for rank in range(n)] if "--full" in sys.argv else [(3, 1)]
-        for ranks, victim in stopped:
-            check_stopped(command, ranks, victim)
+        stopped = [("state", 3, 1)]
+        if "--full" in sys.argv:
+            stopped = [(shard, n, rank) for shard in ("none", "state") for n in (2, 3, 4) for rank in range(n)]
+        for shard, ranks, victim in stopped:
+            check_stopped(command, shard, ranks, victim)
         print("a rank's data missing, cut before and in the run, NaN, a rank stopped: all ranks ended with one cause")
 
 
