@@ -20,8 +20,8 @@ TRAIN = ["train", "deck.toml", "run.epochs=5", "run.log_every=1000", "run.evalua
 
 
 def end_of(command, run):
-    """Exit code and messages. Debian 12's launcher (PMIx 4.2.2) was seen to hang in its own clean-up, in a lock that it had
-    freed, with all ranks gone."""
+    """Exit code and messages. Debian 12's launcher (PMIx 4.2.2) was seen to hang or crash in its own clean-up, in a lock
+    that it had freed, with all ranks gone."""
     try:
         code, _, stderr = finish(run, 30)
     except subprocess.TimeoutExpired:
@@ -29,6 +29,9 @@ def end_of(command, run):
         run.kill()
         run.communicate()
         print("the launcher did not end after its ranks had", flush=True)
+        return -signal.SIGKILL, ""
+    if code == -signal.SIGSEGV and "PMIx_server_finalize" in stderr:
+        print("the launcher crashed after its ranks had ended", flush=True)
         return -signal.SIGKILL, ""
     return code, stderr
 
