@@ -8,6 +8,7 @@
 #include "mylos/planner/rotor.hpp"
 #include "mylos/train/calibration.hpp"
 #include "mylos/train/product_choice.hpp"
+#include "mylos/train/step_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -47,12 +48,14 @@ bool fits(const MemoryProblem& problem) {
   return least_bytes(state_memory(problem), problem.options.memory) <= problem.budget;
 }
 
-/// The largest of the halves of the micro-batch that fits; 0: none.
+/// The largest of the halves of the micro-batch that fits, or what a reproducible run allows below it; 0:
+/// none.
 std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
   Options options = problem.options;
   const MemoryProblem smaller{options, problem.gemm, problem.place, problem.data, problem.budget};
   while (samples > 1) {
     samples = (samples + 1) / 2;
+    while (!allows_ranks(options, samples, problem.place.ranks)) --samples;  // 1 is always allowed
     options.data.micro_batch = samples;
     if (fits(smaller)) return samples;
   }
@@ -66,7 +69,11 @@ int fitting_ranks(MemoryProblem problem) {
   const auto share = [&] {
     return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
   };
-  while (2 * ranks <= std::min<std::int64_t>(data.batch, most_ranks)) {
+  const auto may_double = [&] {
+    return 2 * ranks <= std::min<std::int64_t>(data.batch, most_ranks) &&
+           allows_ranks(problem.options, data.micro_batch, 2 * ranks);
+  };
+  while (may_double()) {
     const std::int64_t before = share();
     ranks *= 2;
     const bool takes_less = share() != before || problem.options.optimizer.shard != Shard::none;

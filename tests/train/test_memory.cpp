@@ -206,6 +206,44 @@ TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
   EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
 }
 
+/// On `ranks`, with a tenth of the activations too little.
+std::string reproducible_refusal(std::int64_t batch, std::int64_t micro_batch, int ranks, Shard shard) {
+  Options options = gpt_options(DType::bf16);
+  options.model.context = 512;  // activations are more than the sums of more micro-batches
+  options.run.reproducible = true;
+  options.data.batch = batch;
+  options.data.micro_batch = micro_batch;
+  options.optimizer.shard = shard;
+  const World world(options);
+  MemoryProblem problem = world.problem(plenty);
+  problem.place.ranks = problem.place.ranks_on_node = ranks;
+  const MemoryStatement statement = plan_memory(problem).statement;
+  problem.budget = statement.fixed_bytes() + smallest_plan(statement.cost).placement.bytes / 10 * 9;
+  try {
+    static_cast<void>(plan_memory(problem));
+    ADD_FAILURE() << "it fits";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::does_not_fit) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Refusal, OfAReproducibleRunNamesAMicroBatchThatItsRanksCanShare) {
+  // Halves that 4 ranks cannot share, or that do not divide the batch: 2 of 12; 3 of 10; 13 of 25.
+  EXPECT_EQ(number_after(reproducible_refusal(12, 3, 4, Shard::none), "data.micro_batch = "), 1);
+  EXPECT_EQ(number_after(reproducible_refusal(10, 5, 1, Shard::none), "data.micro_batch = "), 2);
+  EXPECT_EQ(number_after(reproducible_refusal(25, 25, 1, Shard::none), "data.micro_batch = "), 5);
+}
+
+TEST(Refusal, OfAReproducibleRunNamesNoRanksThatCannotShareItsMicroBatches) {
+  for (const Shard shard : {Shard::none, Shard::state}) {
+    const std::string message = reproducible_refusal(8, 2, 4, shard);  // 8 ranks for 4 micro-batches
+    EXPECT_GT(number_after(message, "would do is memory.budget = \""), 0) << message;
+    EXPECT_EQ(message.find("ranks with as much memory"), std::string::npos) << message;
+  }
+}
+
 TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
   const World world(small_options(DType::bf16));
   const MemoryPlan plan = plan_memory(world.problem(plenty));

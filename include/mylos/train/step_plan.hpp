@@ -41,20 +41,29 @@ struct StepPlan {
   return plan;
 }
 
-/// That of a deck, of whose keys these two are no longer wrong together: a reproducible one has micro-batches
-/// that divide the batch. Throws Error (bad_input) too if it does not allow so many ranks, with those that it
-/// does.
+/// Whether so many ranks can share a step as run.reproducible wants it, where the deck says so: by whole
+/// micro-batches of `micro_batch` > 0 samples.
+[[nodiscard]] inline bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
+  if (!options.run.reproducible) return true;
+  if (options.data.batch % micro_batch != 0) return false;
+  const std::vector<std::int64_t> counts = reproducible_ranks(options.data.batch / micro_batch);
+  return std::find(counts.begin(), counts.end(), ranks) != counts.end();
+}
+
+/// That of a deck whose keys check_options() has found in order: a reproducible one has a micro-batch > 0
+/// that divides the batch. Throws Error (bad_input) too if it does not allow so many ranks, with those that
+/// it does.
 [[nodiscard]] inline StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const std::int64_t micro_batch = options.data.micro_batch;
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
   if (!options.run.reproducible) return plan;
-  const std::vector<std::int64_t> counts = reproducible_ranks(options.data.batch / micro_batch);
-  if (std::find(counts.begin(), counts.end(), ranks) == counts.end()) {
+  if (!allows_ranks(options, micro_batch, ranks)) {
+    const std::int64_t micro_batches = options.data.batch / micro_batch;
+    const std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
     fail_input(
         "run.reproducible: {} ranks cannot share the {} micro-batches of a step so that their sum has the "
-        "bits "
-        "of other rank counts; {} can{}",
-        ranks, options.data.batch / micro_batch, fmt::join(counts, ", "),
+        "bits of other rank counts; {} can{}",
+        ranks, micro_batches, fmt::join(counts, ", "),
         counts.size() == 1 ? ". With a smaller data.micro_batch more can" : "");
   }
   plan.reproducible = true;
