@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/values_of_ranks.hpp"
 
 namespace mylos::app {
@@ -149,10 +150,19 @@ std::optional<std::string> different_threads(const Placement& placement) {
   const auto& [most, fastest] = *ranks_by_threads.rbegin();
   return fmt::format(
       "warning: {} {} {} thread{}, {} {} {}: every step waits for the slowest; OMP_NUM_THREADS or "
-      "run.threads sets "
-      "them",
+      "run.threads sets them",
       name_ranks(slowest), verb(slowest, "has", "have"), least, least == 1 ? "" : "s", name_ranks(fastest),
       verb(fastest, "has", "have"), most);
+}
+
+/// Of a host, which cuts sums over samples by its threads.
+std::optional<std::string> threads_by_chance(const Placement& placement) {
+  const RankPlace& first = placement.front();
+  if (!first.chosen_threads) return std::nullopt;
+  return fmt::format(
+      "warning: run.reproducible holds for as many threads per rank as here, {}, which go by the cores and "
+      "ranks of the node: run.threads={} keeps them elsewhere",
+      first.threads, first.threads);
 }
 
 /// As `nvidia-smi -L` begins it.
@@ -172,7 +182,7 @@ std::string layout_of(const Placement& placement, const Node& node) {
 
 }  // namespace
 
-std::vector<std::string> placement_advice(const Placement& placement) {
+std::vector<std::string> placement_advice(const Placement& placement, bool reproducible) {
   const std::vector<Node> nodes = nodes_of(placement);
   std::optional<std::string> on_cores = line_on(placement, nodes, too_many_threads);
   if (!on_cores) on_cores = line_on(placement, nodes, idle_cores);
@@ -180,6 +190,9 @@ std::vector<std::string> placement_advice(const Placement& placement) {
   std::vector<std::string> lines;
   for (const auto& line : {on_cores, line_on(placement, nodes, crowded_devices)}) {
     if (line) lines.push_back(*line);
+  }
+  if (memory_is_host && reproducible) {
+    if (const auto line = threads_by_chance(placement)) lines.push_back(*line);
   }
   return lines;
 }

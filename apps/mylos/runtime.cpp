@@ -166,8 +166,8 @@ KokkosRuntime::KokkosRuntime(int asked_threads, int more_ranks) {
   placement_ = gather(ranks, own);
 }
 
-std::vector<std::string> KokkosRuntime::advice() const {
-  return placement_advice(placement_);
+std::vector<std::string> KokkosRuntime::advice(bool reproducible) const {
+  return placement_advice(placement_, reproducible);
 }
 
 std::string KokkosRuntime::table() const {

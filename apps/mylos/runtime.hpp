@@ -27,8 +27,9 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work);
 class KokkosRuntime {
  public:
   explicit KokkosRuntime(int threads, int ranks = 1);
-  /// Lines for the user where ranks, threads and devices do not fit the nodes.
-  [[nodiscard]] std::vector<std::string> advice() const;
+  /// Lines for the user where ranks, threads and devices do not fit the nodes, or a run that is to be
+  /// `reproducible`.
+  [[nodiscard]] std::vector<std::string> advice(bool reproducible = false) const;
   /// Where each rank runs, in lines that begin with "#".
   [[nodiscard]] std::string table() const;
 

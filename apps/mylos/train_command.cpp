@@ -15,11 +15,12 @@ namespace mylos::app {
 namespace {
 
 ExitCode check(const RunRequest& request) {
-  const KokkosRuntime kokkos(request.deck.options.run.threads);
+  const RunOptions& run = request.deck.options.run;
+  const KokkosRuntime kokkos(run.threads);
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   const std::string text = check_run(request.deck, ranks);
   request.output.line(kokkos.table());
-  for (const std::string& line : kokkos.advice()) request.output.line("# " + line);
+  for (const std::string& line : kokkos.advice(run.reproducible)) request.output.line("# " + line);
   request.output.line(text);
   return ExitCode::done;
 }
@@ -46,8 +47,9 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   request.plan_file = arguments.plan;
   request.stop = stop;
 
-  const KokkosRuntime kokkos(request.deck.options.run.threads);
-  for (const std::string& line : kokkos.advice()) request.output.line(line);
+  const RunOptions& options = request.deck.options.run;
+  const KokkosRuntime kokkos(options.threads);
+  for (const std::string& line : kokkos.advice(options.reproducible)) request.output.line(line);
   Run run(std::move(request), MPI_COMM_WORLD);
   // A checkpoint that is being written when the run fails is brought to its end after the message.
   return reporting_errors([&] { return train(run); });

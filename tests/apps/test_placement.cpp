@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../../apps/mylos/placement_report.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace {
 
@@ -116,6 +117,16 @@ TEST(PlacementAdvice, NamesMoreRanksThanDevices) {
   EXPECT_THAT(placement_advice({place, with_device(place, 2, 2), place}),
               ElementsAre("warning: ranks 0-2 on n0 share 2 devices: `mpirun --map-by ppr:2:node` or `srun "
                           "--ntasks-per-node=2` starts one for each"));
+}
+
+TEST(PlacementAdvice, NamesThreadsThatAReproducibleRunWouldNotHaveElsewhere) {
+  const Placement chosen = {choosing(rank_on(0, all, 4)), choosing(rank_on(0, all, 4))};
+  EXPECT_THAT(placement_advice(chosen), IsEmpty());
+  EXPECT_THAT(placement_advice({rank_on(0, all, 4), rank_on(0, all, 4)}, true), IsEmpty());
+  if constexpr (!memory_is_host) return;
+  EXPECT_THAT(placement_advice(chosen, true),
+              ElementsAre("warning: run.reproducible holds for as many threads per rank as here, 4, which go "
+                          "by the cores and ranks of the node: run.threads=4 keeps them elsewhere"));
 }
 
 TEST(Placement, DevicesOfANodeAreTakenInTurn) {

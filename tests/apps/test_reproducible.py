@@ -84,6 +84,17 @@ def check_without(command):
     raise AssertionError("a plain run has the same bits on 1 and 4 ranks: this test sees nothing")
 
 
+def check_changes(command):
+    """A restart says what may part its bits from those of other runs."""
+    train = ["train", "deck.toml", "run.steps=8", "run.folder=changed"]
+    command.must(*train, "run.threads=1", "--stop-after", 2, code=85)
+    threads = command.must(*train, "run.threads=2", "--restart", "latest", "--stop-after", 2, code=85).stdout
+    assert "changed at the restart: run.threads = 2 (was 1)" in threads, threads
+    plain = command.must(*train, "run.reproducible=false", "run.threads=1", "--restart", "latest").stdout
+    assert "changed at the restart: run.reproducible = false (was true)" in plain, plain
+    assert "changed at the restart: run.threads" not in plain, plain
+
+
 def check_refusals(command):
     for arguments, ranks, words in [
             ([], 3, "3 ranks cannot share the 16 micro-batches of a step so that their sum has the bits of other rank "
@@ -106,6 +117,7 @@ def main():
         prepare_random(command, 8, 6000)
         check_refusals(command)
         check_without(command)
+        check_changes(command)
         check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
         check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8))
 
