@@ -30,7 +30,7 @@ struct FileRows {
   std::string text;                 // of steps before the tail's
   std::vector<std::string> shared;  // by the tail's rows; "": the file lacks it
   std::uint64_t count = 0;          // of all
-  bool are_others = false;          // than the tail's, for the same step
+  std::string why_aside;            // why the file cannot be gone on with; "": it can
 };
 
 FileRows read_rows(const std::string& path, const std::deque<HistoryRow>& tail, std::uint64_t last) {
@@ -43,6 +43,7 @@ FileRows read_rows(const std::string& path, const std::deque<HistoryRow>& tail, 
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (file.eof()) break;  // half a row
+    if (line.rfind("step,", 0) == 0 && line + '\n' != header) rows.why_aside = "has other columns";
     const std::uint64_t step = step_of(line);
     if (step <= newest || step > last || std::count(line.begin(), line.end(), ',') != commas) continue;
     newest = step;
@@ -51,7 +52,7 @@ FileRows read_rows(const std::string& path, const std::deque<HistoryRow>& tail, 
     if (tail.empty() || step < tail.front().record.step) {
       rows.text += line;
     } else if (own < tail.size() && tail[own].record.step == step) {
-      if (computed_part(history_line(tail[own])) != computed_part(line)) rows.are_others = true;
+      if (computed_part(history_line(tail[own])) != computed_part(line)) rows.why_aside = "is of another run";
       rows.shared[own] = line;
     } else {
       continue;
@@ -109,8 +110,8 @@ std::string History::resume(std::deque<HistoryRow> tail, std::uint64_t step) {
   if (path_.empty()) return "";
   FileRows found = read_rows(path_, tail_, step);
   std::string said;
-  if (found.are_others) {
-    said = fmt::format("{} is of another run: now {}. ", path_, begin_anew());
+  if (!found.why_aside.empty()) {
+    said = fmt::format("{} {}: now {}. ", path_, found.why_aside, begin_anew());
     found = read_rows(path_, tail_, step);
   }
   std::string rows = history_header() + found.text;
@@ -142,7 +143,7 @@ void History::save(CheckpointState& state) {
 
 void History::make_room(const CheckpointReader& saved, CheckpointState& state) {
   saved_ = HistoryColumns(static_cast<std::size_t>(saved.length("/history/step")));
-  saved_.add_to(state);
+  saved_.add_to(state, saved);
 }
 
 }  // namespace mylos

@@ -84,8 +84,9 @@ std::string computed_part(std::string_view line) {
 }
 
 HistoryColumns::HistoryColumns(std::size_t rows) {
-  for_each_column([&](const char* name, Source, const char*, auto place) {
-    columns_.push_back({name, std::vector<StoredType<decltype(place)>>(rows)});
+  for_each_column([&](const char* name, Source source, const char*, auto place) {
+    columns_.push_back({std::string("/history/") + name, source == Source::clock,
+                        std::vector<StoredType<decltype(place)>>(rows)});
   });
 }
 
@@ -112,14 +113,18 @@ std::deque<HistoryRow> HistoryColumns::rows() const {
   return rows;
 }
 
+void HistoryColumns::Column::add_to(CheckpointState& state) {
+  std::visit([&](auto& rows) { state.add_host(path, rows.data(), {static_cast<std::int64_t>(rows.size())}); },
+             values);
+}
+
 void HistoryColumns::add_to(CheckpointState& state) {
+  for (Column& column : columns_) column.add_to(state);
+}
+
+void HistoryColumns::add_to(CheckpointState& state, const CheckpointReader& saved) {
   for (Column& column : columns_) {
-    std::visit(
-        [&](auto& values) {
-          state.add_host("/history/" + column.name, values.data(),
-                         {static_cast<std::int64_t>(values.size())});
-        },
-        column.values);
+    if (!column.by_clock || saved.exists(column.path)) column.add_to(state);
   }
 }
 

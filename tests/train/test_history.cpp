@@ -113,4 +113,17 @@ TEST_F(HistoryFile, WhatItLacksAtARestartComesFromTheCheckpoint) {
   EXPECT_EQ(steps(), (std::vector<std::string>{"step", "3", "4", "5", "6"}));
 }
 
+TEST_F(HistoryFile, OfABuildWithOtherColumnsIsKeptAside) {
+  const std::string older = "step,epoch,loss,elapsed_s\n1,0.1,0.5,2\n2,0.2,0.5,4\n";
+  std::ofstream(path_) << older;
+  const auto kept = rows(2, 2);
+  History history(path_);
+  const std::string said = history.resume({kept.begin(), kept.end()}, 2);
+  EXPECT_THAT(said, testing::HasSubstr(path_ + " has other columns: now " + path_ + ".1"));
+  EXPECT_EQ(steps(), (std::vector<std::string>{"step", "2"}));
+  std::ifstream aside(path_ + ".1");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(aside), {}), older);
+  std::filesystem::remove(path_ + ".1");
+}
+
 }  // namespace mylos::history_test

@@ -52,6 +52,50 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   EXPECT_DOUBLE_EQ(restored.history().tail().back().epoch, 2);
 }
 
+/// A checkpoint whose history lacks this column.
+std::string without_column(RankGroup& ranks, const std::string& folder, const std::string& column) {
+  History history("");
+  const HistoryRow row{.record = {.step = 1, .loss = 0.5},
+                       .speed = {.samples_per_s = 20, .tokens_per_s = 160},
+                       .elapsed_s = 7};
+  history.append({&row, 1});
+  CheckpointState state;
+  history.save(state);
+  std::erase_if(state.arrays, [&](const StateArray& array) { return array.path == "/history/" + column; });
+  const std::string file = folder + "/without_" + column + ".h5";
+  write_checkpoint_file(ranks, file, {}, state);
+  return file;
+}
+
+TEST(RunLog, GoesOnFromACheckpointThatKnewNoSpeeds) {
+  const SmallRun run(small_options(DType::fp32));
+  RankGroup& ranks = run.communicator->ranks();
+  const test::SharedFolder folder(ranks);
+  const CheckpointReader older(ranks, without_column(ranks, folder.path(), "tokens_per_s"));
+  RunLog log({}, "", 10);
+  RunClock clock;
+  CheckpointState room;
+  log.make_room(older, room);
+  older.read(room);
+  EXPECT_EQ(log.restore(1, clock), "");
+  ASSERT_EQ(log.history().tail().size(), 1u);
+  const HistoryRow& row = log.history().tail().front();
+  EXPECT_DOUBLE_EQ(row.speed.samples_per_s, 20);
+  EXPECT_EQ(row.speed.tokens_per_s, 0);
+  EXPECT_GE(clock.elapsed_s(), 7);
+}
+
+TEST(RunLog, IsNotReadWithoutWhatStepsComputed) {
+  const SmallRun run(small_options(DType::fp32));
+  RankGroup& ranks = run.communicator->ranks();
+  const test::SharedFolder folder(ranks);
+  const CheckpointReader torn(ranks, without_column(ranks, folder.path(), "loss"));
+  RunLog log({}, "", 10);
+  CheckpointState room;
+  log.make_room(torn, room);
+  EXPECT_THROW(torn.read(room), Error);
+}
+
 TEST(RunLog, CountsAndSaysWhatWasSkipped) {
   Options options = small_options(DType::fp16);
   options.precision.scaler.initial_scale = 16777216;  // gradients overflow until it is lower

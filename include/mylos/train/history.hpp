@@ -29,12 +29,14 @@ class History {
   std::string begin_anew();
   /// Goes on after a restart: takes the tail of the checkpoint, cuts the file behind `step`, and writes into
   /// it the rows of the tail that it lacks. A file whose rows are others than the tail's is of another run
-  /// and set aside. Returns what there is to say of that, and of rows that neither has; "": nothing.
+  /// and set aside, and so is one of a build that wrote other columns. Returns what there is to say of that,
+  /// and of rows that neither has; "": nothing.
   [[nodiscard]] std::string resume(std::deque<HistoryRow> tail, std::uint64_t step);
 
   /// Adds the tail to what a checkpoint is to hold; `state` points into this object then.
   void save(CheckpointState& state);
-  /// Adds room for that of a checkpoint, which is read before restore(). Throws Error where it has none.
+  /// Adds room for that of a checkpoint, which is read before restore(): as far as it has the columns of the
+  /// clock. Throws Error where it has no history.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
   /// resume() with the tail that was read.
   [[nodiscard]] std::string restore(std::uint64_t step) { return resume(saved_.rows(), step); }

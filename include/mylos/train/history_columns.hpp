@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/optim/step_state.hpp"
 #include "mylos/train/run_speed.hpp"
@@ -35,20 +36,26 @@ struct HistoryRow {
 /// Rows as a checkpoint holds them: an array per column.
 class HistoryColumns {
  public:
-  /// Room for so many rows, to be read.
+  /// Room for so many rows.
   explicit HistoryColumns(std::size_t rows = 0);
   explicit HistoryColumns(const std::deque<HistoryRow>& rows);
 
   [[nodiscard]] std::deque<HistoryRow> rows() const;
   /// `state` points into this object then.
   void add_to(CheckpointState& state);
+  /// The same, to be read from this checkpoint: without columns of a clock that it does not have, as it was
+  /// written by a build that did not know them. They stay 0.
+  void add_to(CheckpointState& state, const CheckpointReader& saved);
 
  private:
   struct Column {
-    std::string name;
+    std::string path;  // in a checkpoint
+    bool by_clock = false;
     std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                  std::vector<std::int32_t>>
         values;
+
+    void add_to(CheckpointState& state);
   };
   std::vector<Column> columns_;
 };
