@@ -109,7 +109,7 @@ std::string table_of(const RunSummary& summary) {
   row("speed", describe_speed(summary, speed));
   row("model FLOPs", describe_share(summary, speed));
   row("checkpoints", summary.checkpoints);
-  row("time", fmt::format("{} of this start, {} in all", format_duration(summary.of_start_s),
+  row("time", fmt::format("{} of this start, {} in all", format_duration(metrics.time.sum_s()),
                           format_duration(summary.elapsed_s)));
   row("of this start", describe_parts(metrics.time));
   if (summary.ranks > 1) {
@@ -149,7 +149,7 @@ std::string document_of(const RunSummary& summary) {
       {"skipped_of_start", summary.skipped},
       {"training_loss", summary.loss ? ordered_json(*summary.loss) : ordered_json(nullptr)},
       {"elapsed_s", summary.elapsed_s},
-      {"wall_s", summary.of_start_s},
+      {"wall_s", metrics.time.sum_s()},
       {"time", time_of(metrics.time)},
       {"fastest_rank", pace(metrics.fastest)},
       {"slowest_rank", pace(metrics.slowest)},

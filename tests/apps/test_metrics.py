@@ -79,10 +79,11 @@ def check_time(summary, rows, seconds):
     """The parts are all of the start's time, which is the history's and no longer than the command's."""
     wall, parts = summary["wall_s"], summary["time"]
     assert list(parts) == PARTS and all(parts[part] >= 0 for part in PARTS), parts
-    assert near(sum(parts.values()), wall, 0.02), (sum(parts.values()), wall, parts)
+    assert near(sum(parts.values()), wall), (sum(parts.values()), wall, parts)
     steps = rows[-summary["steps_of_start"]:]
     earlier = summary["elapsed_s"] - wall
-    assert steps[-1]["elapsed_s"] - earlier - 1e-3 <= wall <= seconds, (steps[-1], wall, seconds)
+    early = 1e-3 if summary["ranks"] == 1 else 0.5 * wall  # the history's is of rank 0, the summary's of all
+    assert steps[-1]["elapsed_s"] - earlier - early <= wall <= seconds, (steps[-1], wall, seconds)
     for part in ("communication_s", "data_wait_s"):  # the history's are of rank 0, the summary's of all
         own = sum(row[part] for row in steps)
         assert own <= wall and (summary["ranks"] > 1 or near(own, parts[part], 0.01)), (part, own, parts)
@@ -94,7 +95,7 @@ def check_time(summary, rows, seconds):
 def check_speed(summary, rows, flops_of_sample):
     speed, ranks, steps = summary["speed"], summary["ranks"], summary["steps_of_start"]
     training = summary["wall_s"] - summary["time"]["evaluation_s"] - summary["time"]["checkpoints_s"]
-    assert near(speed["samples_per_s"], steps * summary["batch"] / training, 0.02), (speed, training)
+    assert near(speed["samples_per_s"], steps * summary["batch"] / training), (speed, training)
     assert near(speed["model_flops_per_sample"], flops_of_sample), (speed, flops_of_sample)
     assert near(speed["model_flops_per_s"], speed["samples_per_s"] * flops_of_sample), speed
     for name in ("samples_per_s", "model_flops_per_s"):

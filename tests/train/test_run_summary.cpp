@@ -40,7 +40,6 @@ RunSummary sample_summary() {
                       .host_bytes = 100,
                       .host_peak_bytes = 200},
           .elapsed_s = 112.5,
-          .of_start_s = 12.5,
           .checkpoints = "2 written",
           .memory_plan = "every block keeps all",
           .budget_bytes = 4096,

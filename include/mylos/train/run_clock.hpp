@@ -42,6 +42,8 @@ class RunClock {
   /// Counts it as this part.
   void count(double TimeParts::*part) { parts_.*part += since_last_s(); }
 
+  /// What earlier starts took.
+  [[nodiscard]] double earlier_s() const { return earlier_s_; }
   [[nodiscard]] double elapsed_s() const { return earlier_s_ + of_start_s(); }
   [[nodiscard]] double of_start_s() const { return seconds_since(started_); }
   /// Of this start, as counted so far.

@@ -30,8 +30,7 @@ struct RunSummary {
   RunWork work;
   bool peak_is_measured = true;
   RunMetrics metrics;
-  double elapsed_s = 0;   // of all starts
-  double of_start_s = 0;  // of this one, on rank 0
+  double elapsed_s = 0;  // of all starts; that of this one is the sum of its parts
   std::string checkpoints;
   std::string memory_plan;
   std::int64_t budget_bytes = 0;   // of a rank
