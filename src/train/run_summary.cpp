@@ -59,6 +59,18 @@ std::string describe_parts(const TimeParts& time) {
       percent * time.evaluation_s, percent * time.checkpoints_s, percent * time.other_s);
 }
 
+/// What the plan said, and what of that memory is measured.
+std::string describe_memory(const RunSummary& summary) {
+  const std::string planned = format_bytes(summary.planned_bytes);
+  const RunMetrics& metrics = summary.metrics;
+  if constexpr (memory_is_host) {
+    return fmt::format("{} predicted, {} at most reached", planned, format_bytes(metrics.host_peak_bytes));
+  } else {
+    return fmt::format("{} predicted per rank, {} taken on its device by all processes", planned,
+                       format_bytes(metrics.device_bytes));
+  }
+}
+
 /// Seconds of a step.
 double pace_of(const RunSummary& summary, double compute_s) {
   const std::int64_t steps = std::max<std::int64_t>(1, summary.position.of_start());
@@ -120,9 +132,7 @@ std::string table_of(const RunSummary& summary) {
   }
   row("memory plan", summary.memory_plan);
   row("memory budget", format_bytes(summary.budget_bytes) + " per rank");
-  row("peak memory per rank",
-      fmt::format("{} predicted, {} at most reached", format_bytes(summary.planned_bytes),
-                  format_bytes(metrics.host_peak_bytes)));
+  row(memory_is_host ? "peak memory per rank" : "device memory", describe_memory(summary));
   row("run folder", summary.folder);
   return table;
 }

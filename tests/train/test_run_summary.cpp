@@ -38,7 +38,8 @@ RunSummary sample_summary() {
                       .fastest = {1, 6},
                       .slowest = {0, 8},
                       .host_bytes = 100,
-                      .host_peak_bytes = 200},
+                      .host_peak_bytes = 200,
+                      .device_bytes = 300},
           .elapsed_s = 112.5,
           .checkpoints = "2 written",
           .memory_plan = "every block keeps all",
@@ -65,7 +66,7 @@ TEST(RunSummary, IsJsonWithTheseKeysAndUnits) {
               "model_flops_per_s": 64e9, "model_flops_per_s_per_rank": 32e9, "recomputed_flops_per_s": 12.8e9,
               "peak_flops_per_rank": 1e11, "peak": "measured", "model_flop_utilisation": 0.32},
     "memory": {"budget_bytes": 4096, "planned_bytes": 2048, "host_bytes": 100, "host_peak_bytes": 200,
-               "device_bytes": 0}})")
+               "device_bytes": 300}})")
           .patch(json::parse(R"([{"op": "add", "path": "/threads_per_rank", "value": )" +
                              std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()) + "}]")));
 }
@@ -94,6 +95,8 @@ TEST(RunSummary, ATableSaysTheSameInWords) {
   EXPECT_THAT(table,
               HasSubstr("56.0 % compute, 16.0 communication, 4.0 data, 8.0 evaluation, 12.0 checkpoints, "
                         "4.0 other\n"));
+  EXPECT_THAT(table, HasSubstr(memory_is_host ? "2 KiB predicted, 200 B at most reached\n"
+                                              : "2 KiB predicted per rank, 300 B taken on its device"));
   EXPECT_THAT(table, HasSubstr("  compute per step      150 ms on rank 1 to 200 ms on rank 0\n"));
 }
 
