@@ -19,6 +19,14 @@ constexpr double long_product_s = 2e-3;
 constexpr double stretch_s = 0.025;
 constexpr int stretches = 4;
 
+std::size_t matrix_bytes(DType type, std::int64_t extent) {
+  return aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type));
+}
+
+std::size_t product_bytes(const GemmEngine& gemm, DType type, std::int64_t extent) {
+  return 3 * matrix_bytes(type, extent) + gemm.workspace_bytes(linear_output(extent, extent, extent, type));
+}
+
 class SquareProduct {
  public:
   SquareProduct(const Execution& execution, GemmEngine& gemm, DType type, std::int64_t extent,
@@ -27,8 +35,8 @@ class SquareProduct {
         clock_(clock),
         gemm_(gemm),
         problem_(linear_output(extent, extent, extent, type)),
-        matrix_(aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type))),
-        arena_("product to measure", 3 * matrix_ + gemm.workspace_bytes(problem_)) {
+        matrix_(matrix_bytes(type, extent)),
+        arena_("product to measure", product_bytes(gemm, type, extent)) {
     for (const std::size_t operand : {std::size_t{0}, matrix_})
       fill_with_noise(execution_, arena_.tensor(operand, type, extent, extent));
     seconds_of(1);  // the engine makes what it keeps
@@ -57,11 +65,12 @@ class SquareProduct {
 
 }  // namespace
 
-double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
+double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
                             const std::function<double()>& clock) {
   std::optional<SquareProduct> product;
   double once_s = 0;
   for (std::int64_t extent = first_extent; extent <= largest_extent && once_s < long_product_s; extent *= 2) {
+    if (product && product_bytes(gemm, type, extent) > most_bytes) break;
     product.emplace(execution, gemm, type, extent, clock);
     once_s = product->seconds_of(1);
   }

@@ -42,7 +42,9 @@ Run::Run(RunStart&& start)
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); }}) {
-  const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks());
+  const MemoryPlan& memory = parts_.memory;  // planned for the network, and not taken yet
+  const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks(),
+                                          memory.statement.network_bytes() + memory.arena_bytes());
   run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
   log_.tell_speeds_of(work_of(parts_, peak_flops));
   state_.data_identity = std::move(start.identity);

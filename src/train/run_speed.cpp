@@ -18,11 +18,12 @@ RunSpeed speed_of(const RunWork& work, double samples, double seconds) {
   return speed;
 }
 
-double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks) {
+double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
+                     std::size_t most_bytes) {
   if (run.peak_flops > 0) return run.peak_flops * ranks.size();
   double own = 0;
   ranks.barrier();  // those that share a node share its cores and memory while they are measured
-  run_on_all(ranks, [&] { own = measure_product_rate(Execution{}, gemm, compute); });
+  run_on_all(ranks, [&] { own = measure_product_rate(Execution{}, gemm, compute, most_bytes); });
   std::vector<double> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   return std::accumulate(all.begin(), all.end(), 0.0);

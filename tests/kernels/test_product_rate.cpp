@@ -5,6 +5,8 @@
 
 namespace mylos::product_rate_test {
 
+constexpr std::size_t plenty = std::size_t{1} << 30;
+
 /// Computes nothing, and takes its time by a clock of its own.
 class SlowEngine final : public GemmEngine {
  public:
@@ -15,8 +17,8 @@ class SlowEngine final : public GemmEngine {
     problems.push_back(problem);
     now_s_ += flops_of(problem) / flops_per_s_;
   }
-  double measured_rate(DType type) {
-    return measure_product_rate(Execution{}, *this, type, [this] { return now_s_; });
+  double measured_rate(DType type, std::size_t most_bytes = plenty) {
+    return measure_product_rate(Execution{}, *this, type, most_bytes, [this] { return now_s_; });
   }
   std::vector<GemmProblem> problems;
 
@@ -41,10 +43,19 @@ TEST(ProductRate, IsOfALargerProductWhereTheEngineIsFaster) {
   EXPECT_EQ(fast.problems.back().m, fast.problems.back().k);
 }
 
+TEST(ProductRate, TakesNoMoreMemoryThanItIsGivenForLargerProducts) {
+  const std::size_t of_512 = 3 * 512 * 512 * sizeof(float) + 64;
+  for (const std::size_t most_bytes : {of_512, of_512 - 1, std::size_t{0}}) {
+    SlowEngine fast(1e13);
+    EXPECT_NEAR(fast.measured_rate(DType::fp32, most_bytes), 1e13, 1e6);
+    EXPECT_EQ(fast.problems.back().m, most_bytes == of_512 ? 512 : 256) << most_bytes;
+  }
+}
+
 TEST(ProductRate, OfThisMachineIsANumberInEveryType) {
   const auto engine = make_gemm_engine({});
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-    const double rate = measure_product_rate(Execution{}, *engine, type);
+    const double rate = measure_product_rate(Execution{}, *engine, type, plenty);
     EXPECT_GT(rate, 1e6) << name_of(type);
     EXPECT_LT(rate, 1e18) << name_of(type);
   }

@@ -16,9 +16,10 @@ namespace mylos {
 
 /// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the best of a few stretches of time.
 /// Ranks that share a node call it together. Takes some tenths of a second at most, on memory of its own that
-/// it gives back (up to 50 MB on hosts, 400 MB on devices).
-/// `clock`: seconds.
+/// it gives back: no more than `most_bytes`, but what the smallest product takes (1 MB and the engine's
+/// workspace), and up to 50 MB on hosts, 400 MB on devices. `clock`: seconds.
 [[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
+                                          std::size_t most_bytes,
                                           const std::function<double()>& clock = steady_seconds);
 
 }  // namespace mylos

@@ -31,8 +31,9 @@ struct RunSpeed {
 [[nodiscard]] RunSpeed speed_of(const RunWork& work, double samples, double seconds);
 
 /// FLOP/s of all ranks together: by the deck, or those of a product that all of them compute now, side by
-/// side. All ranks call it.
-[[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks);
+/// side, in at most so many bytes as far as that is possible. All ranks call it.
+[[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
+                                   std::size_t most_bytes);
 
 /// Of a run whose trainer is made.
 [[nodiscard]] RunWork work_of(const Assembly& parts, double peak_flops);
