@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
+#include <vector>
 
 #include "mylos/base/arena.hpp"
+#include "mylos/base/timing.hpp"
 #include "noise.hpp"
 
 namespace mylos {
@@ -17,7 +18,7 @@ constexpr std::int64_t largest_extent = memory_is_host ? 2048 : 8192;
 constexpr double long_product_s = 2e-3;
 // Longer than the slices of time by which ranks share too few cores.
 constexpr double stretch_s = 0.025;
-constexpr int stretches = 4;
+constexpr int stretches = 5;
 
 std::size_t matrix_bytes(DType type, std::int64_t extent) {
   return aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type));
@@ -75,9 +76,9 @@ double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType 
     once_s = product->seconds_of(1);
   }
   const std::int64_t times = std::max<std::int64_t>(1, std::llround(stretch_s / once_s));
-  double best_s = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < stretches; ++i) best_s = std::min(best_s, product->seconds_of(times));
-  return static_cast<double>(times) * product->flops() / best_s;
+  std::vector<double> seconds;
+  for (int i = 0; i < stretches; ++i) seconds.push_back(product->seconds_of(times));
+  return static_cast<double>(times) * product->flops() / median(std::move(seconds));
 }
 
 }  // namespace mylos

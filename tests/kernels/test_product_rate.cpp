@@ -15,7 +15,13 @@ class SlowEngine final : public GemmEngine {
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 64; }
   void run(const Execution&, const GemmProblem& problem, const GemmOperands&, void*) override {
     problems.push_back(problem);
-    now_s_ += flops_of(problem) / flops_per_s_;
+    const bool hurries = now_s_ >= hurry_from_s_ && now_s_ < hurry_to_s_;
+    now_s_ += flops_of(problem) / (hurries ? 4 * flops_per_s_ : flops_per_s_);
+  }
+  /// Four times as fast between these seconds of its clock.
+  void hurry(double from_s, double to_s) {
+    hurry_from_s_ = from_s;
+    hurry_to_s_ = to_s;
   }
   double measured_rate(DType type, std::size_t most_bytes = plenty) {
     return measure_product_rate(Execution{}, *this, type, most_bytes, [this] { return now_s_; });
@@ -25,6 +31,8 @@ class SlowEngine final : public GemmEngine {
  private:
   double flops_per_s_;
   double now_s_ = 0;
+  double hurry_from_s_ = 0;
+  double hurry_to_s_ = 0;
 };
 
 TEST(ProductRate, IsThatOfTheEngine) {
@@ -41,6 +49,15 @@ TEST(ProductRate, IsOfALargerProductWhereTheEngineIsFaster) {
   EXPECT_EQ(slow.problems.back().m, 256);
   EXPECT_EQ(fast.problems.back().m, 1024);
   EXPECT_EQ(fast.problems.back().m, fast.problems.back().k);
+}
+
+/// As where ranks that share its cores are not at work yet, or no longer.
+TEST(ProductRate, IsNotThatOfAStretchInWhichTheCoresWereItsOwn) {
+  for (const double from_s : {0.03, 0.06, 0.08}) {
+    SlowEngine engine(1e10);
+    engine.hurry(from_s, from_s + 0.005);
+    EXPECT_NEAR(engine.measured_rate(DType::fp32), 1e10, 1e3) << from_s;
+  }
 }
 
 TEST(ProductRate, TakesNoMoreMemoryThanItIsGivenForLargerProducts) {

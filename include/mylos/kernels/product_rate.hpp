@@ -14,10 +14,11 @@ namespace mylos {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the best of a few stretches of time.
-/// Ranks that share a node call it together. Takes some tenths of a second at most, on memory of its own that
-/// it gives back: no more than `most_bytes`, but what the smallest product takes (1 MB and the engine's
-/// workspace), and up to 50 MB on hosts, 400 MB on devices. `clock`: seconds.
+/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the median of a few stretches of
+/// time, as the fastest may be one in which ranks that share the node's cores had ended. They call it
+/// together. Takes some tenths of a second at most, on memory of its own that it gives back: no more than
+/// `most_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up to 50 MB on
+/// hosts, 400 MB on devices. `clock`: seconds.
 [[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
                                           std::size_t most_bytes,
                                           const std::function<double()>& clock = steady_seconds);
