@@ -71,10 +71,12 @@ struct AttentionBranch {
   [[nodiscard]] BranchFlops flops(std::int64_t rows) const {
     const auto width = static_cast<double>(options.branch.width);
     const auto count = static_cast<double>(rows);
-    // A token at position i has i + 1 scores; two products of them forward, five backward.
+    // A token at position i has i + 1 scores; two products of them forward, five backward, of which one makes
+    // the scores again.
     const double one_product = count * width * static_cast<double>(options.branch.context + 1);
     return {.forward = 8 * count * width * width + 2 * one_product,
             .backward = 16 * count * width * width + 5 * one_product,
+            .repeated = one_product,
             .expand = 6 * count * width * width + 2 * one_product};
   }
 

@@ -8,7 +8,9 @@ ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Sch
   std::vector<BlockCost> costs;
   for (const auto& block : chain.blocks) {
     costs.push_back(block->cost(gemm, rows));
-    flops.model += costs.back().forward_flops + costs.back().backward_flops;
+    const BlockCost& cost = costs.back();
+    flops.model += cost.forward_flops + cost.backward_flops - cost.repeated_flops;
+    flops.recomputed += cost.repeated_flops;
   }
   std::vector<bool> has_run(costs.size());
   for (const Operation& operation : schedule) {

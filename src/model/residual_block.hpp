@@ -35,6 +35,7 @@ inline constexpr const char* branch_variant_names[branch_variants] = {"all", "le
 struct BranchFlops {
   double forward = 0;
   double backward = 0;
+  double repeated = 0;  // of backward, what forward has computed, and does not keep
   double expand = 0;
   double activate = 0;
 };
@@ -80,6 +81,7 @@ class ResidualBlock final : public Block {
     cost.forward_workspace = Forward(branch_, gemm, rows, keeps_input, nullptr, nullptr).pieces.bytes();
     cost.forward_flops = norm + flops.forward;
     cost.backward_flops = options().norm.backward_flops(rows) + flops.backward;
+    cost.repeated_flops = flops.repeated;
     for (std::size_t variant = 0; variant < branch_variants; ++variant) {
       const Backward backward(branch_, gemm, rows, variant, nullptr, nullptr);
       cost.variants.push_back({branch_variant_names[variant], backward.kept.saved_bytes,

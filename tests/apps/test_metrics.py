@@ -143,7 +143,7 @@ def check_gpt(command, ranks):
     assert abs(second["elapsed_s"] - second["wall_s"] - rows[12]["elapsed_s"]) < 0.001, "earlier starts count for elapsed_s"
     check_time(second, rows, seconds)
     vocabulary = len(set((command.folder / "text.txt").read_text(encoding="utf-8")))
-    layer = 3 * 24 * width**2 + 7 * width * (context + 1) + 44 * width + 20 * 4 * width
+    layer = 3 * 24 * width**2 + 6 * width * (context + 1) + 44 * width + 20 * 4 * width
     flops = context * (layers * layer + 3 * width + 22 * width + 6 * width * vocabulary)
     check_speed(second, rows, flops)
     check_memory(second)

@@ -56,6 +56,7 @@ struct BlockCost {
   std::vector<SavedVariant> variants;  // at least one; [0] keeps all
   double forward_flops = 0;
   double backward_flops = 0;  // both gradients
+  double repeated_flops = 0;  // of backward_flops, what it computes again whatever is kept
 
   bool operator==(const BlockCost&) const = default;
 };

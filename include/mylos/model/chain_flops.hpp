@@ -9,7 +9,7 @@ namespace mylos {
 /// Of a sample.
 struct ChainFlops {
   double model = 0;       // of forward, loss and backward, each once
-  double recomputed = 0;  // of what the schedule computes again
+  double recomputed = 0;  // of what the schedule computes again, and attention's scores in backward
 };
 
 [[nodiscard]] ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm,
