@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/arena.hpp"
+#include "mylos/base/timed.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
@@ -36,8 +37,9 @@ std::size_t ExactSquares::memory_bytes(std::span<const std::int64_t> lengths) {
          view_bytes(ExactSum::digit_count * sizeof(std::int32_t));
 }
 
-ExactSquares::ExactSquares(Communicator& communicator, std::span<const Tensor> slices)
+ExactSquares::ExactSquares(Communicator& communicator, std::span<const Tensor> slices, double& exchange_s)
     : communicator_(communicator),
+      exchange_s_(exchange_s),
       slices_(slices.begin(), slices.end()),
       total_("squares"),
       exchanged_("squares of all ranks", ExactSum::digit_count) {
@@ -87,7 +89,9 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
         for (int i = 0; i < ExactSum::digit_count; ++i)
           exchanged(i) = static_cast<std::int32_t>(total().sum.digits[i]);
       });
-  communicator_.allreduce(exec, {exchanged_.data(), exchanged_.size(), DType::int32}, Reduction::sum);
+  timed(exchange_s_, [&] {
+    communicator_.allreduce(exec, {exchanged_.data(), exchanged_.size(), DType::int32}, Reduction::sum);
+  });
   const bool first = communicator_.rank() == 0;
   Kokkos::parallel_for(
       "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {

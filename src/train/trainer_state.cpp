@@ -43,9 +43,9 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
       update_(communicator, model_.parameters(), optimizer_),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
-             plan.reproducible
-                 ? std::optional<ExactSquares>(std::in_place, communicator, reduction_.own_slices())
-                 : std::nullopt),
+             plan.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,
+                                                             reduction_.own_slices(), waits_.communication_s)
+                               : std::nullopt),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
       told_("step input"),

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "mylos/base/seconds_since.hpp"
 #include "mylos/precision/exact_squares.hpp"
 #include "support/device_values.hpp"
 
@@ -44,10 +45,14 @@ class Part {
 
 double sum_of(Communicator& communicator, const std::vector<Tensor>& slices) {
   const Execution exec;
-  const ExactSquares squares(communicator, slices);
+  double exchange_s = 0;
+  const ExactSquares squares(communicator, slices, exchange_s);
   const test::DeviceValue<double> result{0.0};
+  const auto start = std::chrono::steady_clock::now();
   squares.sum(exec, result.data());
   exec.fence();
+  EXPECT_GT(exchange_s, 0);
+  EXPECT_LT(exchange_s, seconds_since(start)) << "what this rank adds up by itself is no exchange";
   return result.get();
 }
 

@@ -21,8 +21,9 @@ struct SquaresOfBlock {
 
 class ExactSquares {
  public:
-  /// `slices`: this rank's of every bucket, of floats. `communicator` must outlive this object.
-  ExactSquares(Communicator& communicator, std::span<const Tensor> slices);
+  /// `slices`: this rank's of every bucket, of floats. `exchange_s`: to which the seconds are added that sums
+  /// are exchanged. Both references must outlive this object.
+  ExactSquares(Communicator& communicator, std::span<const Tensor> slices, double& exchange_s);
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths);
 
   /// *result, in device memory: on the first rank the sum over all ranks, on the others 0; NaN on ranks that
@@ -31,6 +32,7 @@ class ExactSquares {
 
  private:
   Communicator& communicator_;
+  double& exchange_s_;
   std::vector<Tensor> slices_;
   Kokkos::View<SquaresOfBlock*, Device> blocks_;  // of the slice that is summed
   Kokkos::View<SquaresOfBlock, Device> total_;

@@ -85,6 +85,7 @@ class Trainer {
   Communicator& communicator_;
   GemmEngine& gemm_;
   StepPlan plan_;
+  StepWaits waits_;
   Model model_;
   const BatchMean mean_;
   std::optional<MicroBatchTree> tree_;  // of a reproducible run
@@ -102,7 +103,6 @@ class Trainer {
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
   std::optional<Error> error_;
-  StepWaits waits_;
 };
 
 }  // namespace mylos
