@@ -53,6 +53,14 @@ Options checked(const Options& given) {
   return read_deck(resolve(given), "the options", {}).options;
 }
 
+/// On all ranks, or an Error: a communicator is made only by options that are in order.
+Options checked_on_all(const Options& given, MPI_Comm mpi) {
+  RankGroup ranks(mpi, CommunicationOptions{}.timeout_s);
+  Options options;
+  run_on_all(ranks, [&] { options = checked(given); });
+  return options;
+}
+
 /// On all ranks the same, or an Error that names a key.
 void require_same(RankGroup& ranks, const Options& options) {
   const std::string first = broadcast_text(ranks, resolve(options));
@@ -81,12 +89,12 @@ void let_steps_be_full(Options& options, std::int64_t most_samples, int ranks) {
 OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
                             const std::function<void(const std::string&)>& message) {
   Options& options = assembly.options;
-  assembly.communicator = make_communicator(require_started(mpi), given.communication);
+  options = checked_on_all(given, require_started(mpi));
+  assembly.communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = assembly.communicator->ranks();
   line = [message, rank = ranks.rank()](const std::string& text) {
     if (message && rank == 0) message(text);
   };
-  run_on_all(ranks, [&] { options = checked(given); });
   require_same(ranks, options);
   deck = resolve(options);
   most_samples = samples_of_rank(options.data, ranks.size());

@@ -123,6 +123,12 @@ TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
   options = online_options();
   options.data.normalize = Normalize::standard;
   expect_refused(options, "data.normalize");
+  for (const double timeout_s : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0}) {
+    options = online_options();
+    options.communication.timeout_s = timeout_s;
+    options.communication.backend = "nccl";  // of which no communicator is made before that was refused
+    expect_refused(options, "communication.timeout");
+  }
   options = online_options();
   options.memory.budget_bytes = 1 << 20;
   expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ExitCode::does_not_fit, "");
