@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "mylos/base/timing.hpp"
 #include "mylos/model/block_shapes.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "rehearsal.hpp"
 
 namespace mylos {
 namespace {
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Of the differences of times that were taken in the same round: a machine that is slower for a while
 /// is so for both.
