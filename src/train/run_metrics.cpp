@@ -6,14 +6,6 @@
 #include "mylos/io/system_memory.hpp"
 
 namespace mylos {
-namespace {
-
-using TimePart = double TimeParts::*;
-
-constexpr TimePart all_parts[] = {&TimeParts::compute_s,    &TimeParts::communication_s, &TimeParts::data_s,
-                                  &TimeParts::evaluation_s, &TimeParts::checkpoints_s,   &TimeParts::other_s};
-
-}  // namespace
 
 RankMetrics metrics_of_rank(const TimeParts& time) {
   return {.time = time,
@@ -29,7 +21,8 @@ RunMetrics gather_metrics(RankGroup& ranks, const RankMetrics& own) {
   run.fastest = run.slowest = {0, all[0].time.compute_s};
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const RankMetrics& one = all[static_cast<std::size_t>(rank)];
-    for (const auto part : all_parts) run.time.*part += one.time.*part / ranks.size();
+    for_each_part(
+        [&](const char*, const char*, auto place) { run.time.*place += one.time.*place / ranks.size(); });
     const RunMetrics::Pace pace{rank, one.time.compute_s};
     if (pace.compute_s < run.fastest.compute_s) run.fastest = pace;
     if (pace.compute_s > run.slowest.compute_s) run.slowest = pace;

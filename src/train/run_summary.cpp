@@ -18,7 +18,7 @@ namespace {
 using nlohmann::ordered_json;  // members stay in the order in which they are read best
 
 /// Of the start, over all ranks.
-RunSpeed speed_of(const RunSummary& summary) {
+RunSpeed speed_of_start(const RunSummary& summary) {
   const auto samples = static_cast<double>(summary.position.of_start() * summary.batch);
   return speed_of(summary.work, samples, std::max(summary.metrics.time.training_s(), 1e-9));
 }
@@ -52,11 +52,13 @@ std::string describe_share(const RunSummary& summary, const RunSpeed& speed) {
 
 std::string describe_parts(const TimeParts& time) {
   const double percent = 100 / std::max(time.sum_s(), 1e-9);
-  return fmt::format(
-      "{:.1f} % compute, {:.1f} communication, {:.1f} data, {:.1f} evaluation, {:.1f} checkpoints, {:.1f} "
-      "other",
-      percent * time.compute_s, percent * time.communication_s, percent * time.data_s,
-      percent * time.evaluation_s, percent * time.checkpoints_s, percent * time.other_s);
+  std::string text;
+  for_each_part([&](const char* name, const char*, auto place) {
+    const bool is_first = text.empty();
+    text += fmt::format("{}{:.1f}{} {}", is_first ? "" : ", ", percent * (time.*place), is_first ? " %" : "",
+                        name);
+  });
+  return text;
 }
 
 /// What the plan said, and what of that memory is measured.
@@ -78,13 +80,13 @@ double pace_of(const RunSummary& summary, double compute_s) {
 }
 
 ordered_json time_of(const TimeParts& time) {
-  return {{"compute_s", time.compute_s},         {"communication_s", time.communication_s},
-          {"data_wait_s", time.data_s},          {"evaluation_s", time.evaluation_s},
-          {"checkpoints_s", time.checkpoints_s}, {"other_s", time.other_s}};
+  ordered_json members;
+  for_each_part([&](const char*, const char* key, auto place) { members[key] = time.*place; });
+  return members;
 }
 
 ordered_json speed_members(const RunSummary& summary) {
-  const RunSpeed speed = speed_of(summary);
+  const RunSpeed speed = speed_of_start(summary);
   const RunWork& work = summary.work;
   ordered_json members = {{"samples_per_s", speed.samples_per_s},
                           {"samples_per_s_per_rank", speed.samples_per_s / summary.ranks}};
@@ -112,7 +114,7 @@ std::string table_of(const RunSummary& summary) {
   };
   const RunPosition& position = summary.position;
   const RunMetrics& metrics = summary.metrics;
-  const RunSpeed speed = speed_of(summary);
+  const RunSpeed speed = speed_of_start(summary);
   row("steps", fmt::format("{} of {} ({} of this start, {} skipped)", position.step, position.total,
                            position.of_start(), summary.skipped));
   if (summary.loss) row("training loss", fmt::format("{:.4f}", *summary.loss));

@@ -20,8 +20,25 @@ struct TimeParts {
   [[nodiscard]] double steps_s() const { return compute_s + communication_s + data_s; }
   /// What training needs besides evaluations and checkpoints: speeds are of this time.
   [[nodiscard]] double training_s() const { return steps_s() + other_s; }
-  [[nodiscard]] double sum_s() const { return training_s() + evaluation_s + checkpoints_s; }
+  [[nodiscard]] double sum_s() const;
 };
+
+/// Calls `part` with each one's name, key in summary.json, and place.
+template <class Function>
+constexpr void for_each_part(const Function& part) {
+  part("compute", "compute_s", &TimeParts::compute_s);
+  part("communication", "communication_s", &TimeParts::communication_s);
+  part("data", "data_wait_s", &TimeParts::data_s);
+  part("evaluation", "evaluation_s", &TimeParts::evaluation_s);
+  part("checkpoints", "checkpoints_s", &TimeParts::checkpoints_s);
+  part("other", "other_s", &TimeParts::other_s);
+}
+
+inline double TimeParts::sum_s() const {
+  double sum = 0;
+  for_each_part([&](const char*, const char*, auto place) { sum += this->*place; });
+  return sum;
+}
 
 class RunClock {
  public:
