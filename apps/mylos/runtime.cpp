@@ -138,7 +138,7 @@ bool kokkos_was_told_the_device() {
 
 }  // namespace
 
-KokkosRuntime::KokkosRuntime(int asked_threads, int more_ranks) {
+KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   std::optional<DeviceSurvey> survey;
   run_on_all(ranks, [&] {
@@ -148,13 +148,13 @@ KokkosRuntime::KokkosRuntime(int asked_threads, int more_ranks) {
   RankPlace own = place_of_process(ranks, survey);
   placement_ = gather(ranks, own);
   const char* variable = std::getenv("OMP_NUM_THREADS");
-  own.chosen_threads = !asks_for_threads(asked_threads, variable);
+  own.chosen_threads = !asks_for_threads(threads, variable);
   run_on_all(ranks, [&] {
-    own.threads = thread_count(asked_threads, variable, core_share(placement_, ranks.rank()), more_ranks);
+    own.threads = thread_count(threads, variable, core_share(placement_, ranks.rank()), planned_ranks);
   });
 #ifdef KOKKOS_ENABLE_OPENMP
-  omp_set_num_threads(
-      own.threads);  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS
+  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS.
+  omp_set_num_threads(own.threads);
 #endif
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(own.threads);

@@ -21,12 +21,12 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work);
 
 /// Kokkos, for as long as it lives, by the threads and the device of this rank. All ranks of MPI_COMM_WORLD
 /// make it together. `threads`: 0 = OMP_NUM_THREADS, or else the cores that this rank may use divided by the
-/// ranks that share them, or by `ranks` where those are more. Of its node's devices a rank takes the next one
-/// in turn. Throws Error (bad_input) on all ranks where OMP_NUM_THREADS is no such number, and where this
-/// build is for devices that are not here.
+/// ranks that share them, or by `planned_ranks` where those are more. Of its node's devices a rank takes the
+/// next one in turn. Throws Error (bad_input) on all ranks where OMP_NUM_THREADS is no such number, and where
+/// this build is for devices that are not here.
 class KokkosRuntime {
  public:
-  explicit KokkosRuntime(int threads, int ranks = 1);
+  explicit KokkosRuntime(int threads, int planned_ranks = 1);
   /// Lines for the user where ranks, threads and devices do not fit the nodes, or a run that is to be
   /// `reproducible`.
   [[nodiscard]] std::vector<std::string> advice(bool reproducible = false) const;

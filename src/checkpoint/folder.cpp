@@ -137,8 +137,7 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder) {
     if (files.empty()) return;
     fail_input(
         "{} has checkpoints of an earlier run (the newest: {}): go on from there with --restart latest, or "
-        "give "
-        "another run.folder",
+        "give another run.folder",
         folder, fs::path(files.back().path).filename().string());
   });
 }

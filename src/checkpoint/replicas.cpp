@@ -67,8 +67,7 @@ void require_equal_replicas(RankGroup& ranks, const Execution& exec, const Check
   fail_run(
       "rank{} {} of {} no longer hold{} the weights, moments and counters that the others hold: a fault of "
       "memory or of a processor there, or different programs on the ranks. Nothing was written; go on from "
-      "the "
-      "checkpoint before with --restart latest",
+      "the checkpoint before with --restart latest",
       others.size() == 1 ? "" : "s", fmt::join(others, ", "), ranks.size(), others.size() == 1 ? "s" : "");
 }
 

@@ -76,6 +76,7 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
 
 std::string check_run(const Deck& deck, RankGroup& ranks) {
   Options options = deck.options;
+  // Made for its refusals alone: of a backend that is not here, of ranks that run different code.
   static_cast<void>(make_communicator(ranks.mpi(), options.communication));
   std::unique_ptr<RunData> data;
   run_on_all(ranks, [&] {
