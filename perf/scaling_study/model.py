@@ -194,9 +194,14 @@ class Model:
     def exchange_of(self, point):
         value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.threads_per_core, int(point.batch), point.shard)
         if value is None:
-            raise Trouble(f"`mylos plan` refuses {point.ranks} ranks and a batch of {point.batch:.0f}, which the study ran: "
-                          "give the same deck and overrides")
+            raise self.refused(point)
         return value
+
+    def refused(self, point):
+        """Trouble: no plan for a run that there was."""
+        said = self.planner.refusals.get((point.ranks, int(point.batch), point.shard), "")
+        return Trouble(f"`mylos plan` refuses {point.ranks} ranks and a batch of {point.batch:.0f}, which the study ran: "
+                       f"give the same deck and overrides\n{said}".rstrip())
 
     def step(self, ranks, ranks_on_node, threads, cores, batch, shard="none", algorithm=None, scaling="strong"):
         """None where `mylos plan` refuses such a run."""
@@ -215,8 +220,11 @@ class Model:
 
     def at(self, point):
         """The prediction for a point of the study."""
-        return self.step(point.ranks, int(point.ranks_on_node), point.threads, int(point.cores), int(point.batch), point.shard,
-                         scaling=point.scaling)
+        found = self.step(point.ranks, int(point.ranks_on_node), point.threads, int(point.cores), int(point.batch), point.shard,
+                          scaling=point.scaling)
+        if found is None:
+            raise self.refused(point)
+        return found
 
     def described(self):
         lines = [f"compute of a step: {self.compute.fixed_ms:.3g} ms + {self.compute.sample_ms:.3g} ms for each sample of a rank "

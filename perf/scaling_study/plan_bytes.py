@@ -38,12 +38,18 @@ def numbers_of(document):
     return PlanBytes(document["rank_bytes"], process, entries, share)
 
 
+def key_of(override):
+    """"data.batch=48" -> "data.batch" """
+    return override.partition("=")[0].strip()
+
+
 class Planner:
     """Asks `mylos plan`, once for each question."""
 
     def __init__(self, mylos, deck, overrides, deck_shards=False):
-        self.line = [mylos, "plan", str(deck), *overrides]
-        self.deck_shards = deck_shards  # "none" must be said then
+        kept = [override for override in overrides if key_of(override) not in ("data.batch", "optimizer.shard")]
+        self.line = [mylos, "plan", str(deck), *kept]  # each question says these two, and mylos takes a key once
+        self.says_shard = deck_shards or "optimizer.shard" in map(key_of, overrides)  # "none" too
         self.answers = {}
         self.refusals = {}  # (ranks, batch, shard): what was said
         self.knows_no_shard = ""  # what a program says that is older than sharding
@@ -57,7 +63,7 @@ class Planner:
 
     def ask(self, ranks, ranks_on_node, batch, shard):
         line = [*self.line, "--json", "--ranks", str(ranks), "--ranks-per-node", str(ranks_on_node), f"data.batch={batch}"]
-        if shard != "none" or self.deck_shards:
+        if shard != "none" or self.says_shard:
             if self.knows_no_shard:
                 self.refusals[ranks, batch, shard] = self.knows_no_shard
                 return None

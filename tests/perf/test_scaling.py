@@ -52,6 +52,14 @@ def check_study(scaling):
     assert [path.name for path in scaling.folder.glob("scaling-*")] == [], "run folders are left"
 
 
+def check_overrides_that_the_model_asks_for(scaling):
+    """The batch and the sharding of the study: each plan is asked for with its own."""
+    scaling.must("run", "deck.toml", "data.batch=24", "optimizer.shard=state", "--ranks", "1,2", "--mylos", sys.argv[1], "--launcher",
+                 TEMPLATE, "--steps", 500, "--warm-up", 2, "--rounds", 1, "--patience", 0, "--out", "overrides.csv")
+    said = scaling.must("model", "overrides.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 2).stdout
+    assert said.count("exact") == 2, said
+
+
 def check_plot(scaling):
     scaling.must("plot", "scaling.csv", "scaling.png")
     assert (scaling.folder / "scaling.png").read_bytes().startswith(b"\x89PNG")
@@ -100,6 +108,7 @@ def main():
                          f"sums-{ranks}.csv", ranks=ranks)
         scaling = Scaling(folder)
         check_study(scaling)
+        check_overrides_that_the_model_asks_for(scaling)
         check_plot(scaling)
         check_model(scaling)
         check_messages(scaling)

@@ -222,6 +222,24 @@ def check_predictions():
         assert len(rows) == len(found)
 
 
+def check_a_refused_plan_is_said():
+    """Of one rank nothing else asks for a plan."""
+    class NoPlans(Plans):
+        def __call__(self, ranks, ranks_on_node, batch, shard="none"):
+            self.refusals[ranks, batch, shard] = "mylos: no such file"
+            return None
+
+    points = table.points([true_row("strong", 1, 48)])
+    fit = model.Model(points, model.Networks(true_measurements({2})), NoPlans())
+    try:
+        model.compare(fit, points, set())
+    except table.Trouble as trouble:
+        assert str(trouble) == ("`mylos plan` refuses 1 ranks and a batch of 48, which the study ran: give the same deck and "
+                                "overrides\nmylos: no such file"), trouble
+    else:
+        raise AssertionError("what has no plan was compared")
+
+
 def check_long_exchange_shows():
     """Of an exchange that takes longer than all of compute, no more than compute is hidden."""
     points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)])
@@ -278,6 +296,7 @@ def main():
     check_what_points_cannot_part()
     check_no_more_is_seen_than_the_exchange()
     check_predictions()
+    check_a_refused_plan_is_said()
     check_long_exchange_shows()
     check_types_on_the_wire()
     check_table()
