@@ -71,6 +71,13 @@ def of_one_study(rows, threads, fastest):
     return found
 
 
+def require_held_out(points, held_out):
+    """Each of these rank counts is there to be compared."""
+    measured = {point.ranks for point in points}
+    if held_out - measured:
+        raise Trouble(f"--hold-out {min(held_out - measured)}: the table has no runs on so many ranks; it has {sorted(measured)}")
+
+
 def most_ranks_of_a_node(points):
     """Without oversubscription, as far as the study went."""
     return max((int(point.ranks_on_node) for point in points if point.threads_per_core == 1), default=1)
@@ -80,6 +87,7 @@ def model_command(arguments):
     rows = table.read(arguments.table)
     points = of_one_study(rows, arguments.threads, arguments.fastest)
     held_out = set(arguments.hold_out or [])
+    require_held_out(points, held_out)
     fitted = [point for point in points if point.ranks not in held_out]
     measurements = [one for one in collectives.read(arguments.allreduce, arguments.fastest) if one.ranks not in held_out]
     if not fitted or not measurements:
@@ -105,7 +113,7 @@ def model_command(arguments):
     if arguments.plot:
         plots.draw_model(comparisons, predicted, arguments.plot)
     missed = predictions.misses(comparisons, arguments.within)
-    print("\n" + "\n".join(missed or [f"held-out rates within {arguments.within:.0%}, bytes exact"] if held_out else missed))
+    print("\n" + ("\n".join(missed) or predictions.success(comparisons, arguments.within)))
     return 1 if missed else 0
 
 

@@ -39,6 +39,15 @@ def misses(comparisons, within):
     return found
 
 
+def success(comparisons, within):
+    """What can be said where nothing was missed; "" where no rank count was held out."""
+    if not any(one.held_out for one in comparisons):
+        return ""
+    silent = sum(one.bytes_off is None for one in comparisons)
+    exact = f"bytes of {silent} of {len(comparisons)} places not known" if silent else "bytes exact"
+    return f"held-out rates within {within:.0%}, {exact}"
+
+
 def rank_counts(most):
     """1, 2, 4, ..."""
     return [1 << power for power in range(most.bit_length()) if 1 << power <= most]

@@ -67,8 +67,12 @@ def check_plot(scaling):
 
 def check_model(scaling):
     """Here the bytes of a rank are tested and the way through; rates of so short steps are nobody's promise."""
-    far = scaling.must("model", "scaling.csv", "--allreduce", "sums-2.csv", "sums-3.csv", "--hold-out", 3, "--mylos",
-                       sys.argv[1], "--out", "predicted.csv", "--plot", "model.svg", "--wire", "2,12.5", "--up-to", 64).stdout
+    study = ["model", "scaling.csv", "--allreduce", "sums-2.csv", "sums-3.csv", "--mylos", sys.argv[1]]
+    far = scaling.must(*study, "--hold-out", 2, "--within", 1000, "--out", "predicted.csv", "--plot", "model.svg", "--wire", "2,12.5",
+                       "--up-to", 64).stdout
+    assert far.count("held out") == 2 and far.count("exact ") == 4 and far.endswith(", bytes exact\n"), far
+    assert scaling.must(*study, "--hold-out", 2, "--within", 0, "--up-to", 2, code=1).stdout.endswith("% off\n")
+    scaling.refuse("--hold-out 3: the table has no runs on so many ranks; it has [1, 2]", *study, "--hold-out", "2,3")
     assert re.search(r"left out: strong, 64 ranks and more: mylos: .*48", far), far
     said = scaling.must("model", "scaling.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 4).stdout
     assert said.count("exact") == 4, said

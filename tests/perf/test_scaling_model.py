@@ -154,6 +154,10 @@ def check_held_out_ranks():
         near(one.predicted.samples_per_s, one.point.samples_per_s, 1e-3)
         assert one.bytes_off == 0, one
     assert predictions.misses(comparisons, 0.001) == []
+    assert predictions.success(comparisons, 0.15) == "held-out rates within 15%, bytes exact"
+    silent = [dataclasses.replace(comparisons[0], stated_bytes=None), *comparisons[1:]]
+    assert predictions.success(silent, 0.15) == "held-out rates within 15%, bytes of 1 of 10 places not known"
+    assert predictions.success(model.compare(fit, points, set()), 0.15) == ""
     slower = [dataclasses.replace(row, samples_per_s=row.samples_per_s / 1.2) if row.ranks == 16 else row for row in rows]
     slower[0] = dataclasses.replace(slower[0], rank_bytes=slower[0].rank_bytes + 8)
     said = predictions.misses(model.compare(fit, table.points(slower), held_out), 0.15)
