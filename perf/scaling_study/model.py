@@ -1,14 +1,14 @@
 """What a step takes on ranks that are not here: fitted to a study and to `mylos bench allreduce`, tested against rank counts
 that the fit did not see.
 
-    step     = compute + exposed + rest
+    step     = compute + exposed + data
     compute  = threads of the fullest core x (fixed + samples of a rank x each)
     exchange = of all buckets by the network's alpha and beta (collectives.py), and the agreement
     exposed  = max(share x exchange, exchange - compute) + skew x compute      (one rank: nothing)
 
 `share` of the exchange is seen although backward goes on beside it; what takes longer than all of compute cannot hide; and
-ranks wait for the slowest, which skew is. `rest` (waiting for data, what no part counts) is a share of compute. A rank whose
-state is sharded updates its slice only: the share of the update in `mylos plan` says what that saves.
+ranks wait for the slowest, which skew is. `data`, the wait for the next batch, is a share of compute, in which all else is that
+a step takes. A rank whose state is sharded updates its slice only: the share of the update in `mylos plan` says what that saves.
 """
 import dataclasses
 import math
@@ -151,15 +151,15 @@ class Model:
         if not with_compute:
             raise Trouble("the study shows no compute time: measure one rank too, or with a mylos that writes summary.json")
         self.compute = Compute.fit(with_compute)
-        self.rest = float(numpy.median([self.rest_of(point) for point in with_compute]))
+        self.data_share = float(numpy.median([self.data_share_of(point) for point in with_compute]))
         self.exposed = self.fit_exposed([point for point in points if point.ranks > 1])
 
     @staticmethod
-    def rest_of(point):
-        """As a share of compute: neither compute nor communication, nor what comes behind the last step."""
-        if point.compute_ms is None or point.exposed_ms is None:
+    def data_share_of(point):
+        """Waiting for data, as a share of compute."""
+        if point.compute_ms is None or point.data_ms is None:
             return 0.0
-        return max(0.0, point.step_ms - point.compute_ms - point.exposed_ms) / point.compute_ms
+        return point.data_ms / point.compute_ms
 
     def exchange_ms(self, ranks, ranks_on_node, on_a_core, batch, shard="none", algorithm=None):
         if ranks == 1:
@@ -188,7 +188,8 @@ class Model:
     def exposed_of(self, points, most_share):
         computes = [self.compute.of(point.samples_per_rank, point.threads_per_core) for point in points]
         seen = [point.exposed_ms if point.exposed_ms is not None
-                else max(0.01 * compute, point.step_ms - compute * (1 + self.rest)) for point, compute in zip(points, computes)]
+                else max(0.01 * compute, point.step_ms - compute * (1 + self.data_share))
+                for point, compute in zip(points, computes)]
         return parted([self.exchange_of(point) for point in points], computes, seen, most_share)
 
     def exchange_of(self, point):
@@ -216,7 +217,7 @@ class Model:
         fit = self.exposed.get(on_a_core > 1) or next(iter(self.exposed.values()))
         exposed = fit.of(exchange, compute) if ranks > 1 else 0.0
         return Prediction(scaling, ranks, -(-ranks // ranks_on_node), batch, algorithm or "measured", shard, compute, exchange,
-                          exposed, compute * (1 + self.rest) + exposed, plan.rank_bytes)
+                          exposed, compute * (1 + self.data_share) + exposed, plan.rank_bytes)
 
     def at(self, point):
         """The prediction for a point of the study."""
@@ -228,7 +229,7 @@ class Model:
 
     def described(self):
         lines = [f"compute of a step: {self.compute.fixed_ms:.3g} ms + {self.compute.sample_ms:.3g} ms for each sample of a rank "
-                 f"(fit within {self.compute.error:.1%}), and {self.rest:.1%} of it besides"]
+                 f"(fit within {self.compute.error:.1%}), and {self.data_share:.1%} of it waiting for data"]
         for shares_cores, fit in self.exposed.items():
             lines.append(f"exposed{', of ranks that share cores' if shares_cores else ''}: {fit.described()}")
         return "\n".join(lines)

@@ -59,7 +59,7 @@ def efficiency(point, line):
 
 
 def draw_parts(axes, points):
-    """A step, from below: compute, exposed communication, waiting for data, and what no part counts."""
+    """A step, from below: compute, exposed communication, waiting for data."""
     names = []
     for index, point in enumerate(points):
         names.append(f"{point.scaling[0]} {point.ranks}x{point.threads}")
@@ -68,9 +68,8 @@ def draw_parts(axes, points):
             height = getattr(point, part) or 0.0
             axes.bar(index, height, bottom=bottom, color=color, width=0.7, label=label if index == 0 else None)
             bottom += height
-        axes.bar(index, max(0.0, point.step_ms - bottom), bottom=bottom, color="lightgray", width=0.7,
-                 label="other" if index == 0 else None)
     axes.set_xticks(range(len(names)), names, rotation=60, fontsize=7)
+    axes.set_ylim(top=1.35 * axes.get_ylim()[1])  # room for the legend
     axes.set_title("a step, ms (w: weak, s: strong, ranks x threads)", fontsize=10)
     axes.legend(fontsize=7)
 

@@ -24,9 +24,9 @@ class Row:
     steps: int  # that were timed
     step_ms: float
     samples_per_s: float
-    compute_ms: Optional[float]  # of a step, on rank 0, as the next two
-    exposed_ms: Optional[float]  # communication that the step waited for
-    data_ms: Optional[float]  # until the next batch was there
+    compute_ms: Optional[float]  # of a step, on rank 0: all but the next two
+    exposed_ms: Optional[float]  # likewise: communication that the step waited for
+    data_ms: Optional[float]  # likewise: until the next batch was there
     evaluation_s: Optional[float]  # of the whole run, and not in its steps
     checkpoints_s: Optional[float]  # likewise
     flops_per_s: Optional[float]  # of the model, over all ranks
