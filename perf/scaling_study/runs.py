@@ -121,7 +121,7 @@ def resolved_deck(folder):
 def byte_count(text):
     """25 MiB -> 26214400"""
     number, unit = re.fullmatch(r"([\d.]+) ?(\w*)", text).groups()
-    return round(float(number) * {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit])
+    return round(float(number) * {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[unit])
 
 
 def summary_of(folder, samples_per_s, ranks):

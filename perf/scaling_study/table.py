@@ -112,14 +112,18 @@ def read_csv(path, columns, what):
 
 
 def append(path, row):
-    """Begins the file where there is none."""
+    """Begins the file where there is none; else in the order of its columns, of which it may have more."""
     path = pathlib.Path(path)
+    columns = COLUMNS
+    if path.exists():
+        with open(path, newline="", encoding="utf-8") as file:
+            columns = next(csv.reader(file))
     begins = not path.exists()
     with open(path, "a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+        writer = csv.DictWriter(file, columns)  # writes "" for None
         if begins:
-            writer.writerow(COLUMNS)
-        writer.writerow(["" if value is None else value for value in dataclasses.astuple(row)])
+            writer.writeheader()
+        writer.writerow(dataclasses.asdict(row))
 
 
 def require_appendable(path):
@@ -150,10 +154,6 @@ class Point:
             raise AttributeError(name)
         first = getattr(self.rows[0], name)
         return first if isinstance(first, str) else median(self.rows, name)
-
-    def spread(self, name):
-        values = [getattr(row, name) for row in self.rows]
-        return min(values), max(values)
 
 
 def points(rows, fastest=False):

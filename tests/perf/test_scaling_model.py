@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
-from scaling_study import collectives, model, plan_bytes, predictions, table  # noqa: E402: the path is set first
+from scaling_study import collectives, model, plan_bytes, predictions, runs, table  # noqa: E402: the path is set first
 from scaling_study.collectives import Agreement, Link, Measurement, Network  # noqa: E402
 
 SIZES = [1 << power for power in range(10, 29, 2)]
@@ -265,6 +265,20 @@ def check_types_on_the_wire():
         plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "bf16", 8)
 
 
+def check_order_of_columns(path, rows):
+    """Of a table that somebody has sorted, and given a column of notes."""
+    path.write_text(",".join(["note", *reversed(table.COLUMNS)]) + "\n", encoding="utf-8")
+    for row in rows:
+        table.append(path, row)
+    assert table.read(path) == rows
+
+
+def check_byte_counts():
+    """As resolved decks have them."""
+    for text, count in (("4096 B", 4096), ("25 MiB", 25 << 20), ("1 GiB", 1 << 30), ("1 TiB", 1 << 40), ("512", 512)):
+        assert runs.byte_count(text) == count, text
+
+
 def check_table():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "study.csv"
@@ -277,6 +291,7 @@ def check_table():
         assert [len(point.rows) for point in table.points(both)] == [1, 2]
         assert table.points(both, fastest=True)[1].step_ms == rows[0].step_ms
         near(table.points(both)[1].step_ms, 1.5 * rows[0].step_ms)
+        check_order_of_columns(pathlib.Path(folder) / "reversed.csv", rows)
         other = pathlib.Path(folder) / "other.csv"
         for contents, said in ((b"step,loss\n1,2\n", "has no column 'scaling'"), (b"\xff\xfe\n", "is not a CSV file"),
                                (path.read_bytes().replace(b"weak,1,2,", b"weak,1,two,"), "other.csv:2: "),
@@ -304,6 +319,7 @@ def main():
     check_long_exchange_shows()
     check_types_on_the_wire()
     check_table()
+    check_byte_counts()
 
 
 main()
