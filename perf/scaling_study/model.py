@@ -18,7 +18,7 @@ import numpy
 
 from . import collectives
 from .plan_bytes import traffic_of
-from .table import Trouble, threads_per_core
+from .table import Trouble, kept_samples, threads_per_core
 
 # By which the second number must make the error of the fit smaller.
 WORTH_A_SKEW = 0.7
@@ -45,6 +45,11 @@ class Prediction:
     @property
     def rate_per_rank(self):
         return self.samples_per_s / self.ranks
+
+    @property
+    def series(self):
+        """As of the points of a study that a curve joins."""
+        return self.scaling, kept_samples(self.scaling, self.batch, self.ranks)
 
 
 @dataclasses.dataclass

@@ -16,25 +16,29 @@ def pyplot():
 
 
 def series(points):
-    """{(scaling, threads): its points, by ranks}"""
+    """{label: its points, by ranks}"""
     found = {}
     for point in points:
-        found.setdefault((point.scaling, point.threads), []).append(point)
-    return found
+        found.setdefault((point.scaling, point.kept_samples, point.threads), []).append(point)
+    names = names_of({key[:2] for key in found})
+    return {f"{names[key[:2]]}, {key[2]} thread{'' if key[2] == 1 else 's'}": line for key, line in found.items()}
 
 
-def label_of(scaling, threads):
-    return f"{scaling}, {threads} thread{'' if threads == 1 else 's'}"
+def names_of(curves):
+    """{(scaling, samples): words}; these have the samples where they tell curves apart."""
+    scalings = [scaling for scaling, _ in curves]
+    return {(scaling, samples): f"{scaling}, {samples:g} samples" if scalings.count(scaling) > 1 else scaling
+            for scaling, samples in curves}
 
 
 def draw_curves(axes, points, value, title):
     """`value` of a point or None. Hollow: more threads than cores."""
-    for index, ((scaling, threads), line) in enumerate(series(points).items()):
+    for index, (label, line) in enumerate(series(points).items()):
         shown = [(point, value(point, line)) for point in line]
         shown = [(point, number) for point, number in shown if number is not None]
         color = f"C{index}"
         axes.plot([point.ranks for point, _ in shown], [number for _, number in shown], "-", color=color, linewidth=1,
-                  label=label_of(scaling, threads))
+                  label=label)
         for point, number in shown:
             axes.plot(point.ranks, number, "o", color=color, markerfacecolor="white" if point.threads_per_core > 1 else color)
     finish(axes, [point.ranks for point in points], title)
@@ -102,13 +106,14 @@ def draw_model(comparisons, predictions, path):
     plots = pyplot()
     figure, (rates, exposed, memory) = plots.subplots(1, 3, figsize=(12, 3.8))
     styles = {("none", "ring"): "C0-", ("none", "tree"): "C0--", ("state", "ring"): "C1-", ("state", "tree"): "C1--"}
+    names = dict(sorted(names_of({one.series for one in predictions}).items(), reverse=True))
     for (shard, algorithm), style in styles.items():
-        for scaling, width in (("weak", 1.0), ("strong", 2.0)):
-            line = [one for one in predictions if (one.shard, one.algorithm, one.scaling) == (shard, algorithm, scaling)]
+        for curve, name in names.items():
+            line = [one for one in predictions if (one.shard, one.algorithm, one.series) == (shard, algorithm, curve)]
             if not line:
                 continue
-            ranks = [one.ranks for one in line]
-            label = f"{scaling}, {'plain' if shard == 'none' else 'sharded'}, {algorithm}"
+            ranks, width = [one.ranks for one in line], 1.0 if curve[0] == "weak" else 2.0
+            label = f"{name}, {'plain' if shard == 'none' else 'sharded'}, {algorithm}"
             rates.plot(ranks, [one.rate_per_rank for one in line], style, linewidth=width)
             exposed.plot(ranks, [one.exposed_ms / one.step_ms for one in line], style, linewidth=width, label=label)
             if algorithm == "ring":

@@ -54,29 +54,30 @@ def rank_counts(most):
 
 
 def predict(model, points, most_ranks, ranks_per_node):
-    """For the scalings of these points, from one rank on; plain and sharded state, ring and tree. Also what is left out,
-    with the reason that `mylos plan` gave first."""
-    found, left_out = [], {}
-    for scaling in sorted({point.scaling for point in points}):
-        point = next(point for point in points if point.scaling == scaling)
+    """For the scalings and samples of these points, from one rank on; plain and sharded state, ring and tree. Also what is left
+    out, with the reason that `mylos plan` gave first."""
+    found, left_out, series = [], {}, {}
+    for point in points:
+        series.setdefault((point.scaling, point.kept_samples), point)
+    for (scaling, samples), point in sorted(series.items()):
         for ranks in rank_counts(most_ranks):
-            batch = int(point.samples_per_rank * ranks) if scaling == "weak" else int(point.batch)
+            batch = round(samples * ranks) if scaling == "weak" else round(samples)
             on_node = min(ranks, ranks_per_node)
             for shard in ("none", "state"):
                 for algorithm in ALGORITHMS:
                     one = model.step(ranks, on_node, point.threads, int(point.cores), batch, shard, algorithm, scaling)
                     if one is not None:
                         found.append(one)
-                    elif (scaling, shard) not in left_out:
+                    elif (scaling, samples, shard) not in left_out:
                         said = model.planner.refusals.get((ranks, batch, shard)) or model.planner.refusals[ranks, batch, "none"]
                         which = "" if shard == "none" else " with sharded state"
-                        left_out[scaling, shard] = f"left out: {scaling}, {ranks} ranks and more{which}: {said}"
+                        left_out[scaling, samples, shard] = f"left out: {scaling}, {ranks} ranks and more{which}: {said}"
     return found, list(left_out.values())
 
 
 def efficiency(prediction, predictions):
     """Of the rate per rank on one rank."""
-    first = next((one for one in predictions if one.scaling == prediction.scaling and one.ranks == 1), None)
+    first = next((one for one in predictions if one.series == prediction.series and one.ranks == 1), None)
     return prediction.rate_per_rank / first.rate_per_rank if first else None
 
 

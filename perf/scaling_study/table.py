@@ -57,6 +57,10 @@ class Row:
         return self.samples_per_s / self.ranks
 
     @property
+    def kept_samples(self):
+        return kept_samples(self.scaling, self.batch, self.ranks)
+
+    @property
     def stated_bytes(self):
         """Of a rank, without its process: the same at every start."""
         return None if self.rank_bytes is None else self.rank_bytes - self.process_bytes
@@ -64,6 +68,11 @@ class Row:
     @property
     def threads_per_core(self):
         return threads_per_core(self.ranks_on_node, self.threads, self.cores)
+
+
+def kept_samples(scaling, batch, ranks):
+    """That stay the same from rank count to rank count: of a rank (weak), of the batch (strong)."""
+    return batch / ranks if scaling == "weak" else float(batch)
 
 
 def threads_per_core(ranks_on_node, threads, cores):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
-from scaling_study import collectives, model, plan_bytes, predictions, runs, table  # noqa: E402: the path is set first
+from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table  # noqa: E402: the path is set first
 from scaling_study.collectives import Agreement, Link, Measurement, Network  # noqa: E402
 
 SIZES = [1 << power for power in range(10, 29, 2)]
@@ -226,6 +226,21 @@ def check_predictions():
         assert len(rows) == len(found)
 
 
+def check_batches_are_kept_apart():
+    """A table with several of one scaling: each has its own curves, and its own one rank."""
+    points = table.points([true_row("strong", ranks, batch) for batch in (64, 256) for ranks in (1, 2, 4)] +
+                          [true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4)])
+    found, _ = predictions.predict(fitted_model(points, set()), points, 4, 8)
+    assert {one.series for one in found} == {("strong", 64), ("strong", 256), ("weak", 4)}
+    for batch in (64, 256):
+        one, four = (next(each for each in found if each.series == ("strong", batch) and each.ranks == ranks) for ranks in (1, 4))
+        near(predictions.efficiency(one, found), 1)
+        near(predictions.efficiency(four, found), one.step_ms / four.step_ms / 4)
+    curves = plots.series(points)
+    assert {label: [point.ranks for point in line] for label, line in curves.items()} == \
+        dict.fromkeys(("strong, 64 samples, 1 thread", "strong, 256 samples, 1 thread", "weak, 1 thread"), [1, 2, 4])
+
+
 def check_a_refused_plan_is_said():
     """Of one rank nothing else asks for a plan."""
     class NoPlans(Plans):
@@ -315,6 +330,7 @@ def main():
     check_what_points_cannot_part()
     check_no_more_is_seen_than_the_exchange()
     check_predictions()
+    check_batches_are_kept_apart()
     check_a_refused_plan_is_said()
     check_long_exchange_shows()
     check_types_on_the_wire()
