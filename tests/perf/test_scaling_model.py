@@ -9,24 +9,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
-from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table  # noqa: E402: the path is set first
-from scaling_study.collectives import Agreement, Link, Measurement, Network  # noqa: E402
-
-SIZES = [1 << power for power in range(10, 29, 2)]
-ALPHA_S, BETA_S = 3e-6, 1 / 8e9
-PARAMETERS = 4_000_000
-
-
-def near(value, expected, within=1e-6):
-    assert abs(value - expected) <= within * abs(expected), f"{value} is not {expected}"
-
-
-def measured(link, ranks, operation="reduce_scatter", type_="fp32", on_node=None, on_a_core=1.0, noise=None):
-    """What `mylos bench allreduce` would say of such a link."""
-    on_node = on_node or ranks
-    shake = (lambda: 1 + noise.uniform(-0.05, 0.05)) if noise else (lambda: 1)
-    return [Measurement(ranks, on_node, on_a_core, operation, type_, size,
-                        shake() * link.seconds(ranks, on_node, on_a_core, size)) for size in SIZES]
+from known_study import (ALPHA_S, BETA_S, PARAMETERS, TRUE_COMPUTE, TRUE_SHARE, TRUE_SKEW, Plans, measured,  # noqa: E402
+                         near, true_exchange_ms, true_measurements, true_row)
+from scaling_study import collectives, model, plan_bytes, plots, predictions, table  # noqa: E402
+from scaling_study.collectives import Link, Measurement, Network  # noqa: E402
 
 
 def check_formulas():
@@ -81,57 +67,6 @@ def check_no_negative_costs():
     backwards = [dataclasses.replace(one, seconds=one.bytes ** 1.3 * 1e-12) for one in measured(Link("ring", 1, 1), 4)]
     found = Link.fit(backwards, "ring")
     assert min(found.alpha_s, found.beta_s, found.shared_s) >= 0, found
-
-
-class Plans:
-    """What `mylos plan` would say of a network of PARAMETERS weights in bfloat16, by the formulas of its page."""
-
-    def __init__(self):
-        self.refusals = {}
-
-    def __call__(self, ranks, ranks_on_node, batch, shard="none"):
-        if batch < ranks:
-            self.refusals[ranks, batch, shard] = "too many"
-            return None
-        holders = ranks if shard != "none" else 1
-        entries = {"process after start-up": 1000 * ranks, "master weights": 4 * PARAMETERS // holders, "gradients": 2 * PARAMETERS,
-                   "compute weights": 2 * PARAMETERS, "optimizer moments": 8 * PARAMETERS // holders}
-        return plan_bytes.PlanBytes(sum(entries.values()), entries["process after start-up"], entries, 0.1)
-
-
-TRUE_COMPUTE = model.Compute(5.0, 2.0, 0)
-TRUE_SHARE, TRUE_SKEW = 0.4, 0.03
-TRUE_LINKS = Link("ring", ALPHA_S, BETA_S, BETA_S / 3), Link("tree", ALPHA_S, BETA_S / 2)
-TRUE_AGREEMENT = Agreement(2e-6, 4e-6)
-
-
-def true_exchange_ms(ranks):
-    traffic = plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
-    return 1e3 * (Network(*TRUE_LINKS, TRUE_AGREEMENT).exchange_seconds((ranks, ranks, 1.0), traffic) +
-                  TRUE_AGREEMENT.seconds(ranks, 1))
-
-
-def true_row(scaling, ranks, batch, **changes):
-    compute = TRUE_COMPUTE.of(batch / ranks, 1)
-    exposed = TRUE_SHARE * true_exchange_ms(ranks) + TRUE_SKEW * compute if ranks > 1 else 0.0
-    step = compute + exposed
-    plan = Plans()(ranks, ranks, batch)
-    fields = {"scaling": scaling, "round": 1, "ranks": ranks, "threads": 1, "nodes": 1, "ranks_on_node": ranks, "cores": 64,
-              "batch": batch, "steps": 30, "step_ms": step, "samples_per_s": 1e3 * batch / step, "compute_ms": compute,
-              "exposed_ms": exposed, "data_ms": 0.0, "evaluation_s": 0.0, "checkpoints_s": 0.0,
-              "flops_per_s": None, "peak_share": None, "rank_bytes": plan.rank_bytes, "process_bytes": plan.process_bytes,
-              "compute": "bf16", "reduce_type": "auto", "bucket_bytes": PARAMETERS // 2, "shard": "none",
-              "processor": "a processor, of 2 \"cores\"", "machine": "", "load": 0.0, "mylos": "", "commit": "",
-              "deck": "deck.toml", "deck_sha256": "", "overrides": "", "launcher": "mpirun", "began": ""}
-    return table.Row(**(fields | changes))
-
-
-def true_measurements(rank_counts):
-    found = []
-    for ranks in rank_counts:
-        found += measured(TRUE_LINKS[0], ranks, "reduce_scatter", "bf16") + measured(TRUE_LINKS[1], ranks, "all_gather", "bf16")
-        found.append(Measurement(ranks, ranks, 1.0, "agreement", "", 0, TRUE_AGREEMENT.seconds(ranks, 1)))
-    return found
 
 
 def fitted_model(points, held_out):
@@ -280,46 +215,6 @@ def check_types_on_the_wire():
         plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "bf16", 8)
 
 
-def check_order_of_columns(path, rows):
-    """Of a table that somebody has sorted, and given a column of notes."""
-    path.write_text(",".join(["note", *reversed(table.COLUMNS)]) + "\n", encoding="utf-8")
-    for row in rows:
-        table.append(path, row)
-    assert table.read(path) == rows
-
-
-def check_byte_counts():
-    """As resolved decks have them."""
-    for text, count in (("4096 B", 4096), ("25 MiB", 25 << 20), ("1 GiB", 1 << 30), ("1 TiB", 1 << 40), ("512", 512)):
-        assert runs.byte_count(text) == count, text
-
-
-def check_table():
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "study.csv"
-        rows = [true_row("weak", 2, 8), true_row("strong", 4, 8, compute_ms=None, rank_bytes=None)]
-        for row in rows:
-            table.append(path, row)
-        assert table.read(path) == rows
-        disturbed = dataclasses.replace(rows[0], round=2, step_ms=2 * rows[0].step_ms, samples_per_s=rows[0].samples_per_s / 2)
-        both = [disturbed, *rows]
-        assert [len(point.rows) for point in table.points(both)] == [1, 2]
-        assert table.points(both, fastest=True)[1].step_ms == rows[0].step_ms
-        near(table.points(both)[1].step_ms, 1.5 * rows[0].step_ms)
-        check_order_of_columns(pathlib.Path(folder) / "reversed.csv", rows)
-        other = pathlib.Path(folder) / "other.csv"
-        for contents, said in ((b"step,loss\n1,2\n", "has no column 'scaling'"), (b"\xff\xfe\n", "is not a CSV file"),
-                               (path.read_bytes().replace(b"weak,1,2,", b"weak,1,two,"), "other.csv:2: "),
-                               (path.read_bytes().splitlines()[0], "has no rows")):
-            other.write_bytes(contents)
-            try:
-                table.read(other)
-            except table.Trouble as trouble:
-                assert said in str(trouble), trouble
-            else:
-                raise AssertionError(f"{contents[:40]} was read")
-
-
 def main():
     check_formulas()
     check_known_link_is_found()
@@ -334,8 +229,6 @@ def main():
     check_a_refused_plan_is_said()
     check_long_exchange_shows()
     check_types_on_the_wire()
-    check_table()
-    check_byte_counts()
 
 
 main()

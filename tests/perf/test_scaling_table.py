@@ -1,0 +1,60 @@
+"""The table that perf/scaling.py keeps, and what it reads of a run.
+
+usage: test_scaling_table.py REPOSITORY
+"""
+import dataclasses
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
+from known_study import near, true_row  # noqa: E402: the path is set first
+from scaling_study import runs, table  # noqa: E402
+
+
+def check_order_of_columns(path, rows):
+    """Of a table that somebody has sorted, and given a column of notes."""
+    path.write_text(",".join(["note", *reversed(table.COLUMNS)]) + "\n", encoding="utf-8")
+    for row in rows:
+        table.append(path, row)
+    assert table.read(path) == rows
+
+
+def check_byte_counts():
+    """As resolved decks have them."""
+    for text, count in (("4096 B", 4096), ("25 MiB", 25 << 20), ("1 GiB", 1 << 30), ("1 TiB", 1 << 40), ("512", 512)):
+        assert runs.byte_count(text) == count, text
+
+
+def check_table():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "study.csv"
+        rows = [true_row("weak", 2, 8), true_row("strong", 4, 8, compute_ms=None, rank_bytes=None)]
+        for row in rows:
+            table.append(path, row)
+        assert table.read(path) == rows
+        disturbed = dataclasses.replace(rows[0], round=2, step_ms=2 * rows[0].step_ms, samples_per_s=rows[0].samples_per_s / 2)
+        both = [disturbed, *rows]
+        assert [len(point.rows) for point in table.points(both)] == [1, 2]
+        assert table.points(both, fastest=True)[1].step_ms == rows[0].step_ms
+        near(table.points(both)[1].step_ms, 1.5 * rows[0].step_ms)
+        check_order_of_columns(pathlib.Path(folder) / "reversed.csv", rows)
+        other = pathlib.Path(folder) / "other.csv"
+        for contents, said in ((b"step,loss\n1,2\n", "has no column 'scaling'"), (b"\xff\xfe\n", "is not a CSV file"),
+                               (path.read_bytes().replace(b"weak,1,2,", b"weak,1,two,"), "other.csv:2: "),
+                               (path.read_bytes().splitlines()[0], "has no rows")):
+            other.write_bytes(contents)
+            try:
+                table.read(other)
+            except table.Trouble as trouble:
+                assert said in str(trouble), trouble
+            else:
+                raise AssertionError(f"{contents[:40]} was read")
+
+
+def main():
+    check_table()
+    check_byte_counts()
+
+
+main()
