@@ -3,6 +3,7 @@
 usage: test_scaling.py MYLOS REPOSITORY
 """
 import csv
+import math
 import os
 import pathlib
 import re
@@ -11,10 +12,13 @@ import sys
 import tempfile
 
 REPOSITORY = pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(REPOSITORY / "tests/apps"))
-from small_problem import Command, LAUNCHER, prepare  # noqa: E402: the path is set first
+sys.path[:0] = [str(REPOSITORY / "tests/apps"), str(REPOSITORY / "perf")]
+from scaling_study import runs  # noqa: E402: the path is set first
+from small_problem import Command, LAUNCHER, prepare  # noqa: E402
 
 TEMPLATE = " ".join(LAUNCHER) + " -n {ranks}"
+STUDY = ["run", "deck.toml", "model.hidden=[128, 128]", "--mylos", sys.argv[1], "--launcher", TEMPLATE, "--warm-up", 2,
+         "--patience", 0]
 
 
 class Scaling:
@@ -35,12 +39,25 @@ class Scaling:
         assert message in said and "Traceback" not in said, f"{arguments} says\n{said}"
 
 
-def check_study(scaling):
+def timed_steps(scaling):
+    """As many as take ten times what can be timed, on a machine of whatever speed."""
+    steps = 500
+    while True:
+        first = scaling.run(*STUDY, "--weak", 6, "--ranks", 1, "--rounds", 1, "--steps", steps, "--out", "first.csv")
+        if first.returncode == 0:
+            break
+        assert "too little to be timed: give more --steps" in first.stderr, first.stderr
+        steps *= 4
+    with open(scaling.folder / "first.csv", newline="", encoding="utf-8") as file:
+        step_ms = float(next(csv.DictReader(file))["step_ms"])
+    return max(steps, math.ceil(10 * runs.LEAST_TIMED_MS / step_ms))
+
+
+def check_study(scaling, steps):
     """Weak and strong on one and two ranks; a second call, as of another job, adds to the table."""
-    study = ["deck.toml", "model.hidden=[128, 128]", "--weak", 6, "--strong", 48, "--mylos", sys.argv[1], "--launcher", TEMPLATE,
-             "--steps", 500, "--warm-up", 2, "--rounds", 2, "--patience", 0, "--machine", "a test"]
-    scaling.must("run", *study, "--ranks", 1)
-    scaling.must("run", *study, "--ranks", 2)
+    study = [*STUDY, "--weak", 6, "--strong", 48, "--rounds", 2, "--machine", "a test", "--steps", steps]
+    scaling.must(*study, "--ranks", 1)
+    scaling.must(*study, "--ranks", 2)
     with open(scaling.folder / "scaling.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     places = sorted((row["scaling"], int(row["ranks"]), int(row["batch"])) for row in rows)
@@ -52,10 +69,10 @@ def check_study(scaling):
     assert [path.name for path in scaling.folder.glob("scaling-*")] == [], "run folders are left"
 
 
-def check_overrides_that_the_model_asks_for(scaling):
+def check_overrides_that_the_model_asks_for(scaling, steps):
     """The batch and the sharding of the study: each plan is asked for with its own."""
-    scaling.must("run", "deck.toml", "data.batch=24", "optimizer.shard=state", "--ranks", "1,2", "--mylos", sys.argv[1], "--launcher",
-                 TEMPLATE, "--steps", 500, "--warm-up", 2, "--rounds", 1, "--patience", 0, "--out", "overrides.csv")
+    scaling.must(*STUDY, "data.batch=24", "optimizer.shard=state", "--ranks", "1,2", "--rounds", 1, "--steps", steps, "--out",
+                 "overrides.csv")
     said = scaling.must("model", "overrides.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 2).stdout
     assert said.count("exact") == 2, said
 
@@ -94,8 +111,6 @@ def check_messages(scaling):
     scaling.refuse("there is no program 'no-such-mylos'", "run", "deck.toml", "--mylos", "no-such-mylos")
     scaling.refuse("unknown key 'model.hiden'; did you mean 'model.hidden'?", *run, "model.hiden=[8]", "--launcher", TEMPLATE,
                    "--ranks", 1, "--patience", 0)
-    scaling.refuse("too little to be timed: give more --steps", *run, "--launcher", TEMPLATE, "--ranks", 1, "--steps", 1,
-                   "--warm-up", 1, "--patience", 0, "--out", "short.csv")
     scaling.refuse("has no column 'scaling'", *run, "--launcher", TEMPLATE, "--out", "sums-2.csv")
     scaling.refuse("has no column 'scaling'", "plot", "sums-2.csv", "plot.png")
     scaling.refuse("none.csv: cannot be read", "plot", "none.csv", "plot.png")
@@ -111,8 +126,9 @@ def main():
             command.must("bench", "allreduce", "--sizes", "4KiB,16KiB", "--types", "bf16", "--rounds", 1, "--csv",
                          f"sums-{ranks}.csv", ranks=ranks)
         scaling = Scaling(folder)
-        check_study(scaling)
-        check_overrides_that_the_model_asks_for(scaling)
+        steps = timed_steps(scaling)
+        check_study(scaling, steps)
+        check_overrides_that_the_model_asks_for(scaling, steps)
         check_plot(scaling)
         check_model(scaling)
         check_messages(scaling)

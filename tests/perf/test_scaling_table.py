@@ -20,6 +20,26 @@ def check_order_of_columns(path, rows):
     assert table.read(path) == rows
 
 
+def check_steps_behind_the_warm_up():
+    """As history.csv has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        history = pathlib.Path(folder) / "history.csv"
+        rows = [(1, 0.5, 0.25, 0.125), (2, 0.53, 0.002, 0.001), (3, 0.55, 0.004, 0.003)]
+        names = "step,elapsed_s,communication_s,data_wait_s\n"
+        history.write_text(names + "".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
+        count, parts = runs.timed_steps(history.parent, 1)
+        assert count == 2
+        for name, expected in (("step_ms", 25), ("exposed_ms", 3), ("data_ms", 2), ("compute_ms", 20)):
+            near(parts[name], expected)
+        history.write_text(history.read_text(encoding="utf-8").replace("0.55,", "0.519,"), encoding="utf-8")
+        try:
+            runs.timed_steps(history.parent, 1)
+        except table.Trouble as trouble:
+            assert str(trouble) == "2 steps took 19 ms, too little to be timed: give more --steps", trouble
+        else:
+            raise AssertionError("19 ms were timed")
+
+
 def check_byte_counts():
     """As resolved decks have them."""
     for text, count in (("4096 B", 4096), ("25 MiB", 25 << 20), ("1 GiB", 1 << 30), ("1 TiB", 1 << 40), ("512", 512)):
@@ -54,6 +74,7 @@ def check_table():
 
 def main():
     check_table()
+    check_steps_behind_the_warm_up()
     check_byte_counts()
 
 
