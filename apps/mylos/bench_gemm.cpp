@@ -142,7 +142,7 @@ std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct
   const auto [smallest, largest] = std::minmax_element(rival.times.begin(), rival.times.end());
   std::vector<std::string> cells{"gemm",
                                  code_version(),
-                                 std::to_string(Execution().concurrency()),
+                                 std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()),
                                  std::string(rival.engine->name()),
                                  std::string(rival.engine->engine_of(problem)),
                                  std::string(name_of(problem.a)),
@@ -178,7 +178,8 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
   const Output output = standard_output(ranks.rank());
   for (const std::string& line : kokkos.advice()) output.line(line);
   output.line(fmt::format("GFLOP/s, median of {} rounds; {} threads, {}; -: computed by another engine",
-                          arguments.rounds, Execution().concurrency(), describe_instructions()));
+                          arguments.rounds, Kokkos::DefaultHostExecutionSpace().concurrency(),
+                          describe_instructions()));
   for (const std::string& type : arguments.types) {
     std::string head = fmt::format("\n  {:<6}{:<22}", type, "samples x in x out");
     for (const EngineRival& rival : rivals) head += fmt::format("{:>12}", rival.engine->name());

@@ -3,6 +3,7 @@
 usage: test_bench.py MYLOS
 """
 import csv
+import os
 import pathlib
 import re
 import sys
@@ -38,6 +39,8 @@ def check_allreduce(command, ranks):
     assert found["agreement", "", 0] > 0
     assert len(found) == 2 * (2 * 3 + 1) + 1, sorted(found)
     assert {(row["ranks"], row["ranks_on_node"], row["backend"]) for row in rows} == {(str(ranks), str(ranks), "mpi")}
+    per_core = ranks / len(os.sched_getaffinity(0))
+    assert all(abs(float(row["threads_per_core"]) - per_core) < 1e-3 for row in rows), rows[0]
     largest = next(line for line in said.splitlines() if line.strip().startswith("64"))
     microseconds, gigabytes_per_s = numbers(largest.split("KiB")[1])[:2]
     assert abs(microseconds - 1e6 * found["allreduce", "fp32", sizes[-1]]) <= 0.06, largest
@@ -50,6 +53,7 @@ def check_gemm(command):
                         "products.csv").stdout
     rows = rows_of(command, "products.csv")
     engines = {row["engine"] for row in rows}
+    assert {row["threads"] for row in rows} == {"1"} and " 1 threads, " in said, said
     assert len(rows) == len(engines) * 2 * 2 * 3 and engines, rows
     one = next(row for row in rows if row["product"] == "dW/64x32x48" and row["type"] == "fp16")
     assert float(one["flops"]) == 2 * 64 * 32 * 48 and float(one["seconds"]) > 0
