@@ -14,8 +14,8 @@
 #include "mylos/base/timing.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/layer_products.hpp"
+#include "mylos/kernels/noise.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
 
@@ -103,26 +103,28 @@ class GemmBench {
 
   void measure(std::vector<EngineRival>& rivals, const GemmProblem& problem, int rounds) {
     const Places places = places_of(problem, rivals);
-    fill(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k), 0.25F);
-    fill(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n), 0.25F);
-    const auto run = [&](EngineRival& rival) {
-      rival.engine->run(exec_, problem, {arena_.data(), arena_.data() + places.b, arena_.data() + places.c},
-                        arena_.data() + places.workspace);
-      exec_.fence("measured product");
+    fill_with_noise(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k));
+    fill_with_noise(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n));
+    // As in a step, the host waits for a device only behind the last product.
+    const auto milliseconds_of = [&](EngineRival& rival, int times) {
+      return milliseconds([&] {
+        for (int i = 0; i < times; ++i) {
+          rival.engine->run(exec_, problem,
+                            {arena_.data(), arena_.data() + places.b, arena_.data() + places.c},
+                            arena_.data() + places.workspace);
+        }
+        exec_.fence("measured product");
+      });
     };
     for (EngineRival& rival : rivals) {
-      run(rival);  // makes what the engine keeps
-      const double once = milliseconds([&] { run(rival); });
+      milliseconds_of(rival, 1);  // makes what the engine keeps
+      const double once = milliseconds_of(rival, 1);
       rival.repetitions = std::max(1, static_cast<int>(std::min(1e4, measured_ms / once)));
       rival.times.clear();
     }
     for (int round = 0; round < rounds; ++round) {
-      for (EngineRival& rival : rivals) {
-        const double all = milliseconds([&] {
-          for (int i = 0; i < rival.repetitions; ++i) run(rival);
-        });
-        rival.times.push_back(all / rival.repetitions);
-      }
+      for (EngineRival& rival : rivals)
+        rival.times.push_back(milliseconds_of(rival, rival.repetitions) / rival.repetitions);
     }
   }
 

@@ -7,7 +7,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/seconds_since.hpp"
-#include "noise.hpp"
+#include "mylos/kernels/noise.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "noise.hpp"
+#include "mylos/kernels/noise.hpp"
 
 #include "mylos/base/float16.hpp"
 #include "mylos/kernels/launch.hpp"

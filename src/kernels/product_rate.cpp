@@ -7,7 +7,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/timing.hpp"
-#include "noise.hpp"
+#include "mylos/kernels/noise.hpp"
 
 namespace mylos {
 namespace {
