@@ -22,6 +22,7 @@
 #include "mylos/kernels/launch.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
+#include "stop_signals.hpp"
 
 namespace mylos::app {
 namespace {
@@ -142,6 +143,14 @@ void forget_cached(const std::string& path) {
   close(file);
 }
 
+/// On all ranks, where one of them was asked to end: what was written goes with its folder.
+void throw_if_stopped(RankGroup& ranks, const StopSignals& signals) {
+  run_on_all(ranks, [&] {
+    const std::string signal = signals.arrived();
+    if (!signal.empty()) fail_run("stopped by {}, between two measurements", signal);
+  });
+}
+
 struct Deed {
   const char* name;
   std::vector<double> seconds = {};  // of the slowest rank, a value per round
@@ -158,6 +167,7 @@ std::string deed_line(const Deed& deed, std::int64_t bytes) {
 }  // namespace
 
 ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
+  const StopSignals signals;
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   const KokkosRuntime kokkos(0);
   const std::vector<std::int64_t> lengths = array_lengths(parse_bytes(arguments.size).value_or(0));
@@ -172,8 +182,11 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
                  {"benchmark", "mylos", "ranks", "ranks_on_node", "held", "operation", "bytes", "seconds",
                   "smallest_s", "largest_s"});
   LargeState large = make_state(lengths, ranks, arguments.sharded);
+  const Output output = standard_output(ranks.rank());
+  for (const std::string& line : kokkos.advice()) output.line(line);
 
   const auto timed = [&](Deed& deed, const std::function<void()>& work) {
+    throw_if_stopped(ranks, signals);
     ranks.barrier();
     deed.seconds.push_back(largest_of(ranks, 1e-3 * milliseconds(work)));
   };
@@ -190,13 +203,13 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
           [&] { path = write_checkpoint(ranks, folder.path(), header, large.state, {.keep_last = 0}); });
     forget_cached(path);
     timed(reading, [&] { CheckpointReader(ranks, path).read(large.state); });
-    ranks.barrier();
     timed(removing, [&] {
-      if (ranks.rank() == 0) fs::remove(path);
+      run_on_all(ranks, [&] {
+        if (ranks.rank() == 0) fs::remove(path);
+      });
     });
   }
 
-  const Output output = standard_output(ranks.rank());
   const char* held_how = arguments.sharded ? "each holds a slice" : "each holds all";
   output.line(
       fmt::format("a state of {} in {} arrays of floats; {} rank{}, {}; median of {} rounds\n\n"

@@ -6,9 +6,11 @@ import csv
 import os
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 
+from processes import ranks_of, send, wait_until
 from small_problem import Command
 
 
@@ -77,6 +79,22 @@ def check_checkpoint(command, ranks, *options):
     assert not list(command.folder.glob("mylos-bench-*")), "the folder is left"
 
 
+def check_advice(command):
+    cores = len(os.sched_getaffinity(0))
+    said = command.must("bench", "checkpoint", ".", "--size", "1 KiB", "--rounds", 1, variables={"OMP_NUM_THREADS": str(2 * cores)})
+    assert f"has {2 * cores} threads on its {cores} core" in said.stdout, said.stdout
+
+
+def check_signal(command, ranks, signal_):
+    """One rank is asked to end: all do, and their folder goes with them."""
+    running = command.start("bench", "checkpoint", ".", "--size", "1 MiB", "--rounds", 10000, ranks=ranks)
+    wait_until(lambda: list(command.folder.glob("mylos-bench-*")), 120, "no folder is made")
+    send(signal_, ranks_of(command)[-1:])
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 1 and f"stopped by {signal_.name}" in said, f"{running.returncode}: {said}"
+    assert not list(command.folder.glob("mylos-bench-*")), "the folder is left"
+
+
 def refuse(command, code, message, *arguments, ranks=1):
     result = command.run(*arguments, ranks=ranks)
     assert result.returncode == code and result.stderr.count(message) == 1, \
@@ -102,6 +120,9 @@ def main():
         check_gemm(command)
         check_checkpoint(command, 1)
         check_checkpoint(command, 2, "--sharded")
+        check_advice(command)
+        check_signal(command, 1, signal.SIGINT)
+        check_signal(command, 2, signal.SIGTERM)
         check_limits(command)
 
 
