@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <fstream>
 #include <thread>
 
 namespace mylos::app {
@@ -11,6 +12,19 @@ namespace {
 CoreSet from_system(const cpu_set_t& set) {
   CoreSet cores;
   for (std::size_t core = 0; core < cores.size(); ++core) cores[core] = CPU_ISSET(core, &set) != 0;
+  return cores;
+}
+
+/// Of a line such as "0,64" or "0-1": what Linux writes of a core's hardware threads.
+CoreSet listed(std::istream& line) {
+  CoreSet cores;
+  std::size_t first = 0;
+  while (line >> first) {
+    std::size_t last = first;
+    if (line.peek() == '-') line.ignore() >> last;
+    for (std::size_t core = first; core <= last && core < cores.size(); ++core) cores.set(core);
+    line.ignore();  // a comma
+  }
   return cores;
 }
 
@@ -35,6 +49,16 @@ CoreSet usable_cores() {
     usable = bound_cores();
   }).join();
   return usable;
+}
+
+CoreSet with_siblings(const CoreSet& cores, const std::string& folder) {
+  CoreSet all = cores;
+  for (std::size_t core = 0; core < cores.size(); ++core) {
+    if (!cores[core]) continue;
+    std::ifstream line(folder + "/cpu" + std::to_string(core) + "/topology/thread_siblings_list");
+    all |= listed(line);
+  }
+  return all;
 }
 
 std::string list_of(const CoreSet& cores) {

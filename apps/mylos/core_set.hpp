@@ -16,6 +16,11 @@ using CoreSet = std::bitset<1024>;
 /// Those that it could be bound to: all of the node, or what a batch system or container leaves of it.
 [[nodiscard]] CoreSet usable_cores();
 
+/// `cores` and the other hardware threads of the same cores, as the system lists them in `folder`; of one
+/// that it does not list, that alone.
+[[nodiscard]] CoreSet with_siblings(const CoreSet& cores,
+                                    const std::string& folder = "/sys/devices/system/cpu");
+
 /// "0-7,16", as taskset writes it; "none".
 [[nodiscard]] std::string list_of(const CoreSet& cores);
 

@@ -15,6 +15,7 @@ RankPlace place_of_process(RankGroup& ranks, const std::optional<DeviceSurvey>& 
   gethostname(place.node, sizeof place.node - 1);
   place.node_first = ranks.node_place().first;
   place.bound = bound_cores();
+  place.occupied = with_siblings(place.bound);
   place.usable = usable_cores() | place.bound;
   if (!survey) return place;
   place.devices = static_cast<int>(survey->devices.size());
@@ -56,6 +57,7 @@ std::vector<Node> nodes_of(const Placement& placement) {
     node.ranks.push_back(static_cast<int>(rank));
     node.usable |= place.usable;
     node.bound |= place.bound;
+    node.occupied |= place.occupied;
     node.devices = std::max(node.devices, place.devices);
     if (place.devices > 0) devices[place.node_first].insert(place.device);
     node.devices_in_use = static_cast<int>(devices[place.node_first].size());

@@ -18,6 +18,7 @@ struct RankPlace {
   char node[64] = {};  // the node's name, ended by 0
   int node_first = 0;  // the lowest rank there, which stands for the node
   CoreSet bound;       // cores that this rank may use
+  CoreSet occupied;    // these, and the other hardware threads of the same cores
   CoreSet usable;      // cores that it could be bound to there
   int threads = 0;
   bool chosen_threads = false;        // from its cores: neither deck nor environment asked for a number
@@ -51,6 +52,7 @@ struct Node {
   std::vector<int> ranks;  // in their order
   CoreSet usable;          // cores that its ranks could be bound to
   CoreSet bound;           // cores that some rank may use
+  CoreSet occupied;        // these, and the other hardware threads of the same cores
   int devices = 0;         // most that one of its ranks sees
   int devices_in_use = 0;  // different ones
 };

@@ -96,7 +96,8 @@ std::optional<Finding> idle_cores(const Placement& placement, const Node& node) 
   const bool wanted = std::any_of(node.ranks.begin(), node.ranks.end(), [&](int rank) {
     return !place_of(placement, rank).chosen_threads;  // somebody asked for these numbers
   });
-  if (wanted || node.bound == node.usable) return std::nullopt;
+  // A core with several hardware threads is not idle where one of them is bound (srun --hint=nomultithread).
+  if (wanted || (node.usable & ~node.occupied).none()) return std::nullopt;
   return Finding{node.ranks,
                  fmt::format("{} bound to {} of its {}, and the others are idle: `mpirun --bind-to none` or "
                              "`srun --cpus-per-task={}` uses them",

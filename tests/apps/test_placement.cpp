@@ -2,6 +2,10 @@
 // right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "../../apps/mylos/placement_report.hpp"
 #include "mylos/base/execution.hpp"
@@ -24,7 +28,7 @@ RankPlace rank_on(int node, const CoreSet& bound, int threads) {
   RankPlace place;
   *std::copy_n("n0", 1, place.node) = static_cast<char>('0' + node);
   place.node_first = node;
-  place.bound = bound;
+  place.bound = place.occupied = bound;
   place.usable = cores(0, 8);
   place.threads = threads;
   return place;
@@ -87,6 +91,14 @@ TEST(PlacementAdvice, NamesIdleCoresThatNobodyChoseToLeave) {
       ElementsAre("warning: ranks 0 and 1 on n0 are bound to 2 of its 8 cores, and the others are idle: "
                   "`mpirun --bind-to none` or `srun --cpus-per-task=4` uses them"));
   EXPECT_THAT(placement_advice({rank_on(0, cores(0, 1), 1)}), IsEmpty());  // one thread was asked for
+}
+
+TEST(PlacementAdvice, IsSilentOnOtherHardwareThreadsOfBoundCores) {
+  Placement bound{choosing(rank_on(0, cores(0, 2), 2)), choosing(rank_on(0, cores(2, 2), 2))};
+  bound[0].occupied |= cores(4, 2);
+  EXPECT_THAT(placement_advice(bound), testing::SizeIs(1));  // cores 6 and 7 are idle
+  bound[1].occupied |= cores(6, 2);
+  EXPECT_THAT(placement_advice(bound), IsEmpty());
 }
 
 TEST(PlacementAdvice, NamesRanksWithFewerThreadsThanOthers) {
@@ -166,6 +178,26 @@ TEST(CoreSets, AreListedAsTasksetDoes) {
   EXPECT_EQ(list_of(cores(0, 8)), "0-7");
   EXPECT_EQ(list_of(cores(0, 1) | cores(2, 2) | cores(1023, 1)), "0,2-3,1023");
   EXPECT_EQ(list_of({}), "none");
+}
+
+TEST(CoreSets, HaveTheHardwareThreadsThatTheSystemListsForACore) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("cores-{}", getpid());
+  const auto list = [&](int core, const char* line) {
+    const std::filesystem::path topology = folder / fmt::format("cpu{}/topology", core);
+    std::filesystem::create_directories(topology);
+    std::ofstream(topology / "thread_siblings_list") << line << '\n';
+  };
+  list(0, "0,64");
+  list(2, "2-3");
+  list(5, "5");
+  list(6, "4,6-7,70-71,9999");
+  const std::string root = folder.string();
+  EXPECT_EQ(list_of(with_siblings(cores(0, 1), root)), "0,64");
+  EXPECT_EQ(list_of(with_siblings(cores(2, 1) | cores(5, 1), root)), "2-3,5");
+  EXPECT_EQ(list_of(with_siblings(cores(6, 1), root)), "4,6-7,70-71");
+  EXPECT_EQ(list_of(with_siblings(cores(8, 2), root)), "8-9");  // it says nothing of them
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CoreSets, OfThisProcessAreAmongThoseThatItCouldHave) {
