@@ -98,4 +98,5 @@ def main():
     measure_speed(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -118,4 +118,5 @@ def main():
     quiet.report()
 
 
-main()
+if __name__ == "__main__":
+    main()
