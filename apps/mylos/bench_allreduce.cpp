@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "bench_measurement.hpp"
 #include "bench_report.hpp"
 #include "commands.hpp"
 #include "mylos/base/arena.hpp"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "bench_measurement.hpp"
 #include "bench_report.hpp"
 #include "commands.hpp"
 #include "mylos/base/arena.hpp"
@@ -151,15 +152,20 @@ void throw_if_stopped(RankGroup& ranks, const StopSignals& signals) {
   });
 }
 
-struct Deed {
+struct Operation {
   const char* name;
   std::vector<double> seconds = {};  // of the slowest rank, a value per round
 };
 
-std::string deed_line(const Deed& deed, std::int64_t bytes) {
-  const auto [smallest, largest] = std::minmax_element(deed.seconds.begin(), deed.seconds.end());
-  const double seconds = median(deed.seconds);
-  return fmt::format("  {:<8}{:>12}{:>12}{:>12}{:>10.3f}", deed.name, format_seconds(seconds),
+/// "3.5 s", "12.1 ms".
+std::string format_seconds(double seconds) {
+  return seconds < 1 ? fmt::format("{:.1f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
+}
+
+std::string operation_line(const Operation& operation, std::int64_t bytes) {
+  const auto [smallest, largest] = std::minmax_element(operation.seconds.begin(), operation.seconds.end());
+  const double seconds = median(operation.seconds);
+  return fmt::format("  {:<8}{:>12}{:>12}{:>12}{:>10.3f}", operation.name, format_seconds(seconds),
                      format_seconds(*smallest), format_seconds(*largest),
                      1e-9 * static_cast<double>(bytes) / seconds);
 }
@@ -185,14 +191,14 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   const Output output = standard_output(ranks.rank());
   for (const std::string& line : kokkos.advice()) output.line(line);
 
-  const auto timed = [&](Deed& deed, const std::function<void()>& work) {
+  const auto timed = [&](Operation& operation, const std::function<void()>& work) {
     throw_if_stopped(ranks, signals);
     ranks.barrier();
-    deed.seconds.push_back(largest_of(ranks, 1e-3 * milliseconds(work)));
+    operation.seconds.push_back(largest_of(ranks, 1e-3 * milliseconds(work)));
   };
-  Deed writing{"write"};
-  Deed reading{"read"};
-  Deed removing{"remove"};
+  Operation writing{"write"};
+  Operation reading{"read"};
+  Operation removing{"remove"};
   for (int round = 0; round < arguments.rounds; ++round) {
     CheckpointHeader header;
     header.step = round;
@@ -218,12 +224,12 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
                   ranks.size() == 1 ? "which holds all" : held_how, arguments.rounds, "", "time", "smallest",
                   "largest", "GB/s"));
   const int on_node = ranks.ranks_on_node();
-  for (const Deed& deed : {writing, reading, removing}) {
-    output.line(deed_line(deed, bytes));
-    const auto [smallest, largest] = std::minmax_element(deed.seconds.begin(), deed.seconds.end());
+  for (const Operation& operation : {writing, reading, removing}) {
+    output.line(operation_line(operation, bytes));
+    const auto [smallest, largest] = std::minmax_element(operation.seconds.begin(), operation.seconds.end());
     file.add({"checkpoint", code_version(), std::to_string(ranks.size()), std::to_string(on_node),
-              arguments.sharded ? "slice" : "all", deed.name, std::to_string(bytes),
-              fmt::format("{:.6f}", median(deed.seconds)), fmt::format("{:.6f}", *smallest),
+              arguments.sharded ? "slice" : "all", operation.name, std::to_string(bytes),
+              fmt::format("{:.6f}", median(operation.seconds)), fmt::format("{:.6f}", *smallest),
               fmt::format("{:.6f}", *largest)});
   }
   file.publish();

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
+#include <optional>
+#include <string_view>
 
+#include "bench_measurement.hpp"
 #include "bench_report.hpp"
 #include "commands.hpp"
 #include "mylos/base/arena.hpp"
@@ -28,20 +29,26 @@ constexpr std::int64_t longest_side = 1 << 20;
 // A measurement repeats what is shorter than this.
 constexpr double measured_ms = 10;
 
+/// Nothing where it is no side of a matrix that all libraries take.
+std::optional<std::int64_t> side_of(std::string_view text) {
+  std::int64_t side = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read, status] = std::from_chars(text.data(), end, side);
+  if (status != std::errc() || read != end || side < 1 || side > longest_side) return std::nullopt;
+  return side;
+}
+
 /// "512x784x2048".
 LayerShape shape_of(const std::string& text) {
-  LayerShape shape;
-  const char* next = text.data();
-  const char* const end = text.data() + text.size();
-  std::int64_t* const sides[] = {&shape.samples, &shape.inputs, &shape.outputs};
-  for (std::int64_t* side : sides) {
-    if (side != sides[0] && (next == end || *next++ != 'x')) next = nullptr;
-    const auto [read, status] = next == nullptr ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                                                : std::from_chars(next, end, *side);
-    next = status == std::errc() && *side >= 1 && *side <= longest_side ? read : nullptr;
-    if (next == nullptr) break;
+  const std::string_view view = text;
+  const std::size_t first = view.find('x');
+  const std::size_t last = view.rfind('x');
+  if (first != last) {
+    const auto samples = side_of(view.substr(0, first));
+    const auto inputs = side_of(view.substr(first + 1, last - first - 1));
+    const auto outputs = side_of(view.substr(last + 1));
+    if (samples && inputs && outputs) return {*samples, *inputs, *outputs};
   }
-  if (next == end) return shape;
   fail_input(
       "--shapes: '{}' is no shape: samples, inputs and outputs of a layer, each from 1 to {}, as in "
       "512x784x2048",

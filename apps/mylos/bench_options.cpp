@@ -7,9 +7,14 @@
 namespace mylos::app {
 namespace {
 
+constexpr std::int64_t kibibyte = 1 << 10;
+constexpr std::int64_t mebibyte = kibibyte << 10;
+constexpr std::int64_t gibibyte = mebibyte << 10;
+constexpr std::int64_t tebibyte = gibibyte << 10;
+
 constexpr std::int64_t most_rounds = 10000;
-constexpr std::int64_t largest_message = std::int64_t{2} << 30;  // MPI counts the floats of one in 31 bits
-constexpr std::int64_t largest_state = std::int64_t{1} << 46;
+constexpr std::int64_t largest_message = 2 * gibibyte;  // MPI counts the floats of one in 31 bits
+constexpr std::int64_t largest_state = 64 * tebibyte;
 
 void add_rounds(CLI::App& app, int& rounds, std::string& csv) {
   app.add_option("--rounds", rounds, "Measurements of each number, in turns; the median is printed")
@@ -28,7 +33,7 @@ void add_types(CLI::App& app, std::vector<std::string>& types) {
 void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::function<ExitCode()>& command) {
   CLI::App* app = bench.add_subcommand(
       "allreduce", "Sums of gradients over the ranks that it is started on, and their agreement");
-  for (std::int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 4)
+  for (std::int64_t bytes = kibibyte; bytes <= 256 * mebibyte; bytes *= 4)
     arguments.sizes.push_back(std::to_string(bytes));
   app->add_option("--sizes", arguments.sizes,
                   "Bytes of the messages, as 64KiB,1MiB (default: 1 KiB to 256 MiB by factors of 4)")

@@ -105,6 +105,8 @@ def check_limits(command):
     refuse(command, 2, "one rank has nobody to sum with", "bench", "allreduce")
     refuse(command, 2, "start it without mpirun", "bench", "gemm", ranks=2)
     refuse(command, 2, "there is no product engine 'blas' in this build; it has", "bench", "gemm", "--engines", "blas")
+    for shape in ("16x16", "16x16x16x16", "16x16x", "x16x16", "16x-1x16", "0x16x16", "16x16x1048577", "xx", "16 x16x16"):
+        refuse(command, 2, f"--shapes: '{shape}' is no shape", "bench", "gemm", f"--shapes={shape}")
     refuse(command, 3, "a state of 50 TiB, which every rank holds whole, would take 50 TiB", "bench", "checkpoint", ".", "--size", "50 TiB", ranks=2)
     refuse(command, 3, "the matrices of the largest product would take", "bench", "gemm", "--shapes", "1048576x1048576x1048576")
     (command.folder / "file").write_text("")
