@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "mylos/model/gpt.hpp"
+#include "model/small_gpt.hpp"
 #include "mylos/optim/weight_update.hpp"
 #include "support/device_values.hpp"
 
@@ -18,12 +18,9 @@ struct Case {
 
 /// A GPT whose head reads the embedding's weights.
 Chain chain_of(const Case& test) {
-  ModelOptions model;
-  model.type = ModelType::gpt;
+  ModelOptions model = test::small_gpt_options();
   model.layers = 3;
-  model.heads = 2;
   model.width = 24;
-  model.context = 6;
   model.vocabulary = 70;
   PrecisionOptions precision;
   precision.compute = test.compute;
