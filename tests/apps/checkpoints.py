@@ -1,4 +1,6 @@
-"""Whether two checkpoints hold the same bits, for tests of restarts; and checkpoints that no program of ours wrote."""
+"""Whether two checkpoints, and the histories of two runs, hold the same bits, for tests of restarts; and checkpoints that no
+program of ours wrote."""
+import csv
 import pathlib
 import shutil
 import sys
@@ -36,6 +38,12 @@ def compare(whole, resumed, what):
     for name in a:
         assert numpy.array_equal(numpy.asarray(a[name]), numpy.asarray(b[name])), f"{what}: {name} differs"
     return len(a)
+
+
+def history_without_times(command, folder):
+    """Rows of history.csv, without the columns of a clock."""
+    with open(command.folder / folder / "history.csv", newline="", encoding="utf-8") as file:
+        return [{name: value for name, value in row.items() if f"/history/{name}" not in TIMES} for row in csv.DictReader(file)]
 
 
 def last_checkpoint(command, folder):

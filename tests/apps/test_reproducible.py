@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 
-from checkpoints import compare, last_checkpoint
+from checkpoints import compare, history_without_times, last_checkpoint
 from random_data import prepare_random
 from small_problem import DECK, Command, prepare
 
@@ -39,12 +39,6 @@ TYPES = ["fp32", "bf16", "fp16"]
 SHARD = ["optimizer.shard=state"]
 
 
-def history(command, folder):
-    """Without the columns of a clock."""
-    lines = (command.folder / folder / "history.csv").read_text().splitlines()
-    return [line.rsplit(",", len(lines[0].split(",")) - lines[0].split(",").index("samples_per_s"))[0] for line in lines]
-
-
 def evaluations(output):
     return re.findall(r"(?:validation|test)[^\n]* loss [^\n]*", output)
 
@@ -62,7 +56,7 @@ def check_ranks(command, deck, steps, types, counts):
         for ranks in counts[1:]:
             folder = f"{deck}-{compute}-{ranks}"
             compare(last_checkpoint(command, one), last_checkpoint(command, folder), folder)
-            assert history(command, one) == history(command, folder), folder
+            assert history_without_times(command, one) == history_without_times(command, folder), folder
             assert results[ranks] == results[counts[0]], f"{folder}: {results[ranks]} after {results[counts[0]]}"
         moved = f"{deck}-{compute}-moved"
         third = steps // 3

@@ -6,13 +6,8 @@ import re
 import sys
 import tempfile
 
-from checkpoints import compare, last_checkpoint
+from checkpoints import compare, history_without_times, last_checkpoint
 from small_problem import Command, prepare
-
-
-def history_without_times(command, folder):
-    lines = (command.folder / folder / "history.csv").read_text().splitlines()
-    return [",".join(line.split(",")[:8]) for line in lines]
 
 
 def evaluations(result):

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 
-from checkpoints import compare, last_checkpoint
+from checkpoints import compare, history_without_times, last_checkpoint
 from small_problem import Command, prepare
 
 GPT = """
@@ -43,11 +43,6 @@ NETWORKS = {
     "gpt-float-head": ["gpt.toml", 'precision.rules={head="fp32"}', "data.micro_batch=1"],
     "gpt-float": ["gpt.toml", "precision.compute=fp32", "optimizer.type=sgd"],
 }
-
-
-def history_without_times(command, folder):
-    lines = (command.folder / folder / "history.csv").read_text().splitlines()
-    return [",".join(line.split(",")[:8]) for line in lines]
 
 
 def files(command, folder):
