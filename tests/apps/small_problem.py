@@ -36,6 +36,29 @@ every = 9
 keep_last = 0
 """
 
+# Of tokens, in places for the lines that a test adds.
+GPT_DECK = """
+[run]
+name = "gpt"
+{run}
+[data]
+train = "text.h5"
+{data}
+[model]
+type = "gpt"
+layers = 2
+heads = 2
+width = 32
+context = 16
+{model}
+{tables}
+"""
+
+
+def gpt_deck(*, run, data, model="", tables=""):
+    """A small GPT's deck; `tables`: those behind [model]."""
+    return GPT_DECK.format(run=run, data=data, model=model, tables=tables)
+
 
 LAUNCHER = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none"]
 

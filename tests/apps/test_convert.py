@@ -13,30 +13,10 @@ import h5py
 import numpy
 
 import reference_gpt2
-from small_problem import Command, environment
+from small_problem import Command, environment, gpt_deck
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
 HEADS = 4
-
-DECK = """
-[run]
-name = "small-gpt"
-steps = 3
-[data]
-train = "text.h5"
-batch = 4
-[model]
-type = "gpt"
-layers = 2
-heads = 2
-width = 32
-context = 16
-vocabulary = {vocabulary}
-bias = {bias}
-tied = {tied}
-[precision]
-compute = "fp32"
-"""
 
 
 def write_gpt2(folder, *, prefix="transformer.", tied=True, word="F32", masks=False, config=True, seed=1):
@@ -136,7 +116,8 @@ def check_there_and_back(command, _):
 
 
 def write_deck(command, tied=True, bias=True, vocabulary=0):
-    text = DECK.format(tied=str(tied).lower(), bias=str(bias).lower(), vocabulary=vocabulary)
+    model = f"vocabulary = {vocabulary}\nbias = {str(bias).lower()}\ntied = {str(tied).lower()}"
+    text = gpt_deck(run="steps = 3", data="batch = 4", model=model, tables="[precision]\ncompute = \"fp32\"")
     (command.folder / "deck.toml").write_text(text, encoding="utf-8")
 
 

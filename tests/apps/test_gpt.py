@@ -10,25 +10,10 @@ import tempfile
 import h5py
 
 from checkpoints import compare, last_checkpoint
-from small_problem import DECK, Command, write_csv
+from small_problem import DECK, Command, gpt_deck, write_csv
 
-GPT = """
-[run]
-name = "small-gpt"
-steps = 12
-log_every = 4
-evaluate_every = 6
-[data]
-train = "text.h5"
-validation = 0.2
-batch = 6
-[model]
-type = "gpt"
-layers = 2
-heads = 2
-width = 32
-context = 16
-dropout = 0.2
+GPT = gpt_deck(run="steps = 12\nlog_every = 4\nevaluate_every = 6", data="validation = 0.2\nbatch = 6", model="dropout = 0.2",
+               tables="""
 [precision.scaler]
 initial_scale = 1024
 growth_interval = 5
@@ -37,7 +22,7 @@ lr = 1e-3
 clip_norm = 1.0
 [checkpoint]
 every = 5
-"""
+""")
 
 
 def judged(text):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from small_problem import Command, prepare
+from small_problem import Command, gpt_deck, prepare
 
 PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
 PEAK = 5e11
@@ -26,24 +26,7 @@ type = "mlp"
 hidden = [2048, 2048]
 """
 
-GPT = """
-[run]
-name = "gpt"
-steps = 30
-evaluate_every = 10
-[data]
-train = "text.h5"
-validation = 0.2
-batch = 6
-[model]
-type = "gpt"
-layers = 2
-heads = 2
-width = 32
-context = 16
-[checkpoint]
-every = 10
-"""
+GPT = gpt_deck(run="steps = 30\nevaluate_every = 10", data="validation = 0.2\nbatch = 6", tables="[checkpoint]\nevery = 10")
 
 
 def write_data(command):
