@@ -124,16 +124,16 @@ Request MpiCommunicator::start_reduction(const Execution& execution, Communicati
   constexpr const char* name = "reduce-scatter";
   if (buffer.type == DType::int32 || buffer.type == DType::uint8)
     fail_run("{}: {} is not summed in float", name, name_of(buffer.type));
-  if (result.count != buffer.count)
-    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   const std::size_t slice = slice_count(buffer, name);
-  const bool is_converted = result.data != buffer.data;
+  const bool is_slice = arrival == Arrival::own_slice && result.count == slice;
+  if (result.count != buffer.count && !is_slice)
+    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   if (slice == 0) return {};
   if (size() == 1) {
     if (factor != 1) {
       fold_in_rank_order(&execution, buffer.data, 1, slice, buffer.type, Reduction::sum, factor, buffer.data);
     }
-    if (is_converted) convert_slice(&execution, buffer, result);
+    if (result.data != buffer.data) convert_slice(&execution, buffer, result);
     return {};
   }
   require_free(slot, name);
@@ -143,9 +143,9 @@ Request MpiCommunicator::start_reduction(const Execution& execution, Communicati
                .count = mpi_count(slice, name),
                .sent = for_mpi(execution, buffer, slot, name),
                .arrived = staging_->place(slot, buffer.bytes(), name),
-               .folded = own_slice(buffer),
+               .folded = is_slice ? result : own_slice(result),
                .factor = factor};
-  if (is_converted) plan.converted = own_slice(result);
+  if (result.type != buffer.type) plan.converted = std::exchange(plan.folded, own_slice(buffer));
   if (arrival == Arrival::everywhere) plan.gathered = plan.result = result;
   return started(execution, slot, plan);
 }

@@ -155,11 +155,12 @@ Request NcclCommunicator::start_reduction(const Execution& execution, Communicat
                                           CommunicationBuffer result, Arrival arrival, float factor,
                                           std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
-  if (result.count != buffer.count)
-    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   const std::size_t slice = slice_count(buffer, name);
+  const bool is_slice = arrival == Arrival::own_slice && result.count == slice;
+  if (result.count != buffer.count && !is_slice)
+    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   const CommunicationBuffer own = own_slice(buffer);
-  const CommunicationBuffer own_result = own_slice(result);
+  const CommunicationBuffer own_result = is_slice ? result : own_slice(result);
   return start(execution, slot, name, [&](cudaStream_t stream) {
     if (size() > 1) {
       check(ncclReduceScatter(buffer.data, own.data, slice, nccl_type(buffer.type),
@@ -168,7 +169,7 @@ Request NcclCommunicator::start_reduction(const Execution& execution, Communicat
     } else if (factor != 1) {
       fold_in_rank_order(&collectives_, own.data, 1, slice, buffer.type, Reduction::sum, factor, own.data);
     }
-    if (result.data != buffer.data) convert_slice(&collectives_, own, own_result);
+    if (own_result.data != own.data) convert_slice(&collectives_, own, own_result);
     if (arrival == Arrival::own_slice) return;
     check(ncclAllGather(own_result.data, result.data, slice, nccl_type(result.type), nccl_, stream), name);
   });

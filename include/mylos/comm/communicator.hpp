@@ -74,9 +74,10 @@ class Communicator {
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
   /// `buffer` is size() slices of equal length, and `result` too: the same memory, or as many elements of
-  /// another type. A slice of `result` becomes factor × the sum of `buffer`'s over ranks, where it arrives;
-  /// over MPI summed in float by the binary tree over ranks and rounded once to the buffer's type (NCCL
-  /// rounds at each hop), then to that of the result. The buffer's contents are lost. Types fp32, fp16, bf16.
+  /// another type; or, where only that arrives, it is this rank's slice alone, elsewhere. A slice of `result`
+  /// becomes factor × the sum of `buffer`'s over ranks, where it arrives; over MPI summed in float by the
+  /// binary tree over ranks and rounded once to the buffer's type (NCCL rounds at each hop), then to that of
+  /// the result. The buffer's contents are lost. Types fp32, fp16, bf16.
   virtual Request start_reduction(const Execution& execution, CommunicationBuffer buffer,
                                   CommunicationBuffer result, Arrival arrival, float factor = 1,
                                   std::size_t slot = 0) = 0;
