@@ -76,9 +76,12 @@ void add_optimizer_keys(Schema& schema) {
   keys.number("clip_norm", &OptimizerOptions::clip_norm, {0, true, 1e30, true}, "",
               "Largest norm of the whole unscaled gradient; a longer one is shortened to it. 0: off.");
   keys.choice(
-      "shard", &OptimizerOptions::shard, Words<Shard>{{"none", Shard::none}, {"state", Shard::state}},
-      "What is cut over ranks, so that each holds and updates a slice: nothing, or master weights and "
-      "moments (ZeRO-1). The same weights bit for bit, in less memory. One rank holds all.");
+      "shard", &OptimizerOptions::shard,
+      Words<Shard>{{"none", Shard::none}, {"state", Shard::state}, {"gradients", Shard::gradients}},
+      "What is cut over ranks, so that each holds and updates a slice: nothing, master weights and moments "
+      "(ZeRO-1), or their gradients too (ZeRO-2): a rank then has all gradients of four buckets "
+      "(communication.bucket) at a time, and one micro-batch in a step. The same weights bit for bit, in "
+      "less memory. One rank holds all.");
   add_schedule_keys(schema);
 }
 

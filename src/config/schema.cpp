@@ -11,9 +11,7 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  return {{"model.type", "cnn", "convolution"},
-          {"model.type", "chain", "networks given layer by layer"},
-          {"optimizer.shard", "gradients", "gradients cut over ranks"}};
+  return {{"model.type", "cnn", "convolution"}, {"model.type", "chain", "networks given layer by layer"}};
 }
 
 Schema build() {

@@ -26,9 +26,9 @@ void observe_parameters(const Observer* observer, const Chain& chain, std::size_
 }  // namespace
 
 Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
-             std::optional<Schedule> schedule, int rank, int holders)
+             std::optional<Schedule> schedule, int rank, int holders, std::size_t window)
     : chain_(std::move(chain)),
-      parameters_(make_parameter_layout(chain_, bucket_bytes, world, holders), rank),
+      parameters_(make_parameter_layout(chain_, bucket_bytes, world, holders, window), rank),
       samples_(samples),
       schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
   const ChainCost cost = chain_cost(chain_, gemm, samples * chain_.rows_per_sample);

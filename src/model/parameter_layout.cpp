@@ -1,5 +1,6 @@
 #include "mylos/model/parameter_layout.hpp"
 
+#include "cut_gradients.hpp"
 #include "cut_masters.hpp"
 #include "mylos/base/arena.hpp"
 
@@ -37,7 +38,7 @@ class LayoutBuilder {
 
  private:
   void add_slot(const std::string& layer, const ParameterSpec& spec, std::size_t stage) {
-    if (!open_ || bucket_.type != spec.gradient_type) start_bucket(spec.gradient_type);
+    if (!open_ || bucket_.type != spec.gradient_type) start_bucket(spec.gradient_type, stage);
     bucket_.last_block = stage;
     ParameterSlot slot;
     slot.layer = layer;
@@ -55,11 +56,12 @@ class LayoutBuilder {
     layout_.slots.push_back(slot);
   }
 
-  void start_bucket(DType gradient) {
+  void start_bucket(DType gradient, std::size_t stage) {
     close_bucket();
     bucket_ = {};
     bucket_.first = layout_.elements;
     bucket_.type = gradient;
+    bucket_.first_block = stage;
     bucket_.gradient_offset = layout_.gradient_bytes;
     open_ = true;
   }
@@ -90,7 +92,8 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
 
 }  // namespace
 
-ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders) {
+ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders,
+                                      std::size_t window) {
   LayoutBuilder builder(bucket_bytes, world);
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
@@ -102,6 +105,7 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
                                type == slot.spec.type ? slot.compute_offset : std::nullopt};
   }
   if (holders > 1) cut_masters(layout, holders);
+  if (holders > 1 && window > 0) cut_gradients(layout, window);
   return layout;
 }
 

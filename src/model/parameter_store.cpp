@@ -76,7 +76,8 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
       held_parts_(layout_.slots.size()),
       masters_("master weights", layout_.master_bytes()),
       compute_("compute weights", layout_.compute_bytes),
-      gradient_arena_("gradients", layout_.gradient_bytes) {
+      gradient_arena_("gradients", layout_.gradient_bytes),
+      gradient_slices_("slices of gradients", layout_.slice_bytes) {
   for (const BucketSlice& slice : held_) {
     for (const ParameterPart& part : slice.parts) held_parts_[part.slot] = part;
   }
@@ -144,6 +145,13 @@ Tensor ParameterStore::gradient(const GradientBucket& bucket) const {
   return gradient_arena_.tensor(bucket.gradient_offset, bucket.type, 1, bucket.count);
 }
 
+Tensor ParameterStore::held_gradients(std::size_t bucket) const {
+  const GradientBucket& whole = layout_.buckets[bucket];
+  const BucketSlice& slice = held_[bucket];
+  if (!layout_.cuts_gradients()) return gradient(whole).elements(slice.first, slice.count);
+  return gradient_slices_.tensor(whole.slice_offset, whole.type, 1, slice.count);
+}
+
 void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
   for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
     const HeldPart held = held_master(i);
@@ -177,10 +185,6 @@ void ParameterStore::take_gathered(const Execution& exec, std::size_t bucket) {
   const Tensor copy = borrowed_copy();
   if (copy.empty() || layout_.slots[borrowed->slot].bucket != bucket) return;
   convert(exec, gradient(layout_.slots[borrowed->slot]), copy);
-}
-
-void ParameterStore::clear_gradients(const Execution& exec) {
-  for (const GradientBucket& bucket : layout_.buckets) fill(exec, gradient(bucket), 0);
 }
 
 }  // namespace mylos

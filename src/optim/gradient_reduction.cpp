@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mylos/base/region.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
@@ -32,6 +33,25 @@ std::size_t slot_of(std::size_t bucket) {
 
 CommunicationBuffer buffer_of(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size()), tensor.type()};
+}
+
+/// What lies in a bucket and belongs to no parameter.
+std::vector<Tensor> padding_of(const ParameterStore& parameters, std::size_t bucket) {
+  const ParameterLayout& layout = parameters.layout();
+  const Tensor all = parameters.gradient(layout.buckets[bucket]);
+  std::vector<Tensor> padding;
+  std::int64_t end = 0;  // of the parameters so far
+  const auto add_up_to = [&](std::int64_t begin) {
+    if (end < begin) padding.push_back(all.elements(end, begin - end));
+  };
+  for (const ParameterSlot& slot : layout.slots) {
+    if (slot.bucket != bucket) continue;
+    const std::int64_t begin = slot.offset - layout.buckets[bucket].first;
+    add_up_to(begin);
+    end = begin + slot.size();
+  }
+  add_up_to(all.size());
+  return padding;
 }
 
 /// A function of its own: nvcc takes no device lambda inside a generic one.
@@ -104,38 +124,61 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     if (wire != bucket.type) plan.wire = wire_.tensor(offsets[slot_of(i)], wire, 1, bucket.count);
     plan.division = mean.division(bucket.type, wire);
     remaining_.push_back(plan.division.left);
+    plan.result = plan.gradients;
     own_slices_.push_back(plan.gradients.elements(slices[i].first, slices[i].count));
+    if (layout_.cuts_gradients()) {
+      plan.result = own_slices_.back() = parameters.held_gradients(i);
+      plan.padding = padding_of(parameters, i);
+    }
     plans_.push_back(plan);
   }
   if (world > 1) communicator.reserve(memory.exchanged);
 }
 
 void GradientReduction::start(const Execution& exec, std::size_t bucket) {
-  if (bucket >= buckets_in_flight) complete(exec, bucket - buckets_in_flight);
+  make_room(exec, bucket);
   const BucketPlan& plan = plans_[bucket];
+  for (const Tensor& padding : plan.padding) fill(exec, padding, 0);
   if (plan.wire.data() != plan.gradients.data())
     convert_scaled(exec, plan.gradients, plan.wire, plan.division.into_wire);
   const std::size_t slot = slot_of(bucket);
-  requests_[slot] = communicator_.start_reduction(exec, buffer_of(plan.wire), buffer_of(plan.gradients),
+  requests_[slot] = communicator_.start_reduction(exec, buffer_of(plan.wire), buffer_of(plan.result),
                                                   arrival_, plan.division.of_sum, slot);
 }
 
-void GradientReduction::complete(const Execution& exec, std::size_t bucket) {
-  communicator_.wait(exec, requests_[slot_of(bucket)]);
+void GradientReduction::make_room(const Execution& exec, std::size_t bucket) {
+  if (bucket >= buckets_in_flight) complete(exec, std::min(started_, bucket - buckets_in_flight + 1));
+}
+
+void GradientReduction::complete(const Execution& exec, std::size_t buckets) {
+  for (; completed_ < buckets; ++completed_) communicator_.wait(exec, requests_[slot_of(completed_)]);
 }
 
 void GradientReduction::block_done(const Execution& exec, std::size_t block) {
   if (communicator_.size() == 1) return;
-  while (started_ < plans_.size() && layout_.buckets[started_].last_block >= block) start(exec, started_++);
+  const std::vector<GradientBucket>& buckets = layout_.buckets;
+  while (started_ < plans_.size() && buckets[started_].last_block >= block) start(exec, started_++);
+  if (!layout_.cuts_gradients()) return;
+  for (std::size_t i = started_; i < plans_.size() && buckets[i].first_block + 1 >= block; ++i)
+    make_room(exec, i);
 }
 
 void GradientReduction::finish(const Execution& exec) {
   if (communicator_.size() == 1) return;
   const Region region("reduce gradients");
   while (started_ < plans_.size()) start(exec, started_++);
-  started_ = 0;
-  const std::size_t in_flight = std::min(plans_.size(), buckets_in_flight);
-  for (std::size_t i = plans_.size() - in_flight; i < plans_.size(); ++i) complete(exec, i);
+  complete(exec, plans_.size());
+  started_ = completed_ = 0;
+}
+
+void GradientReduction::finish_with_zeros(const Execution& exec) {
+  const bool is_alone = communicator_.size() == 1;
+  for (std::size_t i = started_; i < plans_.size(); ++i) {
+    if (!is_alone) make_room(exec, i);
+    fill(exec, plans_[i].gradients, 0);
+    if (!is_alone) start(exec, started_++);
+  }
+  finish(exec);
 }
 
 }  // namespace mylos

@@ -45,7 +45,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const ParameterSlot& slot = layout.slots[part.slot];
       parts_[part.slot] = {part.slot, part.first, part.count, end + part.offset};
       const auto own = [&](const Tensor& all) { return all.elements(part.first, part.count); };
-      const Tensor gradient = own(parameters.gradient(slot));
+      const Tensor gradient = parameters.held_gradients(slot.bucket).elements(part.offset, part.count);
       const Tensor master = parameters.held_master(part.slot).values;
       const std::optional<Tensor> written = written_weights(parameters, slot);
       const Tensor weight = written ? own(*written) : master;

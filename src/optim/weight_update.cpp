@@ -25,8 +25,9 @@ void WeightUpdate::refresh(const Execution& exec) {
 }
 
 /// In place where the bucket's compute weights have one type; else as floats, in the memory of its gradients,
-/// which nobody reads any more.
+/// which nobody reads any more. That may have been the memory of a bucket that has left the window.
 void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
+  if (bucket >= buckets_in_flight) end_gather(exec, bucket - buckets_in_flight);
   const GradientBucket& layout = parameters_.layout().buckets[bucket];
   Tensor all;
   if (layout.compute_type) {
@@ -36,7 +37,6 @@ void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
     const BucketSlice& own = parameters_.held_slices()[bucket];
     convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
   }
-  if (bucket >= buckets_in_flight) end_gather(exec, bucket - buckets_in_flight);
   const std::size_t slot = bucket % buckets_in_flight;
   const CommunicationBuffer buffer{all.data(), static_cast<std::size_t>(all.size()), all.type()};
   requests_[slot] = communicator_.start_all_gather(exec, buffer, slot);

@@ -1,6 +1,7 @@
 #include "mylos/train/memory_plan.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "mylos/base/units.hpp"
 #include "mylos/data/share.hpp"
@@ -45,6 +46,7 @@ std::size_t least_bytes(const MemoryStatement& statement, const MemoryOptions& o
 }
 
 bool fits(const MemoryProblem& problem) {
+  if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
   return least_bytes(state_memory(problem), problem.options.memory) <= problem.budget;
 }
 
@@ -82,11 +84,16 @@ int fitting_ranks(MemoryProblem problem) {
   return 0;
 }
 
-bool fits_with_shards(const MemoryProblem& problem) {
-  if (problem.place.ranks == 1 || problem.options.optimizer.shard != Shard::none) return false;
+/// The first that cuts more than the deck's, and fits.
+std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
+  if (problem.place.ranks == 1) return std::nullopt;
   Options options = problem.options;
-  options.optimizer.shard = Shard::state;
-  return fits({options, problem.gemm, problem.place, problem.data, problem.budget});
+  for (const Shard shard : {Shard::state, Shard::gradients}) {
+    if (shard <= problem.options.optimizer.shard) continue;
+    options.optimizer.shard = shard;
+    if (fits({options, problem.gemm, problem.place, problem.data, problem.budget})) return shard;
+  }
+  return std::nullopt;
 }
 
 std::string in_mebibytes(std::size_t bytes) {
@@ -114,13 +121,13 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (fixed_list && least_bytes(statement, {}) <= problem.budget) {
     message += "; memory.recompute = \"auto\" would fit";
   }
-  const bool shards_fit = fits_with_shards(problem);
-  if (shards_fit) message += "; optimizer.shard = \"state\" would fit";
+  const std::optional<Shard> shard = fitting_shard(problem);
+  if (shard) message += fmt::format("; optimizer.shard = \"{}\" would fit", name_of(*shard));
   const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
   const int ranks = fitting_ranks(problem);
   if (micro_batch > 0) message += fmt::format("; data.micro_batch = {} would fit", micro_batch);
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && !shards_fit)
+  if (micro_batch == 0 && ranks == 0 && !shard)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, message);
 }

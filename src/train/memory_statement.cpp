@@ -1,5 +1,7 @@
 #include "mylos/train/memory_statement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/checkpoint/writer.hpp"
@@ -49,16 +51,20 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
 /// Reads gradients, reads and writes masters and moments, writes compute weights: of what a rank holds.
 double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes) {
   const auto holders = static_cast<std::size_t>(layout.holders);
-  const std::size_t bytes = layout.gradient_bytes / holders + 2 * (layout.master_bytes() + moment_bytes) +
-                            layout.compute_bytes / holders;
+  std::size_t gradients = 0;
+  for (const GradientBucket& bucket : layout.buckets)
+    gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
+  const std::size_t bytes =
+      gradients / holders + 2 * (layout.master_bytes() + moment_bytes) + layout.compute_bytes / holders;
   return static_cast<double>(bytes) / MachineRates{}.bytes;
 }
 
-/// What depends on how masters and moments are cut over ranks.
+/// What depends on how masters, moments and gradients are cut over ranks.
 struct WeightMemory {
   WeightMemory(const Options& options, const Chain& chain, int ranks)
       : layout(make_parameter_layout(chain, options.communication.bucket_bytes, ranks,
-                                     options.optimizer.holders(ranks))),
+                                     options.optimizer.holders(ranks),
+                                     gradient_window(options.optimizer, ranks))),
         moments(Optimizer::memory_bytes(options.optimizer, layout)) {
     const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
     communication =
@@ -89,7 +95,8 @@ std::size_t saved_by_shards(const Options& options, const Chain& chain, int rank
 
 std::string note_on_shards(const OptimizerOptions& options, int ranks) {
   if (ranks > 1 || options.shard == Shard::none) return "";
-  return "optimizer.shard = \"state\": one rank holds all masters and moments, as with \"none\"";
+  return fmt::format("optimizer.shard = \"{}\": one rank holds all masters and moments{}, as with \"none\"",
+                     name_of(options.shard), options.shard == Shard::gradients ? " and gradients" : "");
 }
 
 std::size_t MemoryStatement::fixed_bytes() const {
@@ -133,6 +140,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(layout, weights.moments);
+  statement.shard = options.optimizer.shard;
   statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
   const std::size_t arrays = 1 + Optimizer::moment_names_of(options.optimizer.type).size();
   statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
@@ -158,6 +166,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"master weights", layout.master_bytes()},
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
+      {"slices of gradients", layout.slice_bytes},
       {"optimizer moments", weights.moments},
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},

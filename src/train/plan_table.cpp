@@ -70,8 +70,8 @@ std::string totals(const MemoryPlan& plan) {
   row(fmt::format("peak of a node ({} rank{})", on_node, on_node == 1 ? "" : "s"),
       bytes(on_node * plan.rank_bytes()));
   if (const std::size_t saved = statement.saved_by_shards; saved > 0)
-    text += fmt::format("  optimizer.shard = \"state\": {} less per rank than \"none\", {} less per node\n",
-                        bytes(saved), bytes(on_node * saved));
+    text += fmt::format("  optimizer.shard = \"{}\": {} less per rank than \"none\", {} less per node\n",
+                        name_of(statement.shard), bytes(saved), bytes(on_node * saved));
   row("checkpoint", bytes(static_cast<std::size_t>(statement.checkpoint_bytes)));
   row(statement.cost.measured ? "step, from measured times" : "step, from modelled times",
       plan.step_time() < 10'000 ? fmt::format("{:.1f} ms", plan.step_time())

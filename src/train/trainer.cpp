@@ -45,7 +45,6 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
     if (tree_) tree_->take(exec_, sums_.data());
     input_.rows += batch.inputs.rows();
   }
-  if (input_.rows == 0) model_.parameters().clear_gradients(exec_);
 }
 
 void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
@@ -62,7 +61,8 @@ void Trainer::conclude(bool stop_requested) {
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
   tell(exec_, input_, told_.data());
-  timed(waits_.communication_s, [&] { reduction_.finish(exec_); });
+  timed(waits_.communication_s,
+        [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
   check_.run(exec_, loss_scale(), agreement_);
   state_own_part(exec_, told_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });

@@ -34,7 +34,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule), communicator.rank(),
-             options.optimizer.holders(communicator.size())),
+             options.optimizer.holders(communicator.size()),
+             gradient_window(options.optimizer, communicator.size())),
       mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
       tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
                                                               static_cast<int>(plan.micro_batches))
@@ -57,6 +58,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
         timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
       }),
       accumulate_block_([](std::size_t) {}) {
+  if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
+    fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
   StepState state;
   state.scaler = initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()));
   write_state(state);

@@ -1,4 +1,4 @@
-"""Masters and moments cut over ranks give the same bits as whole ones, in less memory, and checkpoints go both ways.
+"""Masters, moments and gradients cut over ranks give the same bits as whole ones, in less memory, and checkpoints go both ways.
 
 usage: test_shards.py MYLOS
 """
@@ -33,6 +33,7 @@ keep_last = 0
 """
 
 STATE = "optimizer.shard=state"
+GRADIENTS = "optimizer.shard=gradients"
 # Of one type in every bucket, of several in one, and with a head that reads the embedding's weights as floats.
 NETWORKS = {
     "mlp": ["deck.toml", "communication.bucket=1024"],
@@ -43,6 +44,17 @@ NETWORKS = {
     "gpt-float-head": ["gpt.toml", 'precision.rules={head="fp32"}', "data.micro_batch=1"],
     "gpt-float": ["gpt.toml", "precision.compute=fp32", "optimizer.type=sgd"],
 }
+# With more buckets than are in flight at one time, and whole shares of the batch.
+DEEP_GPT = ["gpt.toml", "model.layers=6", "communication.bucket=1024"]
+DEEP_NETWORKS = {
+    "deep-mlp": ["deck.toml", "model.hidden=[24, 16, 24, 16, 24, 16, 24]", "communication.bucket=64"],
+    "deep-gpt": DEEP_GPT,
+    "deep-gpt-half": [*DEEP_GPT, "precision.compute=fp16"],
+    "deep-gpt-float": [*DEEP_GPT, "precision.compute=fp32"],
+    "deep-gpt-rules": ["gpt.toml", "model.layers=6", "communication.bucket=9000", "precision.gradient=fp32",
+                       'precision.rules={head="fp32", "mlp*"="fp32"}'],
+}
+NETWORKS |= DEEP_NETWORKS
 
 
 def files(command, folder):
@@ -53,10 +65,10 @@ def evaluations(output):
     return [line for line in output.splitlines() if line.startswith("epoch")]
 
 
-def check_same_bits(command, name, ranks):
+def check_same_bits(command, name, ranks, shard=STATE):
     plain, cut = (f"{kind}-{name}-{ranks}" for kind in ("plain", "cut"))
     whole = command.must("train", *NETWORKS[name], f"run.folder={plain}", ranks=ranks).stdout
-    sharded = command.must("train", *NETWORKS[name], STATE, f"run.folder={cut}", ranks=ranks).stdout
+    sharded = command.must("train", *NETWORKS[name], shard, f"run.folder={cut}", ranks=ranks).stdout
     a, b = files(command, plain), files(command, cut)
     assert a.keys() == b.keys() and len(a) > 2, (a, b)
     count = [compare(a[step], b[step], f"{name} on {ranks} ranks, {step}") for step in a][-1]
@@ -64,29 +76,29 @@ def check_same_bits(command, name, ranks):
     assert evaluations(whole) == evaluations(sharded) and evaluations(whole), sharded
     assert f"{len(b)} written, {len(b) - 1} of them beside the steps" in sharded, sharded
     command.must("info", last_checkpoint(command, cut), "--verify")
-    judge = ["--split", "validation"] if name.startswith("gpt") else []
+    judge = ["--split", "validation"] if "gpt" in name else []
     judged = [command.must("eval", folder, *judge).stdout.replace(folder, "") for folder in (plain, cut)]
     assert judged[0] == judged[1], judged
-    print(f"{name}, {ranks} ranks: {count} datasets bitwise equal")
+    print(f"{name}, {ranks} ranks, {shard}: {count} datasets bitwise equal")
 
 
-def check_restarts(command, name):
+def check_restarts(command, name, chain):
     """From and to other numbers of ranks, sharded or not: what a plain run gives that changes its ranks alike."""
-    chain = [(3, True), (2, False), (1, True), (4, True)]
+    steps = f"run.steps={2 * len(chain)}"
     for kind in ("whole", "mixed"):
         folder = f"{kind}-chain-{name}"
         for part, (ranks, cut) in enumerate(chain):
-            shard = [STATE] if cut and kind == "mixed" else []
+            shard = [f"optimizer.shard={cut}"] if kind == "mixed" else []
             restart = ["--restart", "latest"] if part > 0 else []
             last = part == len(chain) - 1
             stop = [] if last else ["--stop-after", 2]
-            output = command.must("train", *NETWORKS[name], *shard, f"run.folder={folder}", *restart, *stop, ranks=ranks,
+            output = command.must("train", *NETWORKS[name], *shard, steps, f"run.folder={folder}", *restart, *stop, ranks=ranks,
                                   code=0 if last else 85).stdout
-            if kind == "mixed" and 0 < part < 3:
-                before, after = ("state", "none") if part == 1 else ("none", "state")
-                assert f'changed at the restart: optimizer.shard = "{after}" (was "{before}")' in output, output
+            before = chain[part - 1][1]
+            if kind == "mixed" and part > 0 and before != cut:
+                assert f'changed at the restart: optimizer.shard = "{cut}" (was "{before}")' in output, output
     count = compare(last_checkpoint(command, f"whole-chain-{name}"), last_checkpoint(command, f"mixed-chain-{name}"), name)
-    print(f"{name} on 3, 2, 1 and 4 ranks, cut and whole: {count} datasets bitwise equal")
+    print(f"{name} on {chain}: {count} datasets bitwise equal")
 
 
 def check_plan(command):
@@ -106,11 +118,40 @@ def check_plan(command):
     print(f"the plan states {saved} bytes less per rank")
 
 
+def check_plan_of_gradients(command):
+    """A window of buckets and the own slices, to the byte."""
+    deep = ["gpt.toml", "model.layers=24", "model.width=32", "model.tied=false", "communication.bucket=1"]
+
+    def plan(shard):
+        return json.loads(command.must("plan", *deep, "--ranks", 4, "--json", shard).stdout)
+    whole, state, cut = plan("optimizer.shard=none"), plan(STATE), plan(GRADIENTS)
+    entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"] if "start-up" not in entry["name"]}
+                       for one in (cut, state))
+    assert before["gradients"] == 4 * entries["slices of gradients"], (before, entries)
+    assert entries["gradients"] < before["gradients"] / 4, (before, entries)
+    assert cut["saved_by_shards_bytes"] - state["saved_by_shards_bytes"] == \
+        before["gradients"] - entries["gradients"] - entries["slices of gradients"], (cut, state)
+    assert whole["saved_by_shards_bytes"] == 0
+    table = command.must("plan", *deep, "--ranks", 4, GRADIENTS).stdout
+    assert 'optimizer.shard = "gradients": ' in table and "slices of gradients" in table, table
+    small = command.must("plan", "gpt.toml", "communication.bucket=25 MiB", "--ranks", 4, "--json", GRADIENTS).stdout
+    assert {entry["name"]: entry["bytes"] for entry in json.loads(small)["memory"]}["slices of gradients"] == 0, small
+    print(f"gradients take {entries['gradients']} and {entries['slices of gradients']} bytes in place of {before['gradients']}")
+
+
+def check_refusals(command):
+    several = ["train", *NETWORKS["gpt"], GRADIENTS, "data.micro_batch=1", "run.folder=refused"]
+    message = command.must(*several, ranks=2, code=2).stderr
+    assert 'set optimizer.shard = "state", or data.micro_batch to 4 or more' in message, message
+    command.must("train", *NETWORKS["gpt"], GRADIENTS, "data.micro_batch=4", "run.folder=allowed", ranks=2)
+
+
 def check_one_rank(command):
-    output = command.must("train", *NETWORKS["mlp"], STATE, "run.folder=alone").stdout
-    assert output.count("one rank holds all masters and moments") == 1, output
     command.must("train", *NETWORKS["mlp"], "run.folder=alone-plain")
-    compare(last_checkpoint(command, "alone-plain"), last_checkpoint(command, "alone"), "one rank")
+    for shard in (STATE, GRADIENTS):
+        output = command.must("train", *NETWORKS["mlp"], shard, f"run.folder=alone-{shard[16:]}").stdout
+        assert output.count("one rank holds all masters and moments") == 1, output
+        compare(last_checkpoint(command, "alone-plain"), last_checkpoint(command, f"alone-{shard[16:]}"), "one rank")
 
 
 def main():
@@ -121,10 +162,13 @@ def main():
         command.must("prepare", "text", "text.txt", "--out", "text.h5")
         (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
         for place, name in enumerate(NETWORKS):
-            check_same_bits(command, name, 2 + place % 3)
+            check_same_bits(command, name, 2 + place % 3, GRADIENTS if name in DEEP_NETWORKS else STATE)
         check_same_bits(command, "gpt", 5)
-        check_restarts(command, "gpt-float-head")
+        check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
+        check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), (4, "gradients"), (3, "state"), (2, "gradients")])
         check_plan(command)
+        check_plan_of_gradients(command)
+        check_refusals(command)
         check_one_rank(command)
 
 

@@ -91,10 +91,9 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
 }
 
 TEST(ValueOfALaterFeature, IsRefusedAndNotIgnored) {
-  EXPECT_EQ(
-      message_of("optimizer.shard = 'gradients'"),
-      "deck.toml:1: 'optimizer.shard' must be \"none\" or \"state\", not the string \"gradients\": that "
-      "belongs to a feature that this version does not have yet (gradients cut over ranks)");
+  EXPECT_EQ(message_of("model.type = 'cnn'"),
+            "deck.toml:1: 'model.type' must be \"mlp\" or \"gpt\", not the string \"cnn\": that "
+            "belongs to a feature that this version does not have yet (convolution)");
 }
 
 TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
@@ -307,7 +306,7 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
   expect_message("optimizer.rl=1", "unknown key 'optimizer.rl'; did you mean 'optimizer.lr'?");
   expect_message("steps=1", "unknown key 'steps'; did you mean 'run.steps'?");
   expect_message("optimizer.shard=true",
-                 "'optimizer.shard' must be \"none\" or \"state\", not the boolean true");
+                 "'optimizer.shard' must be \"none\", \"state\" or \"gradients\", not the boolean true");
   expect_message("optimizer.lr=fast",
                  "'optimizer.lr' must be a number above 0 and at most 1000, not the string "
                  "\"fast\"");

@@ -141,6 +141,34 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultReplay,
                                          InjectedFault{1, "input gradient", "hidden1", "output gradient"},
                                          InjectedFault{2, "input gradient", "hidden2", "output gradient"}));
 
+TEST(FaultReplay, SeesGradientsThatShareTheirMemoryWithLaterOnes) {
+  int guilty = 0;  // the last rank
+  int own = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &guilty);
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  --guilty;
+  for (const std::size_t block : {0u, 3u, 6u}) {
+    Options options = small_options(DType::fp16);
+    options.model.hidden = {24, 16, 24, 16, 24, 16};
+    options.communication.bucket_bytes = 64;
+    options.optimizer.shard = Shard::gradients;
+    options.precision.scaler.initial_scale = 4;
+    options.precision.scaler.max_consecutive_skips = 3;
+    SmallRun run(options, [&](Chain& chain) {
+      if (own == guilty) make_faulty(chain, block, {"weight gradient", 2});
+    });
+    StepState state;
+    while (state.halted == 0 && state.step < 20) state = run.step();
+    EXPECT_TRUE(run.trainer->exhausted(state));
+    run.batches->seek(state.step - 1);
+    const auto found = find_fault(*run.trainer, *run.batches);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->rank, guilty);
+    EXPECT_EQ(found->layer, block == 6 ? "head" : "hidden" + std::to_string(block + 1));
+    EXPECT_EQ(found->tensor, "weight gradient");
+  }
+}
+
 /// Row and column of the first element of hidden1's output that dropout keeps at `step`, of `columns`
 /// columns.
 std::pair<std::int64_t, std::int64_t> first_kept(const Options& options, std::uint64_t step,

@@ -70,10 +70,12 @@ INSTANTIATE_TEST_SUITE_P(Types, Statement, testing::Values(DType::fp32, DType::b
 TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
   for (const bool is_gpt : {false, true}) {
     for (const std::int64_t micro_batch : {0, 4}) {
-      for (const Shard shard : {Shard::none, Shard::state}) {
+      for (const Shard shard : {Shard::none, Shard::state, Shard::gradients}) {
+        if (shard == Shard::gradients && micro_batch > 0) continue;  // refused
         Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
         options.data.micro_batch = micro_batch;
         options.communication.bucket_bytes = 4096;
+        if (is_gpt) options.model.layers = 8;  // more buckets than are in flight at one time
         options.optimizer.shard = shard;
         if (micro_batch > 0) options.precision.rules = {{"head", DType::fp32}};
         const AllocationsByLabel allocations;  // those of the communicator too
@@ -84,6 +86,8 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
         EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
             << testing::PrintToString(AllocationsByLabel::held);
         EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
+        EXPECT_EQ(AllocationsByLabel::held["slices of gradients"] > 0,
+                  is_gpt && shard == Shard::gradients && world.communicator->size() > 1);
       }
     }
   }
@@ -106,6 +110,20 @@ TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
   const auto ranks = static_cast<std::size_t>(world.communicator->size());
   EXPECT_EQ(bytes(cut, "optimizer moments") * ranks, bytes(whole, "optimizer moments"));
   EXPECT_EQ(cut.saved_by_shards > 0, ranks > 1);
+}
+
+TEST_P(Statement, SaysByHowMuchCutGradientsAreLessAgain) {
+  Options options = gpt_options(GetParam());
+  options.model.layers = 8;
+  options.communication.bucket_bytes = 1;
+  const MemoryStatement whole = plan_memory(World(options).problem(plenty)).statement;
+  options.optimizer.shard = Shard::state;
+  const MemoryStatement state = plan_memory(World(options).problem(plenty)).statement;
+  options.optimizer.shard = Shard::gradients;
+  const World world(options);
+  const MemoryStatement cut = plan_memory(world.problem(plenty)).statement;
+  EXPECT_EQ(stated(whole) - stated(cut), cut.saved_by_shards);
+  EXPECT_EQ(cut.saved_by_shards > state.saved_by_shards, world.communicator->size() > 1);
 }
 
 TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {

@@ -142,6 +142,21 @@ TEST_P(SteadyState, NorDoesThatOfATransformer) {
   }
 }
 
+TEST_P(SteadyState, NorDoesThatOfRanksThatHoldSlices) {
+  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
+  for (const Shard shard : {Shard::state, Shard::gradients}) {
+    Options options = busy_options(GetParam().compute, GetParam().gemm);
+    options.model.hidden.assign(6, 24);
+    options.data.micro_batch = 0;
+    options.optimizer.shard = shard;
+    options.communication.bucket_bytes = 64;
+    RunOnFile run(options);
+    EXPECT_EQ(run.trainer->model().parameters().layout().cuts_gradients(),
+              shard == Shard::gradients && run.communicator->size() > 1);
+    expect_steady(run);
+  }
+}
+
 TEST(SteadyReading, TheFileIsReadBesideTheSteps) {
   Options options = busy_options(DType::fp32, GemmChoice::automatic);
   options.data.shuffle = Shuffle::blocks;

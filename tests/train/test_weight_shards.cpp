@@ -1,4 +1,4 @@
-// Steps with masters and moments cut over ranks are those of ranks that hold all, bit for bit.
+// Steps with masters, moments and gradients cut over ranks are those of ranks that hold all, bit for bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,8 +52,8 @@ void expect_equal(const StepRecord& sharded, const StepRecord& plain) {
   EXPECT_EQ(sharded.updates, plain.updates);
 }
 
-Options sharded(Options options) {
-  options.optimizer.shard = Shard::state;
+Options sharded(Options options, Shard shard = Shard::state) {
+  options.optimizer.shard = shard;
   return options;
 }
 
@@ -76,6 +76,18 @@ std::vector<Options> many_runs(DType compute) {
   return all;
 }
 
+/// Of whole shares, with more buckets than are in flight at one time.
+std::vector<Options> many_deep_runs(DType compute) {
+  std::vector<Options> all;
+  for (Options options : many_runs(compute)) {
+    if (options.data.micro_batch > 0) continue;
+    options.model.hidden = {24, 16, 24, 16, 40, 8};
+    options.communication.bucket_bytes = 64;
+    all.push_back(options);
+  }
+  return all;
+}
+
 class Shards : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, Shards, testing::Values(DType::fp32, DType::bf16, DType::fp16),
                          [](const auto& type) { return std::string(name_of(type.param)); });
@@ -90,8 +102,41 @@ TEST_P(Shards, GiveTheWeightsMomentsAndLossesOfAPlainRun) {
   }
 }
 
+TEST_P(Shards, OfGradientsTooGiveTheWeightsMomentsAndLossesOfAPlainRun) {
+  for (const Options& options : many_deep_runs(GetParam())) {
+    SmallRun plain(options);
+    SmallRun cut(sharded(options, Shard::gradients));
+    EXPECT_EQ(cut.trainer->model().parameters().layout().cuts_gradients(), cut.communicator->size() > 1);
+    for (int i = 0; i < 6; ++i) expect_equal(cut.step().record, plain.step().record);
+    expect_equal(plain, cut);
+  }
+}
+
+TEST(GradientShards, AreRefusedWhereARankHasSeveralMicroBatches) {
+  Options options = sharded(small_options(DType::bf16), Shard::gradients);
+  options.data.batch = 24;
+  const auto refusal = [&](std::int64_t micro_batch, int ranks) -> std::string {
+    options.data.micro_batch = micro_batch;
+    try {
+      static_cast<void>(make_step_plan(options, 0, ranks));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal(2, 4), testing::HasSubstr("data.micro_batch to 6 or more"));
+  EXPECT_THAT(refusal(2, 5), testing::HasSubstr("a rank of 5 has 3 in a step"));
+  EXPECT_EQ(refusal(6, 4), "");
+  EXPECT_EQ(refusal(0, 4), "");
+  EXPECT_EQ(refusal(2, 1), "") << "one rank holds all";
+  options.run.reproducible = true;
+  EXPECT_THAT(refusal(3, 4), testing::HasSubstr("set optimizer.shard = \"state\""));
+  EXPECT_EQ(refusal(6, 4), "");
+}
+
 TEST_P(Shards, SkipTogetherWhereOneRankOverflows) {
-  for (Options options : many_runs(GetParam())) {
+  const auto expect_skips = [](Options options, Shard shard) {
     options.precision.scaler.mode = ScalerMode::dynamic;
     options.precision.scaler.initial_scale = 1024;
     const auto fail_once = [](Chain& chain) {
@@ -102,7 +147,7 @@ TEST_P(Shards, SkipTogetherWhereOneRankOverflows) {
       if (rank == size - 1) make_faulty(chain, 1, {"weight gradient", 3, 3});
     };
     SmallRun plain(options, fail_once);
-    SmallRun cut(sharded(options), fail_once);
+    SmallRun cut(sharded(options, shard), fail_once);
     std::int64_t skipped = 0;
     for (int i = 0; i < 12; ++i) {
       const StepRecord record = cut.step().record;
@@ -112,7 +157,9 @@ TEST_P(Shards, SkipTogetherWhereOneRankOverflows) {
     EXPECT_GT(skipped, 0);
     EXPECT_LT(skipped, 12);
     expect_equal(plain, cut);
-  }
+  };
+  for (const Options& options : many_runs(GetParam())) expect_skips(options, Shard::state);
+  for (const Options& options : many_deep_runs(GetParam())) expect_skips(options, Shard::gradients);
 }
 
 TEST(Replicas, OfCutMastersAreComparedByTheWeightsThatAllRead) {

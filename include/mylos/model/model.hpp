@@ -36,9 +36,10 @@ class Model {
  public:
   /// `samples`: the most of a micro-batch. Without a schedule everything is kept; an empty one is for forward
   /// passes without backward only. `rank`, `holders`: which slice of the masters it holds, over how many
-  /// ranks they are cut. `gemm` must outlive the model.
+  /// ranks they are cut. `window`: that of make_parameter_layout(). `gemm` must outlive the model.
   Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
-        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int holders = 1);
+        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int holders = 1,
+        std::size_t window = 0);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }

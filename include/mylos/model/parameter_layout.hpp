@@ -11,6 +11,9 @@
 // weights of a bucket then lie as its gradients do, so that its slices can be gathered in one piece; where
 // they are float, this rank's slice of them are its masters. A bucket whose compute weights have several
 // types has float gradients: it is gathered as floats in the memory of these, and rounded from there.
+//
+// Gradients that are cut over ranks: a bucket has memory from its first block's backward pass until it is
+// reduced; later buckets take that memory over. What a rank keeps is its slice of every bucket's sums.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +45,8 @@ struct GradientBucket {
   std::int64_t count = 0;  // a multiple of `world`
   DType type = DType::fp32;
   std::size_t gradient_offset = 0;  // bytes
+  std::size_t slice_offset = 0;     // bytes, in the arena of slices, of this rank's; where gradients are cut
+  std::size_t first_block = 0;      // the first whose parameters it has
   std::size_t last_block = 0;       // complete when the backward pass of this block is done
   // In elements, in the arena of masters, of the slice that a rank holds; none: it is a slice of the compute
   // weights.
@@ -69,17 +74,24 @@ struct ParameterLayout {
   std::int64_t held_masters = 0;  // elements of the arena of masters
   std::size_t compute_bytes = 0;  // of the arena of compute weights
   std::size_t gradient_bytes = 0;
+  std::size_t slice_bytes = 0;  // of the arena of slices of gradients; 0: they lie among the gradients
 
+  /// Whether buckets share the memory of gradients.
+  [[nodiscard]] bool cuts_gradients() const { return slice_bytes > 0; }
   [[nodiscard]] std::size_t master_bytes() const {
     return static_cast<std::size_t>(held_masters) * sizeof(float);
   }
   /// Masters, compute weights and gradients.
-  [[nodiscard]] std::size_t bytes() const { return master_bytes() + compute_bytes + gradient_bytes; }
+  [[nodiscard]] std::size_t bytes() const {
+    return master_bytes() + compute_bytes + gradient_bytes + slice_bytes;
+  }
 };
 
 /// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes.
-/// `holders`: `world` to cut masters and moments over the ranks, or 1. Buckets are the same.
+/// `holders`: `world` to cut masters and moments over the ranks, or 1. `window`: where masters are cut, how
+/// many buckets one after the other have all their gradients at a time, to cut these too where that takes
+/// less memory; 0: all. Buckets are the same.
 [[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
-                                                    int holders = 1);
+                                                    int holders = 1, std::size_t window = 0);
 
 }  // namespace mylos

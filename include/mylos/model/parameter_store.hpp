@@ -35,10 +35,13 @@ class ParameterStore {
   /// The whole arena.
   [[nodiscard]] const Arena& compute_weights() const { return compute_; }
   [[nodiscard]] Tensor gradient(const ParameterSlot& slot) const;
-  /// All gradients of a bucket, padding included, as one row.
+  /// All gradients of a bucket, padding included, as one row; where they are cut over ranks, others' too.
   [[nodiscard]] Tensor gradient(const GradientBucket& bucket) const;
+  /// Those of held_slices()[bucket], padding included, as one row: where all ranks' sum of them is to be, by
+  /// which held_masters() move.
+  [[nodiscard]] Tensor held_gradients(std::size_t bucket) const;
   [[nodiscard]] std::size_t bytes() const {
-    return masters_.bytes() + compute_.bytes() + gradient_arena_.bytes();
+    return masters_.bytes() + compute_.bytes() + gradient_arena_.bytes() + gradient_slices_.bytes();
   }
 
   /// Draws masters and compute weights: a pure function of seed, layer name, parameter name and element.
@@ -48,8 +51,6 @@ class ParameterStore {
   void refresh_compute_weights(const Execution& exec);
   /// Rounds the floats in the gradients' memory of a bucket whose compute weights have several types.
   void take_gathered(const Execution& exec, std::size_t bucket);
-  /// What a rank without samples brings to a step: zeros, padding included.
-  void clear_gradients(const Execution& exec);
 
  private:
   [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot, DType type,
@@ -64,6 +65,7 @@ class ParameterStore {
   Arena masters_;
   Arena compute_;
   Arena gradient_arena_;
+  Arena gradient_slices_;                            // where gradients are cut over ranks
   std::vector<std::vector<NamedTensor>> weights_;    // compute weights of each block
   std::vector<std::vector<NamedTensor>> gradients_;  // of each block
 };

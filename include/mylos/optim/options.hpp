@@ -2,14 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace mylos {
 
 enum class OptimizerType { sgd, adam, adamw };
 
-/// What is cut over ranks, so that each holds and updates a slice: nothing, or masters and moments (ZeRO-1,
-/// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054).
-enum class Shard { none, state };
+/// What is cut over ranks, so that each holds and updates a slice: nothing, masters and moments (ZeRO-1,
+/// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
+enum class Shard { none, state, gradients };
+
+[[nodiscard]] constexpr std::string_view name_of(Shard shard) {
+  return shard == Shard::none ? "none" : shard == Shard::state ? "state" : "gradients";
+}
 
 struct OptimizerOptions {
   OptimizerType type = OptimizerType::adamw;
@@ -23,7 +28,9 @@ struct OptimizerOptions {
   Shard shard = Shard::none;
 
   /// Over how many of `ranks` ranks masters and moments are cut.
-  [[nodiscard]] int holders(int ranks) const { return shard == Shard::state ? ranks : 1; }
+  [[nodiscard]] int holders(int ranks) const { return shard == Shard::none ? 1 : ranks; }
+  /// Whether a rank of `ranks` has all gradients of a few buckets at a time only.
+  [[nodiscard]] bool cuts_gradients(int ranks) const { return shard == Shard::gradients && ranks > 1; }
   bool operator==(const OptimizerOptions&) const = default;
 };
 

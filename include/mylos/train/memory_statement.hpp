@@ -55,6 +55,7 @@ struct MemoryStatement {
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
   std::size_t held_state_bytes = 0;   // of them, what a rank holds
+  Shard shard = Shard::none;          // the deck's
   std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
 
   /// Bytes of the entries that count against the budget.

@@ -50,12 +50,27 @@ struct StepPlan {
   return std::find(counts.begin(), counts.end(), ranks) != counts.end();
 }
 
+/// Whether a deck cuts gradients over ranks of which one has several micro-batches in a step: these would
+/// have to be added up after the sums over ranks, with other bits than those of a run that does not cut them.
+[[nodiscard]] inline bool cuts_gradients_too_early(const Options& options, int ranks) {
+  const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+  return options.optimizer.cuts_gradients(ranks) && micro_batch_count(share, options.data.micro_batch) > 1;
+}
+
 /// That of a deck whose keys check_options() has found in order: a reproducible one has a micro-batch > 0
 /// that divides the batch. Throws Error (bad_input) too if it does not allow so many ranks, with those that
 /// it does.
 [[nodiscard]] inline StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const std::int64_t micro_batch = options.data.micro_batch;
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
+  if (cuts_gradients_too_early(options, ranks)) {
+    const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+    fail_input(
+        "optimizer.shard = \"gradients\" keeps no whole gradients to which those of another micro-batch "
+        "could be added, and with data.micro_batch = {} a rank of {} has {} in a step; set "
+        "optimizer.shard = \"state\", or data.micro_batch to {} or more",
+        micro_batch, ranks, micro_batch_count(share, micro_batch), share);
+  }
   if (!options.run.reproducible) return plan;
   if (!allows_ranks(options, micro_batch, ranks)) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;

@@ -1,0 +1,131 @@
+// Gradients that are cut over ranks against whole ones: the same sums, while buckets share their memory.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "mylos/model/gpt.hpp"
+#include "mylos/optim/gradient_reduction.hpp"
+#include "support/device_values.hpp"
+
+namespace mylos::cut_gradients_test {
+
+Chain chain_of(DType compute, std::vector<PrecisionRule> rules) {
+  ModelOptions model;
+  model.type = ModelType::gpt;
+  model.layers = 8;
+  model.heads = 2;
+  model.width = 20;  // rows that leave padding behind them
+  model.context = 6;
+  model.vocabulary = 70;
+  PrecisionOptions precision;
+  precision.compute = compute;
+  precision.rules = std::move(rules);
+  return make_gpt(model, precision, 1, false);
+}
+
+class CutGradients : public testing::TestWithParam<DType> {
+ protected:
+  struct Copy {
+    Copy(const Chain& chain, Communicator& communicator, std::size_t window)
+        : store(make_parameter_layout(chain, 1, communicator.size(), communicator.size(), window),
+                communicator.rank()),
+          reduction(communicator, store, ReduceType::automatic, {13, 5, 1, communicator.size()}) {}
+    ParameterStore store;
+    GradientReduction reduction;
+  };
+
+  /// A number of its own for each rank, step, parameter and element.
+  std::vector<float> drawn(int step, std::size_t slot, std::int64_t count) const {
+    std::mt19937 random(static_cast<unsigned>(10'000 * step + 100 * communicator->rank()) +
+                        static_cast<unsigned>(slot));
+    std::normal_distribution<float> normal(0, 3);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = normal(random);
+    return values;
+  }
+  /// The gradients of a block, as its backward pass leaves them; the head's are those of the embedding.
+  void write(Copy& copy, int step, std::size_t stage) const {
+    const ParameterLayout& layout = copy.store.layout();
+    const std::size_t tied = layout.borrowed_by_head->slot;
+    const auto set = [&](std::size_t slot) {
+      const Tensor gradient = copy.store.gradient(layout.slots[slot]);
+      test::set_values(gradient, drawn(step, slot, gradient.size()));
+    };
+    for (const std::size_t slot : layout.slots_of_block[stage]) {
+      if (slot != tied) set(slot);
+    }
+    if (stage + 1 == layout.slots_of_block.size()) set(tied);
+  }
+  void backward(Copy& copy, int step, std::size_t last = 0) {
+    for (std::size_t stage = copy.store.layout().slots_of_block.size(); stage-- > last;) {
+      write(copy, step, stage);
+      copy.reduction.block_done(exec, stage);
+    }
+  }
+  void expect_equal_slices(const Copy& whole, const Copy& cut) {
+    communicator->synchronize(exec);
+    for (std::size_t i = 0; i < whole.reduction.own_slices().size(); ++i) {
+      EXPECT_EQ(test::bytes_of(cut.reduction.own_slices()[i]),
+                test::bytes_of(whole.reduction.own_slices()[i]))
+          << "bucket " << i;
+    }
+  }
+
+  Execution exec;
+  std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {.timeout_s = 60});
+};
+INSTANTIATE_TEST_SUITE_P(Types, CutGradients, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+                         [](const auto& type) { return std::string(name_of(type.param)); });
+
+TEST_P(CutGradients, HaveTheSumsOfWholeOnes) {
+  for (const std::vector<PrecisionRule>& rules :
+       {std::vector<PrecisionRule>{}, {{"layernorm", DType::fp32}, {"mlp3", DType::fp32}}}) {
+    const Chain chain = chain_of(GetParam(), rules);
+    Copy whole(chain, *communicator, 0);
+    Copy cut(chain, *communicator, buckets_in_flight);
+    ASSERT_EQ(cut.store.layout().cuts_gradients(), communicator->size() > 1);
+    for (int step = 0; step < 4; ++step) {
+      backward(whole, step);
+      whole.reduction.finish(exec);
+      backward(cut, step);
+      cut.reduction.finish(exec);
+      expect_equal_slices(whole, cut);
+    }
+  }
+}
+
+TEST_P(CutGradients, OfARankWithoutSamplesAreZeros) {
+  const Chain chain = chain_of(GetParam(), {});
+  Copy whole(chain, *communicator, 0);
+  Copy cut(chain, *communicator, buckets_in_flight);
+  for (int step = 0; step < 2; ++step) {  // the second one finds the first one's gradients
+    for (Copy* copy : {&whole, &cut}) {
+      if (communicator->rank() == 0) {
+        copy->reduction.finish_with_zeros(exec);
+      } else {
+        backward(*copy, step);
+        copy->reduction.finish(exec);
+      }
+    }
+    expect_equal_slices(whole, cut);
+    if (communicator->size() > 1) continue;
+    for (const Tensor& slice : cut.reduction.own_slices()) {
+      for (const float value : test::values_of(slice)) ASSERT_EQ(value, 0.0f);
+    }
+  }
+}
+
+TEST_P(CutGradients, OfABackwardPassThatBrokeOffDoNotSpoilTheNext) {
+  const Chain chain = chain_of(GetParam(), {});
+  Copy whole(chain, *communicator, 0);
+  Copy cut(chain, *communicator, buckets_in_flight);
+  backward(cut, 0, communicator->rank() == 0 ? 5 : 0);
+  cut.reduction.finish(exec);
+  backward(whole, 1);
+  whole.reduction.finish(exec);
+  backward(cut, 1);
+  cut.reduction.finish(exec);
+  expect_equal_slices(whole, cut);
+}
+
+}  // namespace mylos::cut_gradients_test
