@@ -171,8 +171,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        every = [(shard, ranks) for shard in ("none", "state") for ranks in range(1, 5)]
-        sample = [("none", 1), ("state", 2), ("state", 3)]
+        every = [(shard, ranks) for shard in ("none", "state", "gradients") for ranks in range(1, 5)]
+        sample = [("none", 1), ("state", 2), ("gradients", 3)]
         found = [check_full(command, shard, size, ranks) for number, size in enumerate(sizes(command, full))
                  for shard, ranks in (every if full else sample[number:number + 1])]
         print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "

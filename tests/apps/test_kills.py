@@ -16,7 +16,7 @@ from small_problem import Command, prepare
 SEED = 7
 KILLS_PER_RUN = 4
 TRAIN = ["train", "deck.toml", "run.epochs=5", "run.log_every=1000", "run.evaluate_every=1000",
-         "checkpoint.every=2", "checkpoint.keep_last=2"]
+         "checkpoint.every=2", "checkpoint.keep_last=2", 'communication.bucket="4 KiB"']
 
 
 def end_of(command, run):
@@ -86,7 +86,7 @@ def check(command, shard, ranks, kills, source):
 def main():
     full = "--full" in sys.argv
     kills = {("none", 1): 33 if full else 2, ("none", 2): 34 if full else 2, ("none", 3): 33 if full else 2,
-             ("state", 3): 100 if full else 2}
+             ("state", 3): 100 if full else 2, ("gradients", 2): 50 if full else 2}
     source = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)

@@ -127,7 +127,7 @@ def main():
         check_nan(command)
         stopped = [("state", 3, 1)]
         if "--full" in sys.argv:
-            stopped = [(shard, n, rank) for shard in ("none", "state") for n in (2, 3, 4) for rank in range(n)]
+            stopped = [(shard, n, rank) for shard in ("none", "state", "gradients") for n in (2, 3, 4) for rank in range(n)]
         for shard, ranks, victim in stopped:
             check_stopped(command, shard, ranks, victim)
         print("a rank's data missing, cut before and in the run, NaN, a rank stopped: all ranks ended with one cause")
