@@ -140,23 +140,30 @@ def check_gpt(command, ranks):
           f"{100 * speed['model_flop_utilisation']:.2g} % of {speed['peak_flops_per_rank']:.3g} FLOP/s per rank")
 
 
+def least_times(command, folder, *options):
+    """Of some runs: other programs make single ones longer."""
+    times = []
+    for number in range(5):
+        summary, rows, seconds, _ = train(command, "deck.toml", f"{folder}-{number}", *options)
+        check_time(summary, rows, seconds)
+        times.append(summary["time"])
+    return {part: min(time[part] for time in times) for part in times[0]}
+
+
 def check_evaluation_share(command):
     """A run that evaluates after each step, and writes a checkpoint after each, says so."""
-    summary, rows, seconds, _ = train(command, "deck.toml", "judged", "run.evaluate_every=1", "checkpoint.every=1",
-                                      "checkpoint.background=false")
-    check_time(summary, rows, seconds)
-    few, rows, seconds, _ = train(command, "deck.toml", "unjudged", "run.evaluate_every=1000", "checkpoint.every=0")
-    check_time(few, rows, seconds)
+    many = least_times(command, "judged", "run.evaluate_every=1", "checkpoint.every=1", "checkpoint.background=false")
+    few = least_times(command, "unjudged", "run.evaluate_every=1000", "checkpoint.every=0")
     for part in ("evaluation_s", "checkpoints_s"):
-        assert summary["time"][part] > 3 * few["time"][part], (part, summary, few)
+        assert many[part] > 3 * few[part], (part, many, few)
     print("evaluations and checkpoints are told from steps")
 
 
 def check_no_summary_of_another_start(command):
     """A start that fails leaves none: that of the start before would speak of other steps."""
-    summary = command.folder / "judged" / "summary.json"
+    summary = command.folder / "judged-0" / "summary.json"
     assert summary.exists()
-    command.must("train", "deck.toml", "run.folder=judged", "--restart", "latest", "run.epochs=40", "precision.compute=fp16",
+    command.must("train", "deck.toml", "run.folder=judged-0", "--restart", "latest", "run.epochs=40", "precision.compute=fp16",
                  "optimizer.lr=100", "optimizer.clip_norm=0", "precision.scaler.max_consecutive_skips=3", code=4)
     assert not summary.exists()
     print("a start that diverges leaves no summary.json")
