@@ -26,19 +26,10 @@ int mpi_count(std::size_t bytes) {
 }  // namespace
 
 RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) {
-  check(MPI_Comm_rank(parent, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(parent, &size_), "MPI_Comm_size");
-  auto duplicate = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(parent, duplicate.get(), &request), "MPI_Comm_idup");
-  try {
-    poll(request, "MPI_Comm_idup");
-  } catch (const Error&) {
-    static_cast<void>(duplicate.release());  // MPI may still write to it
-    throw;
-  }
-  communicator_ = *duplicate;
+  check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
 RankGroup::~RankGroup() {

@@ -26,7 +26,8 @@ struct NodePlace {
 
 class RankGroup {
  public:
-  /// Duplicates `parent` (all its ranks call this). `timeout_s`: seconds that a wait may last.
+  /// Duplicates `parent` (all its ranks call this; there is no deadline for that). `timeout_s`: seconds that
+  /// a wait may last.
   RankGroup(MPI_Comm parent, double timeout_s);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
