@@ -5,6 +5,9 @@
                                 every type, eager and compiled, fused and plain attention, and beside its own floor
   perf/gpt_vs_pytorch.py --shape small
                                 the same for 4 layers, 4 heads, 128 wide, context 64, batch 12
+  perf/gpt_vs_pytorch.py --ranks 2 [--batch 16] [--bucket 2048]
+                                steps on as many ranks, which part the threads and the samples, plain and with masters
+                                cut over the ranks, beside one rank and beside PyTorch's DistributedDataParallel
   perf/gpt_vs_pytorch.py --run  whole runs of inputs/gpt_shakespeare_cpu.toml, from the start of the process to its
                                 end, beside the same training by PyTorch's fastest type and in nanoGPT's manner
 
@@ -23,6 +26,7 @@ import time
 import turns
 
 TYPES = ("fp32", "bf16", "fp16")
+BATCHES = {"medium": 4, "small": 12}
 SHAPES = {"medium": "6/6/384, context 256, batch 4", "small": "4/4/128, context 64, batch 12"}
 SCRIPT = turns.ROOT / "perf/pytorch_gpt.py"
 TEXT = turns.ROOT / "inputs/data/tinyshakespeare.txt"
@@ -53,6 +57,37 @@ def compare_steps(arguments):
     turns.print_against_peer(results, peer_bars(arguments))
     quiet.report()
     mylos.close()
+
+
+def compare_ranks(arguments):
+    batch = arguments.batch or BATCHES[arguments.shape]
+    turns.print_machine(f"GPT {SHAPES[arguments.shape]}, {batch} samples over {arguments.ranks} ranks, buckets of "
+                        f"{arguments.bucket} KiB", arguments)
+    quiet = turns.Quiet(arguments.patience)
+    words = [*turns.held(arguments), arguments.shape]
+    several = turns.Program(turns.command_of(arguments.bench, arguments, words), arguments, arguments.ranks)
+    one = turns.Program([arguments.bench, *words], arguments)
+    step = f"batch-{batch}-bucket-{arguments.bucket}"
+    jobs = {}
+    for name in arguments.types:
+        jobs |= {f"{name} one rank": lambda name=name: one.number(f"step {name}-{step} {arguments.steps}"),
+                 name: lambda name=name: several.number(f"step {name}-{step} {arguments.steps}"),
+                 f"{name} state": lambda name=name: several.number(f"step {name}-{step}-state {arguments.steps}")}
+    peer = turns.Peer([SCRIPT, "--threads", str(arguments.threads), "steps", arguments.shape, "--ranks",
+                       str(arguments.ranks), "--batch", str(batch)], arguments)
+    jobs |= peer.jobs(arguments.steps)
+    results = turns.in_turns(arguments.rounds, turns.without_hopeless(jobs), quiet)
+    turns.print_times(results, arguments.rounds)
+    print("\nRatios, each within a round: median [smallest .. largest]")
+    for name in arguments.types:
+        turns.print_ratio(f"{name}, {arguments.ranks} ranks / one rank", results[name], results[f"{name} one rank"],
+                          1 / 0.92)
+        turns.print_ratio(f"{name}, masters cut / plain", results[f"{name} state"], results[name], 1.03)
+    best = turns.best_of(results, arguments.types)
+    turns.print_against_peer(results, {(best, ""): 1 / (1.3 if turns.has_16_bit_products(arguments) else 1.15)})
+    quiet.report()
+    for program in several, one, peer:
+        program.close()
 
 
 class WholeRuns:
@@ -132,6 +167,10 @@ def main():
     turns.add_options(parser, "gpt_bench")
     turns.add_peer_options(parser)
     parser.add_argument("--shape", choices=SHAPES, default="medium", help="of the GPT whose steps are compared")
+    parser.add_argument("--ranks", type=int, default=1, help="more than one: steps on them; 2 threads in all by default")
+    parser.add_argument("--batch", type=int, help="with --ranks: samples of a step, over all ranks")
+    parser.add_argument("--bucket", type=int, default=2048, help="with --ranks: KiB of gradients")
+    parser.add_argument("--types", choices=TYPES, nargs="+", default=TYPES, help="with --ranks: ours")
     parser.add_argument("--run", action="store_true", help="compare whole runs; a round takes about four minutes")
     parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
     parser.add_argument("--run-steps", type=int, default=2000)
@@ -140,6 +179,8 @@ def main():
         if not arguments.mylos.exists():
             parser.error(f"{arguments.mylos} does not exist: build the target mylos, or name it with --mylos")
         compare_runs(arguments)
+    elif arguments.ranks > 1:
+        compare_ranks(arguments)
     else:
         compare_steps(arguments)
 

@@ -1,13 +1,14 @@
 """PyTorch's side of the GPT comparison: a plain script of ours that trains the network of Mylos' decks.
 
 Pre-norm blocks, GELU by tanh, learned positions, GPT-2's initialisation, the head tied to the token embedding.
-NAME is type-attention[-compiled], everything with the fused AdamW:
+NAME is type-attention[-ddp][-compiled], everything with the fused AdamW:
   fp32           floats
   bf16-products  floats, which oneDNN rounds to bfloat16 inside its matrix products
   bf16-autocast  float weights, torch.autocast
   bf16-pure      weights, gradients and moments in bfloat16: less accurate than Mylos, which keeps float masters
   fused          torch's scaled_dot_product_attention
   plain          softmax(q kᵀ) v, written out
+  ddp            --ranks processes, which part threads and samples: DistributedDataParallel over gloo
 
   pytorch_gpt.py steps SHAPE    steps on one batch, on commands: "step NAME COUNT" as gpt_bench answers it; SHAPE is
                                 medium (6 layers, 6 heads, 384 wide, context 256, batch 4) or small (4, 4, 128, 64, 12)
@@ -27,7 +28,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pytorch_program import serve
+from pytorch_program import lines_of_first_process, processes, serve
 
 TYPES = ("fp32", "bf16-products", "bf16-autocast", "bf16-pure")
 NAMES = [f"{of_type}-{attention}" for of_type in TYPES for attention in ("fused", "plain")]
@@ -103,13 +104,15 @@ class Gpt(nn.Module):
 class Training:
     """The model, its optimizer and one step, as NAME says."""
 
-    def __init__(self, name, shape, seed=1, bias=True, optimizer_fused=True, **optimizer):
+    def __init__(self, name, shape, seed=1, bias=True, optimizer_fused=True, ranks=1, **optimizer):
         torch.manual_seed(seed)
         self.autocast = name.startswith("bf16-autocast")
         self.products = "bf16" if name.startswith("bf16-products") else "ieee"
         self.model = Gpt(shape, "-fused" in name, bias)
         if name.startswith("bf16-pure"):
             self.model.bfloat16()
+        if ranks > 1:
+            self.model = nn.parallel.DistributedDataParallel(self.model)
         matrices = [parameter for parameter in self.model.parameters() if parameter.dim() == 2]
         vectors = [parameter for parameter in self.model.parameters() if parameter.dim() != 2]
         decay = optimizer.pop("weight_decay", 0.01)
@@ -134,11 +137,12 @@ class Training:
         return loss.detach()
 
 
-def step_on_one_batch(name, shape):
-    """A training step as a function without arguments."""
-    tokens = torch.arange(shape.batch * (shape.context + 1)).view(shape.batch, -1) * 7 % shape.vocabulary
+def step_on_one_batch(name, shape, ranks):
+    """A training step as a function without arguments, of this process' share of the samples."""
+    samples = shape.batch // ranks
+    tokens = torch.arange(samples * (shape.context + 1)).view(samples, -1) * 7 % shape.vocabulary
     # As slow as Mylos' here: thousands of steps on one batch must not fit it.
-    training = Training(name, shape, lr=1e-7)
+    training = Training(name, shape, ranks=ranks, lr=1e-7)
     return lambda: training.step(tokens[:, :-1], tokens[:, 1:])
 
 
@@ -222,12 +226,26 @@ def run(name, path, seed, steps):
           f"then {(end - first_done) * 1e3 / max(1, steps - 1):.3f} ms per step, with evaluations")
 
 
+def answer(rank, arguments):
+    """What each of the processes does for "steps"."""
+    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
+    shape = SHAPES[arguments.shape]
+    shape.batch = arguments.batch or shape.batch
+    names = [name + "-ddp" for name in NAMES] if arguments.ranks > 1 else NAMES
+    if not arguments.no_compile:
+        names = names + [name + "-compiled" for name in names]
+    serve(names, lambda name: step_on_one_batch(name, shape, arguments.ranks),
+          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="of all processes together")
     commands = parser.add_subparsers(dest="command", required=True)
     steps = commands.add_parser("steps")
     steps.add_argument("shape", choices=SHAPES)
+    steps.add_argument("--ranks", type=int, default=1)
+    steps.add_argument("--batch", type=int, help="samples of a step, of all processes together")
     steps.add_argument("--no-compile", action="store_true")
     training = commands.add_parser("run")
     training.add_argument("name")
@@ -235,12 +253,11 @@ def main():
     training.add_argument("--seed", type=int, default=1)
     training.add_argument("--steps", type=int, default=2000)
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     if arguments.command == "run":
+        torch.set_num_threads(arguments.threads)
         run(arguments.name, arguments.text, arguments.seed, arguments.steps)
     else:
-        names = NAMES if arguments.no_compile else NAMES + [name + "-compiled" for name in NAMES]
-        serve(names, lambda name: step_on_one_batch(name, SHAPES[arguments.shape]))
+        processes(arguments.ranks, answer, arguments)
 
 
 if __name__ == "__main__":
