@@ -80,6 +80,7 @@ class StepRun {
     parts_.trainer->step(*batch_, false);
     parts_.trainer->execution().fence();
   }
+  void finish() { parts_.trainer->finish_update(); }
   /// Throws Error if steps were skipped: they would be too fast.
   void expect_no_skips() const {
     const StepState state = parts_.trainer->read_state();
@@ -128,6 +129,7 @@ class Program {
   double step(const std::string& name, int count) {
     StepRun& chosen = run(name);
     const double time = median_milliseconds(2, count, [&] { chosen.step(); });
+    chosen.finish();
     chosen.expect_no_skips();
     return time;
   }
@@ -139,6 +141,7 @@ class Program {
     {
       const Booking booking(book);
       for (int i = 0; i < count; ++i) total += milliseconds([&] { run(name).step(); });
+      run(name).finish();
     }
     double rest = total;
     for (const auto& [what, time] : book) {

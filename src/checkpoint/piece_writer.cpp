@@ -150,6 +150,10 @@ void PieceWriter::begin(const std::string& folder, const CheckpointHeader& heade
   if (ranks_.rank() == 0) now.task.start([&now] { now.lay_out(); });
 }
 
+bool PieceWriter::wants_look() const {
+  return write_ && (!write_->task.started() || write_->task.ended());
+}
+
 /// Stages that are over are passed; the first that is not is left for the next look.
 std::optional<CheckpointOutcome> PieceWriter::look() {
   if (!write_) return std::nullopt;

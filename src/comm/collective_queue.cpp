@@ -14,13 +14,10 @@ using Microseconds = std::chrono::microseconds;
 
 /// Between two looks at operations for which nobody waits. A look costs the thread that computes some 10 us
 /// of its core. What arrives in the longest pause, 0.1 MB at 1 Gbit/s, waits in the system's buffers.
-constexpr Microseconds shortest_pause{200};
+constexpr Microseconds shortest_pause{500};
 constexpr Microseconds longest_pause{1000};
 /// A look that took longer than this has moved data: the next one will too.
 constexpr Microseconds moving_time{20};
-/// Gathers that go on when their slots are free. TCP wants many operations at one time: each asks the other
-/// rank several times before its data flow.
-constexpr std::size_t most_gathers = 16;
 /// Ranks may share cores: who waits offers its core now and then.
 constexpr unsigned looks_per_yield = 16;
 
@@ -33,10 +30,7 @@ MpiProgress possible_progress() {
 }
 
 CollectiveQueue::CollectiveQueue(RankGroup& ranks, MpiProgress progress)
-    : group_(ranks),
-      gathers_(ranks.mpi(), ranks.timeout_s()),
-      ranks_{ranks, ranks.mpi(), gathers_.mpi()},
-      progress_(progress) {
+    : group_(ranks), ranks_{ranks, ranks.mpi()}, progress_(progress) {
   resize(1);
   if (progress == MpiProgress::by_thread) start_thread();
 }
@@ -56,8 +50,7 @@ void CollectiveQueue::start_thread() {
 
 void CollectiveQueue::resize(std::size_t slots) {
   const std::lock_guard lock(mutex_);
-  slots_ = slots;
-  operations_.assign(slots + most_gathers, MpiOperation{});
+  operations_.assign(slots, MpiOperation{});
   under_way_.reserve(operations_.size());
   looked_at_.reserve(operations_.size());
   requests_.reserve(operations_.size());
@@ -97,21 +90,16 @@ void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
   if (--in_flight_ == 0) group_.take_back();
 }
 
-/// Whether a wait for the operation in the slot is over: for the last one that of all gathers.
-bool CollectiveQueue::is_done_with(std::size_t slot) const {
-  return in_flight_ == 1 ? under_way_.empty() : !is_under_way(slot);
-}
-
 void CollectiveQueue::wait_for_thread(std::size_t slot) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex_);
-  if (is_done_with(slot)) return;
+  if (!is_under_way(slot)) return;
   is_waited_for_ = true;
   work_.notify_one();
   over_.wait_for(lock, std::chrono::duration<double>(group_.timeout_s()),
-                 [&] { return is_done_with(slot) || error_; });
+                 [&] { return !is_under_way(slot) || error_; });
   is_waited_for_ = false;
-  if (is_done_with(slot)) return;
+  if (!is_under_way(slot)) return;
   const Error cause = error_ ? *error_ : group_.late(name_in(slot), seconds_since(start));
   lock.unlock();
   lose(cause);
@@ -119,9 +107,9 @@ void CollectiveQueue::wait_for_thread(std::size_t slot) {
 
 void CollectiveQueue::go_on_until_over(const Execution& kernels, std::size_t slot) {
   const auto start = Clock::now();
-  for (unsigned looks = 1; !is_done_with(slot); ++looks) {
+  for (unsigned looks = 1; is_under_way(slot); ++looks) {
     or_lose([&] { advance(under_way_, &kernels); });
-    free_slots();
+    forget_ended();
     if (looks % looks_per_yield != 0) continue;
     if (seconds_since(start) > group_.timeout_s()) lose(group_.late(name_in(slot), seconds_since(start)));
     std::this_thread::yield();
@@ -153,7 +141,7 @@ void CollectiveQueue::run() {
       over_.notify_all();
       return;
     }
-    if (free_slots()) over_.notify_all();
+    if (forget_ended()) over_.notify_all();
     pause = is_moving ? shortest_pause : std::min(2 * pause, longest_pause);
     const std::size_t left = under_way_.size();
     work_.wait_for(lock, pause,
@@ -162,50 +150,36 @@ void CollectiveQueue::run() {
 }
 
 /// True where an operation has come further.
-bool CollectiveQueue::advance(const std::vector<std::size_t>& places, const Execution* kernels) {
+bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execution* kernels) {
   requests_.clear();
-  for (const std::size_t place : places) {
-    MpiOperation& operation = operations_[place];
+  for (const std::size_t slot : slots) {
+    MpiOperation& operation = operations_[slot];
     if (!operation.has_begun()) operation.begin(ranks_);
     requests_.push_back(operation.request());
   }
-  test_requests(places);
+  test_requests(slots);
   bool has_changed = false;
-  bool may_gather = true;
-  for (const std::size_t place : places) {
-    MpiOperation& operation = operations_[place];
-    has_changed = operation.advance(ranks_, kernels, may_gather) || has_changed;
-    may_gather = may_gather && !operation.has_gather_ahead();
-  }
+  for (const std::size_t slot : slots)
+    has_changed = operations_[slot].advance(group_.size(), kernels) || has_changed;
   return has_changed;
 }
 
 /// Those with which MPI is done become MPI_REQUEST_NULL. One call for all: MPI looks at the network in each.
-void CollectiveQueue::test_requests(const std::vector<std::size_t>& places) {
+void CollectiveQueue::test_requests(const std::vector<std::size_t>& slots) {
   int done = 0;
   const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
                                 MPI_STATUSES_IGNORE);
-  for (std::size_t i = 0; i < places.size(); ++i) operations_[places[i]].request() = requests_[i];
+  for (std::size_t i = 0; i < slots.size(); ++i) operations_[slots[i]].request() = requests_[i];
   group_.check(code, "collective");
 }
 
-bool CollectiveQueue::is_under_way(std::size_t place) const {
-  return std::find(under_way_.begin(), under_way_.end(), place) != under_way_.end();
+bool CollectiveQueue::is_under_way(std::size_t slot) const {
+  return std::find(under_way_.begin(), under_way_.end(), slot) != under_way_.end();
 }
 
-/// Those that are over go, and gathers leave their slots where there is room. True where a wait may be over.
-bool CollectiveQueue::free_slots() {
-  bool is_any = 0 < std::erase_if(under_way_, [&](std::size_t place) { return operations_[place].over(); });
-  for (std::size_t& place : under_way_) {
-    if (place >= slots_ || !operations_[place].may_leave_its_slot()) continue;
-    std::size_t room = slots_;
-    while (room < operations_.size() && is_under_way(room)) ++room;
-    if (room == operations_.size()) break;
-    operations_[room] = operations_[place];
-    place = room;
-    is_any = true;
-  }
-  return is_any;
+/// True where there was one.
+bool CollectiveQueue::forget_ended() {
+  return 0 < std::erase_if(under_way_, [&](std::size_t slot) { return operations_[slot].over(); });
 }
 
 template <class Action>
@@ -221,13 +195,12 @@ void CollectiveQueue::or_lose(const Action& action) {
 void CollectiveQueue::lose(const Error& error) {
   give_up();
   group_.lose(error);
-  gathers_.lose(error);
   throw error;
 }
 
 bool CollectiveQueue::end() {
   give_up();
-  return !group_.has_abandoned() && !gathers_.has_abandoned();
+  return !group_.has_abandoned();
 }
 
 void CollectiveQueue::give_up() {
@@ -237,10 +210,7 @@ void CollectiveQueue::give_up() {
   }
   work_.notify_one();
   if (thread_.joinable()) thread_.join();
-  for (const std::size_t place : under_way_) {
-    MpiOperation& operation = operations_[place];
-    (operation.is_gathering() ? gathers_ : group_).abandon(operation.request());
-  }
+  for (const std::size_t slot : under_way_) group_.abandon(operations_[slot].request());
   under_way_.clear();
 }
 

@@ -1,6 +1,4 @@
-// CollectiveQueue: the operations of an MPI communicator that are under way at one time, each in a slot. A
-// gather that follows a fold leaves its slot, which has the memory of what is folded, to the next operation,
-// unless MPI gathers in that memory.
+// CollectiveQueue: the operations of an MPI communicator that are under way at one time, each in a slot.
 //
 // MPI moves data only while it is called. A thread of the queue does that: it makes all calls of operations,
 // folds what arrived, and sleeps in between, so that the threads that compute keep their cores; while
@@ -38,7 +36,7 @@ class CollectiveQueue {
 
   /// Nothing is under way. There is one slot before the first call.
   void resize(std::size_t slots);
-  [[nodiscard]] std::size_t slots() const { return slots_; }
+  [[nodiscard]] std::size_t slots() const { return operations_.size(); }
   /// What is in the slot; null: it is free.
   [[nodiscard]] const char* name_in(std::size_t slot) const { return operations_[slot].name(); }
 
@@ -46,8 +44,7 @@ class CollectiveQueue {
   void start(const Execution& kernels, std::size_t slot, const MpiPlan& plan);
   /// Whether all that was started is over; wait() frees the slots.
   [[nodiscard]] bool all_over();
-  /// Until the operation in the slot is over, or its gather has left the slot; gathers are over when the last
-  /// operation in flight was waited for. Without a thread folds are work of `kernels`. Throws Error when
+  /// Until the operation in the slot is over. Without a thread folds are work of `kernels`. Throws Error when
   /// anything in flight failed or the wait is longer than the timeout; nothing can follow.
   void wait(const Execution& kernels, std::size_t slot);
   /// Ends the thread, and gives up what is under way. False: MPI may still write to the memory of something.
@@ -58,22 +55,19 @@ class CollectiveQueue {
   void run();
   void wait_for_thread(std::size_t slot);
   void go_on_until_over(const Execution& kernels, std::size_t slot);
-  bool advance(const std::vector<std::size_t>& places, const Execution* kernels);
-  [[nodiscard]] bool is_under_way(std::size_t place) const;
-  [[nodiscard]] bool is_done_with(std::size_t slot) const;
-  bool free_slots();
-  void test_requests(const std::vector<std::size_t>& places);
+  bool advance(const std::vector<std::size_t>& slots, const Execution* kernels);
+  [[nodiscard]] bool is_under_way(std::size_t slot) const;
+  bool forget_ended();
+  void test_requests(const std::vector<std::size_t>& slots);
   template <class Action>
   void or_lose(const Action& action);
   [[noreturn]] void lose(const Error& error);
   void give_up();
 
   RankGroup& group_;
-  RankGroup gathers_;
   MpiRanks ranks_;
   MpiProgress progress_;
-  std::size_t slots_ = 1;
-  std::vector<MpiOperation> operations_;  // of each slot; then gathers that have left theirs
+  std::vector<MpiOperation> operations_;  // of each slot
   std::size_t in_flight_ = 0;             // started, and not waited for
   std::vector<MPI_Request> requests_;     // for MPI_Testsome
   std::vector<int> done_;
@@ -81,7 +75,7 @@ class CollectiveQueue {
   std::mutex mutex_;
   std::condition_variable work_;        // for the thread
   std::condition_variable over_;        // for those who wait
-  std::vector<std::size_t> under_way_;  // places of operations, in the order of their start
+  std::vector<std::size_t> under_way_;  // slots of operations, in the order of their start
   std::vector<std::size_t> looked_at_;  // a copy, for which the thread needs no lock
   bool is_waited_for_ = false;
   bool stopping_ = false;

@@ -48,7 +48,7 @@ class MpiCommunicator final : public Communicator {
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
   Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
-                          Arrival arrival, float factor, std::size_t slot) override;
+                          float factor, std::size_t slot) override;
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
@@ -119,13 +119,12 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
 }
 
 Request MpiCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                         CommunicationBuffer result, Arrival arrival, float factor,
-                                         std::size_t slot) {
+                                         CommunicationBuffer result, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   if (buffer.type == DType::int32 || buffer.type == DType::uint8)
     fail_run("{}: {} is not summed in float", name, name_of(buffer.type));
   const std::size_t slice = slice_count(buffer, name);
-  const bool is_slice = arrival == Arrival::own_slice && result.count == slice;
+  const bool is_slice = result.count == slice;
   if (result.count != buffer.count && !is_slice)
     fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   if (slice == 0) return {};
@@ -146,7 +145,6 @@ Request MpiCommunicator::start_reduction(const Execution& execution, Communicati
                .folded = is_slice ? result : own_slice(result),
                .factor = factor};
   if (result.type != buffer.type) plan.converted = std::exchange(plan.folded, own_slice(buffer));
-  if (arrival == Arrival::everywhere) plan.gathered = plan.result = result;
   return started(execution, slot, plan);
 }
 

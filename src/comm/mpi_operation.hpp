@@ -1,5 +1,5 @@
-// MpiOperation: one collective over MPI, from its first call to its end: what MPI exchanges, then the fold of
-// what arrived, then perhaps a gather of what was folded.
+// MpiOperation: one collective over MPI, from its call to its end: what MPI exchanges, then perhaps the fold
+// of what arrived.
 #pragma once
 
 #include <mpi.h>
@@ -12,12 +12,10 @@
 
 namespace mylos {
 
-/// Where operations run. MPI matches collectives of a communicator by their order. Gathers that follow a fold
-/// begin on every rank when its own fold is done, in an order of their own: they have their own communicator.
+/// Where operations run. While one is in flight the group itself lends its communicator to nobody.
 struct MpiRanks {
   const RankGroup& group;
-  MPI_Comm exchanges = MPI_COMM_NULL;
-  MPI_Comm gathers = MPI_COMM_NULL;
+  MPI_Comm mpi = MPI_COMM_NULL;
 };
 
 enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast };
@@ -37,8 +35,6 @@ struct MpiPlan {
   CommunicationBuffer folded{};
   float factor = 1;
   CommunicationBuffer converted{};
-  // Then the slices of all ranks are gathered, each of which has its own.
-  CommunicationBuffer gathered{};
   // `staged` is where MPI reads and writes the result in place of the caller's memory.
   CommunicationBuffer result{};
   std::byte* staged = nullptr;
@@ -54,25 +50,15 @@ class MpiOperation {
   /// Asks MPI to begin. All ranks begin their operations in the same order.
   void begin(const MpiRanks& ranks);
   [[nodiscard]] bool has_begun() const { return stage_ != Stage::planned; }
-  /// Does what follows where MPI is done with what it was asked: its request is null. `may_gather`: all
-  /// operations before this one have begun their gathers. True where something changed. Folds by `kernels`,
-  /// or where that is null by this thread.
-  bool advance(const MpiRanks& ranks, const Execution* kernels, bool may_gather);
-  /// Whether operations after this one have to wait with their gathers.
-  [[nodiscard]] bool has_gather_ahead() const {
-    return plan_.gathered.data != nullptr && stage_ < Stage::gathers;
-  }
+  /// Does what follows where MPI is done with what it was asked: its request is null. True where it is over
+  /// by that. Folds the parts of `ranks` ranks by `kernels`, or where that is null by this thread.
+  bool advance(int ranks, const Execution* kernels);
   /// What MPI is at; MPI_REQUEST_NULL: nothing. Who tests it puts the result back.
   [[nodiscard]] MPI_Request& request() { return request_; }
-  [[nodiscard]] bool is_gathering() const { return stage_ == Stage::gathers; }
-  /// Whether all that is left goes on in the caller's memory.
-  [[nodiscard]] bool may_leave_its_slot() const { return is_gathering() && plan_.staged == nullptr; }
 
  private:
-  enum class Stage : std::uint8_t { planned, exchanges, folded, gathers, over };
-  void fold(const MpiRanks& ranks, const Execution* kernels) const;
-  void gather(const MpiRanks& ranks, const Execution* kernels);
-  void end(const Execution* kernels);
+  enum class Stage : std::uint8_t { planned, exchanges, over };
+  void fold(int ranks, const Execution* kernels) const;
 
   MpiPlan plan_;
   Stage stage_ = Stage::planned;

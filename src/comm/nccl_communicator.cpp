@@ -56,7 +56,7 @@ class NcclCommunicator final : public Communicator {
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
   Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
-                          Arrival arrival, float factor, std::size_t slot) override;
+                          float factor, std::size_t slot) override;
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
@@ -152,11 +152,10 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
 }
 
 Request NcclCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                          CommunicationBuffer result, Arrival arrival, float factor,
-                                          std::size_t slot) {
+                                          CommunicationBuffer result, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   const std::size_t slice = slice_count(buffer, name);
-  const bool is_slice = arrival == Arrival::own_slice && result.count == slice;
+  const bool is_slice = result.count == slice;
   if (result.count != buffer.count && !is_slice)
     fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
   const CommunicationBuffer own = own_slice(buffer);
@@ -170,8 +169,6 @@ Request NcclCommunicator::start_reduction(const Execution& execution, Communicat
       fold_in_rank_order(&collectives_, own.data, 1, slice, buffer.type, Reduction::sum, factor, own.data);
     }
     if (own_result.data != own.data) convert_slice(&collectives_, own, own_result);
-    if (arrival == Arrival::own_slice) return;
-    check(ncclAllGather(own_result.data, result.data, slice, nccl_type(result.type), nccl_, stream), name);
   });
 }
 

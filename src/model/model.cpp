@@ -65,7 +65,8 @@ void Model::run_forward(const StepContext& context, std::size_t operation) const
   chain_.blocks[now.block]->forward(context, memory_of(now, placement_.operations[operation]));
 }
 
-void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer) {
+void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer,
+                    const BeforeBlock* before_block) {
   const Region region("forward");
   if (input.rows() > samples_ * chain_.rows_per_sample || input.columns() != chain_.inputs()) {
     fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
@@ -89,6 +90,7 @@ void Model::forward(const StepContext& context, const Tensor& input, const Obser
   for (std::size_t i = 0; i < loss_; ++i) {
     const std::size_t block = schedule_[i].block;
     const Observer* first_time = block == observed ? observer : nullptr;
+    if (before_block != nullptr) (*before_block)(block);
     observe_parameters(first_time, chain_, block, parameters_.weights(block), "");
     run_forward(context, i);
     observe(first_time, block, "output", tensor_of(block + 1, placement_.operations[i].output));

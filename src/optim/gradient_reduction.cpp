@@ -102,9 +102,7 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                                      const BatchMean& mean)
-    : communicator_(communicator),
-      layout_(parameters.layout()),
-      arrival_(layout_.holders == 1 ? Arrival::everywhere : Arrival::own_slice) {
+    : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
   const ReductionMemory memory = reduction_memory(layout_, type, world);
   wire_ = Arena("gradients on the wire", memory.copied_bytes());
@@ -143,7 +141,7 @@ void GradientReduction::start(const Execution& exec, std::size_t bucket) {
     convert_scaled(exec, plan.gradients, plan.wire, plan.division.into_wire);
   const std::size_t slot = slot_of(bucket);
   requests_[slot] = communicator_.start_reduction(exec, buffer_of(plan.wire), buffer_of(plan.result),
-                                                  arrival_, plan.division.of_sum, slot);
+                                                  plan.division.of_sum, slot);
 }
 
 void GradientReduction::make_room(const Execution& exec, std::size_t bucket) {

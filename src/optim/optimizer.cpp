@@ -30,7 +30,7 @@ std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-                     std::span<const float> gradient_divisors)
+                     std::span<const float> gradient_divisors, bool by_bucket)
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
       spans_("update spans", parameters.layout().slots.size()) {
@@ -49,7 +49,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const Tensor master = parameters.held_master(part.slot).values;
       const std::optional<Tensor> written = written_weights(parameters, slot);
       const Tensor weight = written ? own(*written) : master;
-      const std::size_t group = layout.holders > 1 ? slot.bucket : 0;
+      const std::size_t group = by_bucket ? slot.bucket : 0;
       spans[{group, gradient.type(), weight.type()}].push_back(
           {.lr_factor = slot.spec.lr_factor,
            .count = part.count,

@@ -3,56 +3,86 @@
 #include <algorithm>
 
 #include "mylos/base/region.hpp"
+#include "mylos/base/timed.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {
 
+WeightUpdate::WeightUpdate(Communicator& communicator, ParameterStore& parameters, const Optimizer& optimizer,
+                           double& communication_s)
+    : communicator_(communicator),
+      parameters_(parameters),
+      optimizer_(optimizer),
+      communication_s_(communication_s) {
+  const ParameterLayout& layout = parameters.layout();
+  first_bucket_.assign(layout.slots_of_block.size(), layout.buckets.size());
+  for (const ParameterSlot& slot : layout.slots)
+    first_bucket_[slot.block] = std::min(first_bucket_[slot.block], slot.bucket);
+}
+
 void WeightUpdate::start(const Execution& exec, const UpdateControl* control) {
-  const ParameterLayout& layout = parameters_.layout();
-  if (layout.holders == 1) return optimizer_.update(exec, control);
-  for (std::size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
-    optimizer_.update(exec, control, bucket);
-    start_gather(exec, bucket);
+  if (communicator_.size() == 1) return optimizer_.update(exec, control);
+  control_ = control;
+  started_ = completed_ = parameters_.layout().buckets.size();
+  start_gathers(exec);
+}
+
+void WeightUpdate::complete_block(const Execution& exec, std::size_t block) {
+  complete_down_to(exec, first_bucket_[block]);
+}
+
+void WeightUpdate::complete_down_to(const Execution& exec, std::size_t bucket) {
+  while (completed_ > bucket) {
+    end_gather(exec, completed_ - 1);
+    --completed_;
+    start_gathers(exec);
   }
 }
 
 void WeightUpdate::refresh(const Execution& exec) {
-  const ParameterLayout& layout = parameters_.layout();
+  finish(exec);
   parameters_.refresh_compute_weights(exec);
-  if (layout.holders == 1) return;
-  for (std::size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) start_gather(exec, bucket);
+  if (!cuts_masters()) return;
+  start(exec, nullptr);
   finish(exec);
 }
 
-/// In place where the bucket's compute weights have one type; else as floats, in the memory of its gradients,
-/// which nobody reads any more. That may have been the memory of a bucket that has left the window.
+void WeightUpdate::start_gathers(const Execution& exec) {
+  while (started_ > 0 && completed_ - started_ < buckets_in_flight) start_gather(exec, --started_);
+}
+
+/// Weights in place where the bucket's have one type; else as floats, in the memory of its gradients, which
+/// nobody reads any more. That may have been the memory of a bucket whose gather has ended.
 void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
-  if (bucket >= buckets_in_flight) end_gather(exec, bucket - buckets_in_flight);
   const GradientBucket& layout = parameters_.layout().buckets[bucket];
   Tensor all;
-  if (layout.compute_type) {
-    all = parameters_.compute_weights(layout);
-  } else {
+  if (!cuts_masters()) {
     all = parameters_.gradient(layout);
-    const BucketSlice& own = parameters_.held_slices()[bucket];
-    convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
+  } else {
+    if (control_ != nullptr) optimizer_.update(exec, control_, bucket);
+    if (layout.compute_type) {
+      all = parameters_.compute_weights(layout);
+    } else {
+      all = parameters_.gradient(layout);
+      const BucketSlice& own = parameters_.held_slices()[bucket];
+      convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
+    }
   }
   const std::size_t slot = bucket % buckets_in_flight;
   const CommunicationBuffer buffer{all.data(), static_cast<std::size_t>(all.size()), all.type()};
-  requests_[slot] = communicator_.start_all_gather(exec, buffer, slot);
+  timed(communication_s_, [&] { requests_[slot] = communicator_.start_all_gather(exec, buffer, slot); });
 }
 
 void WeightUpdate::end_gather(const Execution& exec, std::size_t bucket) {
-  communicator_.wait(exec, requests_[bucket % buckets_in_flight]);
-  if (!parameters_.layout().buckets[bucket].compute_type) parameters_.take_gathered(exec, bucket);
-}
-
-void WeightUpdate::finish(const Execution& exec) {
-  if (parameters_.layout().holders == 1) return;
-  const Region region("gather weights");
-  const std::size_t buckets = parameters_.layout().buckets.size();
-  const std::size_t in_flight = std::min(buckets, buckets_in_flight);
-  for (std::size_t bucket = buckets - in_flight; bucket < buckets; ++bucket) end_gather(exec, bucket);
+  timed(communication_s_, [&] {
+    const Region region("gather");
+    communicator_.wait(exec, requests_[bucket % buckets_in_flight]);
+  });
+  if (!cuts_masters()) {
+    optimizer_.update(exec, control_, bucket);
+  } else if (!parameters_.layout().buckets[bucket].compute_type) {
+    parameters_.take_gathered(exec, bucket);
+  }
 }
 
 }  // namespace mylos

@@ -129,6 +129,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
 StepReport OnlineTrainer::Parts::step() {
   if (diverged) throw *diverged;
   assembly.trainer->step(*batch, false);
+  assembly.trainer->finish_update();  // the program may use MPI now
   const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
   const StepRecord& record = state.record;

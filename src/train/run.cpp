@@ -26,6 +26,11 @@ void Run::step() {
   position_.step += 1;
 }
 
+void Run::finish_update() {
+  parts_.trainer->finish_update();
+  clock_.count_steps(parts_.trainer->waits());
+}
+
 void Run::look_at_step() {
   const bool regular = position_.step % options().run.log_every == 0;
   checkpoints_.decide(position_.step, regular, finished());
@@ -74,6 +79,7 @@ double Run::reserve_s() const {
 
 void Run::explain_halt(const StepState& state) {
   keep_history();
+  finish_update();
   parts_.trainer->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
   batches_->seek((step - 1) * options().data.batch);
@@ -84,6 +90,7 @@ void Run::explain_halt(const StepState& state) {
 }
 
 void Run::evaluate() {
+  finish_update();
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
   evaluations_->evaluate({parts_.trainer->execution(), *parts_.gemm, parts_.trainer->model(), classes},
                          *parts_.communicator, position_,
@@ -92,6 +99,7 @@ void Run::evaluate() {
 }
 
 void Run::write_checkpoint() {
+  finish_update();
   checkpoints_.begin();
   parts_.communicator->synchronize(parts_.trainer->execution());
   state_.step = parts_.trainer->read_state();
@@ -114,6 +122,7 @@ void Run::meet_trouble(const Error& error) {
 }
 
 ExitCode Run::finish() {
+  finish_update();
   const Progress& progress = log_.progress();
   if (stop_.agreed()) {
     progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks())));

@@ -41,6 +41,7 @@ void RunCheckpoints::decide(std::int64_t step, bool log_point, bool last) {
   due_ = !last && options_.every > 0 && step % options_.every == 0;
   if (due_ || last || options_.every_minutes == 0 || !log_point) return;
   due_ = seconds_since(begun_) >= 60 * options_.every_minutes;
+  listener_.free_ranks();
   communicator_.ranks().broadcast(&due_, sizeof due_, 0);
 }
 
@@ -78,7 +79,10 @@ void RunCheckpoints::write_between_steps(const CheckpointHeader& header, const C
 
 void RunCheckpoints::look() {
   std::optional<CheckpointOutcome> outcome;
-  if (piece_writer_) outcome = piece_writer_->look();
+  if (piece_writer_ && piece_writer_->wants_look()) {
+    listener_.free_ranks();
+    outcome = piece_writer_->look();
+  }
   if (writer_) outcome = writer_->take();
   if (outcome) note_outcome(*outcome);
 }

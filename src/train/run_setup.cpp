@@ -41,7 +41,8 @@ Run::Run(RunStart&& start)
       log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "", position_.total),
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
-                    .trouble = [this](const Error& error) { meet_trouble(error); }}) {
+                    .trouble = [this](const Error& error) { meet_trouble(error); },
+                    .free_ranks = [this] { finish_update(); }}) {
   const MemoryPlan& memory = parts_.memory;  // planned for the network, and not taken yet
   const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks(),
                                           memory.statement.network_bytes() + memory.arena_bytes());

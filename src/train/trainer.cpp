@@ -51,7 +51,8 @@ void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, cons
   const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
   const bool accumulate = input_.rows > 0 && !tree_;
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
-  model_.forward(context, batch.inputs, observer);
+  model_.forward(context, batch.inputs, observer, &complete_block_);
+  finish_update();
   model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
   model_.backward(context, accumulate, block_done, observer);
 }
@@ -61,6 +62,7 @@ void Trainer::conclude(bool stop_requested) {
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
   tell(exec_, input_, told_.data());
+  finish_update();  // where no forward pass did
   timed(waits_.communication_s,
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
   check_.run(exec_, loss_scale(), agreement_);
@@ -68,7 +70,6 @@ void Trainer::conclude(bool stop_requested) {
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, agreement_.result(), state_.data());
   update_.start(exec_, &state_.data()->control);
-  timed(waits_.communication_s, [&] { update_.finish(exec_); });
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 

@@ -41,8 +41,9 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                                                               static_cast<int>(plan.micro_batches))
                               : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
-      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors()),
-      update_(communicator, model_.parameters(), optimizer_),
+      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
+                 communicator.size() > 1),
+      update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
              plan.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,
                                                              reduction_.own_slices(), waits_.communication_s)
@@ -57,7 +58,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
         if (tree_) tree_->add_to_block(exec_, block);
         timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
       }),
-      accumulate_block_([](std::size_t) {}) {
+      accumulate_block_([](std::size_t) {}),
+      complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
   StepState state;

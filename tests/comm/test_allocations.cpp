@@ -26,9 +26,8 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
     communicator->all_gather(execution, {gradients.data(), count, DType::fp32});
     communicator->agree(execution, agreement);
     communicator->all_gather(execution, {weights.data(), count, DType::bf16});
-    Request request =
-        communicator->start_reduction(execution, {gradients.data(), count, DType::fp32},
-                                      {sums.data(), count, DType::bf16}, Arrival::everywhere, 0.5f);
+    Request request = communicator->start_reduction(execution, {gradients.data(), count, DType::fp32},
+                                                    {sums.data(), count, DType::bf16}, 0.5f);
     communicator->wait(execution, request);
   }
   EXPECT_EQ(testing_support::allocations() - before, 0);

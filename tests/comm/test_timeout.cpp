@@ -90,8 +90,7 @@ TEST(Timeout, MessagesOfOtherCommunicatorsArriveAfterALostExchange) {
     const Execution execution;
     std::vector<Request> requests;
     for (std::size_t slot = 0; slot < (rank == late ? slots : 1); ++slot)
-      requests.push_back(
-          communicator->start_reduction(execution, buffer, buffer, Arrival::everywhere, 1, slot));
+      requests.push_back(communicator->start_reduce_scatter(execution, buffer, 1, slot));
     const auto wait_for_all = [&] {
       for (Request& request : requests) communicator->wait(execution, request);
     };

@@ -34,8 +34,8 @@ class WatchedCommunicator final : public Communicator {
     return started(watched_.start_allreduce(exec, buffer, reduction, slot));
   }
   Request start_reduction(const Execution& exec, CommunicationBuffer buffer, CommunicationBuffer result,
-                          Arrival arrival, float factor, std::size_t slot) override {
-    return started(watched_.start_reduction(exec, buffer, result, arrival, factor, slot));
+                          float factor, std::size_t slot) override {
+    return started(watched_.start_reduction(exec, buffer, result, factor, slot));
   }
   Request start_all_gather(const Execution& exec, CommunicationBuffer buffer, std::size_t slot) override {
     return started(watched_.start_all_gather(exec, buffer, slot));
@@ -86,7 +86,7 @@ TEST_F(BucketWindow, AWindowOfBucketsIsInFlightHoweverManyThereAre) {
   }
   EXPECT_EQ(watched.started_in_all, buckets) << "all reductions start while the backward pass goes on";
   reduction.finish(exec);
-  EXPECT_EQ(watched.started_in_all, buckets) << "and of each the gather with it";
+  EXPECT_EQ(watched.started_in_all, buckets);
   EXPECT_EQ(watched.in_flight, 0u);
   EXPECT_EQ(watched.most_in_flight, buckets_in_flight);
 }

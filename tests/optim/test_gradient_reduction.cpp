@@ -1,4 +1,4 @@
-// The reduction on several ranks: the mean over the global batch, with the same bits everywhere.
+// The reduction on several ranks: the mean over the global batch, of which each rank has its own slice.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,9 +55,17 @@ class Reduction : public testing::Test {
     }
     return true;
   }
-  void reduce(GradientReduction& reduction, std::size_t blocks) {
+  /// And gathers the slices, to look at all.
+  void reduce(GradientReduction& reduction, ParameterStore& store, std::size_t blocks) {
     for (std::size_t block = blocks; block-- > 0;) reduction.block_done(exec, block);
+    finish(reduction, store);
+  }
+  void finish(GradientReduction& reduction, ParameterStore& store) {
     reduction.finish(exec);
+    for (const GradientBucket& bucket : store.layout().buckets) {
+      const Tensor all = store.gradient(bucket);
+      communicator->all_gather(exec, {all.data(), static_cast<std::size_t>(all.size()), all.type()});
+    }
     communicator->synchronize(exec);
   }
 
@@ -97,7 +105,7 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
             }
             test::set_values(store.gradient(slot), own);
           }
-          reduce(reduction, chain.blocks.size());
+          reduce(reduction, store, chain.blocks.size());
           for (const ParameterSlot& slot : store.layout().slots) {
             const std::vector<float> reduced = test::values_of(store.gradient(slot));
             const double remaining = reduction.remaining_divisors()[slot.bucket];
@@ -135,7 +143,7 @@ TEST_F(Reduction, SumsInFloatByTheTreeOverRanksAndRoundsOnce) {
     std::vector<float> own(static_cast<std::size_t>(slot.size()));
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = contribution(rank, i);
     test::set_values(store.gradient(slot), own);
-    reduce(reduction, chain.blocks.size());
+    reduce(reduction, store, chain.blocks.size());
     const std::vector<float> reduced = test::values_of(store.gradient(slot));
     for (std::size_t i = 0; i < reduced.size(); ++i) {
       const auto part = [&](int r) { return test::rounded_to(type, contribution(r, i)); };
@@ -156,7 +164,7 @@ TEST_F(Reduction, AMeanThatFitsIntoHalfSurvivesASumThatDoesNot) {
       const ParameterSlot& slot = store.layout().slots[0];
       test::set_values(store.gradient(slot),
                        std::vector<float>(static_cast<std::size_t>(slot.size()), 60000.0f));
-      reduce(reduction, chain.blocks.size());
+      reduce(reduction, store, chain.blocks.size());
       const float remaining = reduction.remaining_divisors()[0];
       for (const float value : test::values_of(store.gradient(slot))) EXPECT_EQ(value / remaining, 60000.0f);
     }
@@ -176,7 +184,7 @@ TEST_F(Reduction, OneRanksInfinityAndNanReachAllRanks) {
           if (rank == concerned) values.back() = bad;
           test::set_values(store.gradient(slot), values);
         }
-        reduce(reduction, chain.blocks.size());
+        reduce(reduction, store, chain.blocks.size());
         for (const ParameterSlot& slot : store.layout().slots) {
           const std::vector<float> values = test::values_of(store.gradient(slot));
           EXPECT_FALSE(std::isfinite(values.back())) << slot.path();
@@ -212,7 +220,7 @@ TEST_F(Reduction, BucketsOfMixedTypesTravelInFloatEvenIfTheDeckSaysCompute) {
   const ParameterSlot& slot = store.layout().slots[store.layout().slots_of_block[chain.blocks.size() - 1][0]];
   const float value = 1.0f + 0x1p-20f;
   test::set_values(store.gradient(slot), std::vector<float>(static_cast<std::size_t>(slot.size()), value));
-  reduce(reduction, chain.blocks.size());
+  reduce(reduction, store, chain.blocks.size());
   for (const float sum : test::values_of(store.gradient(slot)))
     EXPECT_EQ(sum, value * static_cast<float>(ranks));
 }
@@ -267,8 +275,7 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
                               {batch, largest, 1, ranks});
   backward(shared, share_of(batch, ranks, rank), largest,
            [&](std::size_t block) { reduction.block_done(exec, block); });
-  reduction.finish(exec);
-  communicator->synchronize(exec);
+  finish(reduction, shared.parameters());
 
   for (const ParameterSlot& slot : shared.parameters().layout().slots) {
     const ParameterSlot& same = whole.parameters().layout().slots[static_cast<std::size_t>(

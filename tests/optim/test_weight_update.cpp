@@ -1,4 +1,4 @@
-// The update of what a rank holds and the gather of what it reads, against an update of everything.
+// The gather of what a rank lacks and the update of what it holds, against an update of everything.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -37,25 +37,27 @@ class WeightUpdates : public testing::TestWithParam<Case> {
         : store(make_parameter_layout(chain, 10000, communicator.size(), holders, window),
                 communicator.rank()),
           reduction(communicator, store, ReduceType::automatic, {1, 1, 1, communicator.size()}),
-          optimizer(OptimizerOptions{}, store, reduction.remaining_divisors()),
-          update(communicator, store, optimizer) {
+          optimizer(OptimizerOptions{}, store, reduction.remaining_divisors(), true),
+          update(communicator, store, optimizer, waited_s) {
       store.initialize(Execution(), 5);
     }
+    double waited_s = 0;
     ParameterStore store;
     GradientReduction reduction;
     Optimizer optimizer;
     WeightUpdate update;
   };
 
-  /// As a reduction leaves them: the same on all ranks, of which one with cut masters has its slices only.
+  /// All of them for an update without other ranks; for the others as a reduction leaves them: each rank has
+  /// its slices only.
   void draw_gradients(int time) {
     std::mt19937 random(static_cast<unsigned>(time));
     std::normal_distribution<float> normal(0, 3);
-    for (std::size_t b = 0; b < whole.store.layout().buckets.size(); ++b) {
-      const GradientBucket& bucket = whole.store.layout().buckets[b];
+    for (std::size_t b = 0; b < expected.store.layout().buckets.size(); ++b) {
+      const GradientBucket& bucket = expected.store.layout().buckets[b];
       std::vector<float> values(static_cast<std::size_t>(bucket.count));
       for (float& value : values) value = normal(random);
-      test::set_values(whole.store.gradient(bucket), values);
+      test::set_values(expected.store.gradient(bucket), values);
       const BucketSlice& own = cut.store.held_slices()[b];
       const auto first = values.begin() + own.first;
       test::set_values(cut_deeper.store.held_gradients(b), {first, first + own.count});
@@ -63,10 +65,10 @@ class WeightUpdates : public testing::TestWithParam<Case> {
         if (i < own.first || i >= own.first + own.count)
           values[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
       }
-      test::set_values(cut.store.gradient(bucket), values);
+      for (Copy* copy : {&whole, &cut}) test::set_values(copy->store.gradient(bucket), values);
     }
   }
-  void update(int time, std::int32_t apply = 1) {
+  void set_control(int time, std::int32_t apply = 1) {
     UpdateControl now;
     now.apply = apply;
     now.gradient_factor = 0.5f;
@@ -74,6 +76,10 @@ class WeightUpdates : public testing::TestWithParam<Case> {
     now.bias_correction1 = 1 - std::pow(0.9f, static_cast<float>(time));
     now.bias_correction2 = 1 - std::pow(0.999f, static_cast<float>(time));
     control.set(now);
+  }
+  void update(int time, std::int32_t apply = 1) {
+    set_control(time, apply);
+    expected.optimizer.update(exec, control.data());
     for (Copy* copy : {&whole, &cut, &cut_deeper}) {
       copy->update.start(exec, control.data());
       copy->update.finish(exec);
@@ -81,21 +87,22 @@ class WeightUpdates : public testing::TestWithParam<Case> {
     communicator->synchronize(exec);
   }
   void expect_equal() {
-    expect_equal(cut);
-    expect_equal(cut_deeper);
+    for (const Copy* copy : {&whole, &cut, &cut_deeper}) expect_equal(*copy);
+  }
+  void expect_equal_weights(const Copy& copy, std::size_t stage) {
+    for (std::size_t i = 0; i < copy.store.weights(stage).size(); ++i) {
+      EXPECT_EQ(test::bytes_of(copy.store.weights(stage)[i]),
+                test::bytes_of(expected.store.weights(stage)[i]))
+          << "stage " << stage << ", " << copy.store.weights(stage)[i].name;
+    }
   }
   void expect_equal(const Copy& copy) {
-    for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
-      for (std::size_t i = 0; i < copy.store.weights(stage).size(); ++i) {
-        EXPECT_EQ(test::bytes_of(copy.store.weights(stage)[i]), test::bytes_of(whole.store.weights(stage)[i]))
-            << "stage " << stage << ", " << copy.store.weights(stage)[i].name;
-      }
-    }
-    const std::vector<ParameterSlot>& slots = whole.store.layout().slots;
+    for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) expect_equal_weights(copy, stage);
+    const std::vector<ParameterSlot>& slots = expected.store.layout().slots;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const HeldPart part = copy.store.held_master(i);
       EXPECT_EQ(test::bytes_of(part.values),
-                test::bytes_of(whole.store.master(slots[i]).elements(part.first, part.values.size())))
+                test::bytes_of(expected.store.master(slots[i]).elements(part.first, part.values.size())))
           << slots[i].path();
     }
   }
@@ -103,6 +110,7 @@ class WeightUpdates : public testing::TestWithParam<Case> {
   Execution exec;
   Chain chain = chain_of(GetParam());
   std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {.timeout_s = 60});
+  Copy expected{chain, *communicator, 1, 0};
   Copy whole{chain, *communicator, 1, 0};
   Copy cut{chain, *communicator, communicator->size(), 0};
   Copy cut_deeper{chain, *communicator, communicator->size(), buckets_in_flight};
@@ -119,6 +127,28 @@ TEST_P(WeightUpdates, OfSlicesGiveEveryRankTheWeightsOfAll) {
   }
 }
 
+TEST_P(WeightUpdates, GiveAForwardPassEachBlockWhenItAsks) {
+  const bool exchanges_something = communicator->size() > 1 && !communicator->runs_on_device();
+  for (int time = 1; time <= 2; ++time) {
+    draw_gradients(time);
+    set_control(time);
+    expected.optimizer.update(exec, control.data());
+    for (Copy* copy : {&whole, &cut, &cut_deeper}) {
+      copy->update.start(exec, control.data());
+      for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+        copy->update.complete_block(exec, stage);
+        if (communicator->runs_on_device()) communicator->synchronize(exec);
+        expect_equal_weights(*copy, stage);
+        if (stage == 0 && exchanges_something) {
+          EXPECT_THROW(communicator->ranks().barrier(), Error) << "the others still travel";
+        }
+      }
+      communicator->ranks().barrier();
+    }
+    expect_equal();
+  }
+}
+
 TEST_P(WeightUpdates, LeaveEveryBitWhereTheStepIsSkipped) {
   draw_gradients(1);
   update(1);
@@ -131,7 +161,7 @@ TEST_P(WeightUpdates, LeaveEveryBitWhereTheStepIsSkipped) {
 }
 
 TEST_P(WeightUpdates, RefreshWhatWasReadIntoTheMasters) {
-  for (Copy* copy : {&whole, &cut, &cut_deeper}) {
+  for (Copy* copy : {&expected, &whole, &cut, &cut_deeper}) {
     for (std::size_t i = 0; i < copy->store.layout().slots.size(); ++i) {
       const HeldPart part = copy->store.held_master(i);
       if (part.values.empty()) continue;

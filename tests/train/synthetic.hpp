@@ -121,6 +121,7 @@ struct SmallRun {
 
   StepState step() {
     trainer->step(*batches, false);
+    trainer->finish_update();
     return trainer->read_state();
   }
   /// All masters, in memory order.

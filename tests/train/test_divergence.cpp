@@ -69,6 +69,7 @@ double unexplained(DType compute, ScalerMode mode) {
   SmallRun run(options);
   SmallTargets batches(16384, compute);
   for (int i = 0; i < 400; ++i) run.trainer->step(batches, false);
+  run.trainer->finish_update();
   return run.trainer->read_state().record.loss / batches.variance();
 }
 

@@ -72,6 +72,7 @@ struct RunOnFile {
   }
   void steps(int count) {
     for (int i = 0; i < count; ++i) trainer->step(*batches, false);
+    trainer->finish_update();
   }
 
   TemporaryFolder folder;

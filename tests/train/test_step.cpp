@@ -168,6 +168,7 @@ TEST(Step, AStopRequestReachesAllRanks) {
   SmallRun run(small_options(DType::bf16));
   const int last = run.communicator->size() - 1;
   run.trainer->step(*run.batches, run.communicator->rank() == last);
+  run.trainer->finish_update();
   EXPECT_EQ(run.trainer->read_state().record.stop, last + 1);
 }
 
@@ -191,8 +192,10 @@ TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
   FailingBatches batches(*run.batches, run.communicator->rank() == last ? 2 : 1000);
   run.trainer->step(batches, false);
   run.trainer->step(batches, false);
+  run.trainer->finish_update();
   const std::vector<float> masters = run.masters();
   run.trainer->step(batches, false);
+  run.trainer->finish_update();
   EXPECT_NE(run.trainer->read_state().halted, 0);
   EXPECT_EQ(run.masters(), masters);
   try {

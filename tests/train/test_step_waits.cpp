@@ -35,6 +35,7 @@ StepWaits waits_of_steps(SmallRun& run, double sleep_s) {
   LateBatches batches(*run.batches, is_last ? sleep_s : 0);
   const StepWaits before = run.trainer->waits();
   for (int i = 0; i < steps; ++i) run.trainer->step(batches, false);
+  run.trainer->finish_update();
   const StepWaits after = run.trainer->waits();
   return {after.communication_s - before.communication_s, after.data_s - before.data_s};
 }
@@ -69,6 +70,7 @@ TEST(StepWaits, ABatchThatCannotBeReadWasWaitedForToo) {
   SmallRun run(small_options(DType::fp32));
   Unreadable batches;
   run.trainer->step(batches, false);
+  run.trainer->finish_update();
   EXPECT_GE(run.trainer->waits().data_s, late_s);
   EXPECT_THROW(run.trainer->throw_if_failed(), Error);
 }

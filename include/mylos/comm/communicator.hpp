@@ -33,9 +33,6 @@ struct CommunicationBuffer {
 };
 
 enum class Reduction : std::uint8_t { sum, max };
-/// Where the sums of slices arrive: each on the rank whose slice it is, or all on all ranks. Those of other
-/// ranks may arrive until the last operation in flight was waited for.
-enum class Arrival : std::uint8_t { own_slice, everywhere };
 
 /// An operation that was started. wait() for it before its buffer is read.
 struct Request {
@@ -73,18 +70,17 @@ class Communicator {
   /// free, as no operation was started in it that was not waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
-  /// `buffer` is size() slices of equal length, and `result` too: the same memory, or as many elements of
-  /// another type; or, where only that arrives, it is this rank's slice alone, elsewhere. A slice of `result`
-  /// becomes factor × the sum of `buffer`'s over ranks, where it arrives; over MPI summed in float by the
-  /// binary tree over ranks and rounded once to the buffer's type (NCCL rounds at each hop), then to that of
-  /// the result. The buffer's contents are lost. Types fp32, fp16, bf16.
+  /// A reduce-scatter. `buffer` is size() slices of equal length, and `result` too: the same memory, or as
+  /// many elements of another type; or it is this rank's slice alone, elsewhere. This rank's slice of
+  /// `result` becomes factor × the sum of `buffer`'s over ranks: over MPI summed in float by the binary tree
+  /// over ranks and rounded once to the buffer's type (NCCL rounds at each hop), then to that of the result.
+  /// The buffer's contents are lost. Types fp32, fp16, bf16.
   virtual Request start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                  CommunicationBuffer result, Arrival arrival, float factor = 1,
-                                  std::size_t slot = 0) = 0;
+                                  CommunicationBuffer result, float factor = 1, std::size_t slot = 0) = 0;
   /// The sum of this rank's slice takes its place.
   Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor = 1,
                                std::size_t slot = 0) {
-    return start_reduction(execution, buffer, buffer, Arrival::own_slice, factor, slot);
+    return start_reduction(execution, buffer, buffer, factor, slot);
   }
   /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
   virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer,

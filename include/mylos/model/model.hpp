@@ -25,6 +25,9 @@ using Observer = std::function<void(const Observation&)>;
 /// Called with a stage's index when the gradients of its parameters are complete.
 using BlockDone = std::function<void(std::size_t)>;
 
+/// Called with a block's index before anything of it runs.
+using BeforeBlock = std::function<void(std::size_t)>;
+
 /// Of one micro-batch: the gradients are those of scale · inverse_count · (sum of the rows' losses).
 struct LossSeed {
   const float* scale = nullptr;  // device memory
@@ -50,8 +53,10 @@ class Model {
   [[nodiscard]] std::int64_t samples() const { return samples_; }
 
   /// Runs all blocks on input [rows, inputs]: up to the schedule's loss, or, where the context does not
-  /// train, with nothing kept.
-  void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr);
+  /// train, with nothing kept. `before_block` hears of blocks in forward order, when it trains; of one that
+  /// is computed again before the loss more than once.
+  void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr,
+               const BeforeBlock* before_block = nullptr);
   /// The last block's output for the rows of the last forward().
   [[nodiscard]] const Tensor& output() const { return output_; }
   /// The head's outputs (logits, predictions) for rows [first, first + count) of the last forward().

@@ -1,8 +1,8 @@
 // GradientReduction: sums the gradients of all ranks, bucket by bucket, while the backward pass goes on.
 //
-// A bucket is a reduce-scatter over equal slices, each summed in float by the binary tree over ranks, and an
-// all-gather that follows it at once. Where masters are cut over ranks, every rank needs its own slice alone:
-// nothing is gathered, and the bits are the same. Half travels as float by default, bfloat16 as bfloat16.
+// A bucket is a reduce-scatter over equal slices, each summed in float by the binary tree over ranks: every
+// rank gets its own slice of the sums, which is all that the step's decision takes. What follows it is
+// WeightUpdate's. Half travels as float by default, bfloat16 as bfloat16.
 //
 // A window of buckets is reduced at one time: to start one ends the reduction of the one that was started
 // buckets_in_flight before it, in whose slot of staging memory it travels. Where gradients are cut over ranks
@@ -53,7 +53,7 @@ class GradientReduction {
   /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
   /// take, and those whose memory the gradients of the block before it take. All blocks, in backward order.
   void block_done(const Execution& exec, std::size_t block);
-  /// Starts what was not started yet, and ends all.
+  /// Starts what was not started yet, and ends all: this rank's slices are sums.
   void finish(const Execution& exec);
   /// The same for a rank without samples: what it starts are zeros.
   void finish_with_zeros(const Execution& exec);
@@ -68,7 +68,7 @@ class GradientReduction {
   struct BucketPlan {
     Tensor gradients;
     Tensor wire;    // where it travels: the gradients themselves, or a copy in the wire's type
-    Tensor result;  // where the sums arrive: the gradients themselves, or this rank's slice alone
+    Tensor result;  // where its slice arrives: in the gradients themselves, or a place for the slice alone
     BucketDivision division;
     std::vector<Tensor> padding;  // into which other buckets write
   };
@@ -80,7 +80,6 @@ class GradientReduction {
 
   Communicator& communicator_;
   const ParameterLayout& layout_;
-  const Arrival arrival_;  // of the sums
   Arena wire_;
   std::vector<BucketPlan> plans_;
   std::array<Request, buckets_in_flight> requests_;  // of each slot

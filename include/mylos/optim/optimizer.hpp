@@ -23,8 +23,9 @@ class Optimizer {
  public:
   /// Updates the masters that `parameters` holds. Keeps pointers into its arenas, which must outlive it.
   /// `gradient_divisors[b]`: by what bucket b's gradients are still to be divided beside the loss scale.
+  /// `by_bucket`: buckets may be updated one by one, which is as many passes over memory.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-            std::span<const float> gradient_divisors);
+            std::span<const float> gradient_divisors, bool by_bucket = false);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
@@ -40,12 +41,12 @@ class Optimizer {
 
   /// Does nothing where control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
-  /// The same for what is held of one bucket. Where masters are cut over ranks.
+  /// The same for what is held of one bucket, of an optimizer that was made for it.
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
   struct GroupPass {
-    std::size_t group;  // a bucket where masters are cut over ranks; else all together are one group
+    std::size_t group;  // a bucket, or all together are one group
     UpdatePass pass;
   };
   std::vector<std::string_view> names_;

@@ -23,6 +23,7 @@ class RunCheckpoints {
   struct Listener {
     std::function<void(const std::string& line)> note;
     std::function<void(const Error& error)> trouble;
+    std::function<void()> free_ranks;  // before ranks exchange something between steps
   };
 
   RunCheckpoints(const CheckpointOptions& options, std::string folder, Communicator& communicator,

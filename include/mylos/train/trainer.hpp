@@ -36,7 +36,11 @@ class Trainer {
   /// batches have, which may be fewer than planned, and none on some. `stop_requested` travels with the
   /// agreement. If `batches` throws, this rank still takes part in the step's collectives and the error
   /// reaches all ranks: see throw_if_failed().
+  /// The new weights may come to all ranks during the next step only: see finish_update().
   void step(BatchSource& batches, bool stop_requested);
+  /// All ranks, after a step: before anybody but the next step reads weights, masters or moments, or ranks
+  /// exchange anything else.
+  void finish_update() { update_.finish(exec_); }
   /// A step's first part again, with a look at what every operation leaves: gradients of this rank's samples,
   /// which go nowhere.
   void compute_gradients(BatchSource& batches, const Observer& observer);
@@ -102,6 +106,7 @@ class Trainer {
   Kokkos::View<StepRecord*, Device> records_;
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
+  BeforeBlock complete_block_;
   std::optional<Error> error_;
 };
 
