@@ -124,6 +124,11 @@ def byte_count(text):
     return round(float(number) * {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[unit])
 
 
+def bucket_bytes(plan, deck):
+    """By plan.json; programs that do not say it there have a size in every deck."""
+    return plan["bucket_bytes"] if "bucket_bytes" in plan else byte_count(deck["communication.bucket"])
+
+
 def summary_of(folder, samples_per_s, ranks):
     """What summary.json says, as columns of the table; all None where the run wrote none."""
     path = folder / "summary.json"
@@ -182,7 +187,7 @@ class Study:
                    steps=steps, samples_per_s=samples_per_s, **parts,
                    **summary_of(folder, samples_per_s, plan["ranks"]), rank_bytes=rank_bytes, process_bytes=process_bytes,
                    compute=deck["precision.compute"], reduce_type=deck["communication.reduce_type"],
-                   bucket_bytes=byte_count(deck["communication.bucket"]), shard=deck.get("optimizer.shard", "none"),
+                   bucket_bytes=bucket_bytes(plan, deck), shard=deck.get("optimizer.shard", "none"),
                    processor=self.processor,
                    machine=arguments.machine, load=load, mylos=self.version, commit=self.commit,
                    deck=str(arguments.deck), deck_sha256=self.deck_sha256, overrides=shlex.join(arguments.overrides),

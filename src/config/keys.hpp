@@ -139,22 +139,27 @@ class Keys {
     finish(key);
   }
 
+  /// Zero in the options stands for "auto".
   template <class Field>
-  void bytes(std::string name, Field field, IntegerRange range, std::string meaning) {
+  void bytes_or_auto(std::string name, Field field, IntegerRange range, const std::string& example,
+                     std::string meaning) {
     Key& key =
         add(std::move(name),
-            fmt::format("byte count from {} to {}, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, "
-                        "GiB, TiB)",
-                        exact_bytes(range.least), exact_bytes(range.most)),
-            "a ", std::move(meaning));
+            fmt::format("\"auto\" or byte count from {} to {}, such as \"{}\" (units B, kB, MB, GB, TB, "
+                        "KiB, MiB, GiB, TiB)",
+                        exact_bytes(range.least), exact_bytes(range.most), example),
+            "", std::move(meaning));
     key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
-      const auto bytes = bytes_in(value);
-      if (!bytes || *bytes < range.least || *bytes > range.most) return describe(value);
-      of(options).*field = *bytes;
+      const auto* word = std::get_if<std::string>(&value.held);
+      const bool is_auto = word != nullptr && *word == "auto";
+      const auto bytes = is_auto ? std::nullopt : bytes_in(value);
+      if (!is_auto && (!bytes || *bytes < range.least || *bytes > range.most)) return describe(value);
+      of(options).*field = bytes.value_or(0);
       return std::nullopt;
     };
     key.write = [of = of_, field](const Options& options) -> std::optional<Value> {
-      return Value{exact_bytes(of(options).*field)};
+      const std::int64_t bytes = of(options).*field;
+      return Value{bytes == 0 ? std::string("auto") : exact_bytes(bytes)};
     };
     finish(key);
   }

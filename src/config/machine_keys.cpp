@@ -15,9 +15,11 @@ void add_communication_keys(Schema& schema) {
   for (const std::string_view name : communication_backends) backends.emplace_back(name, name);
   keys.choice("backend", &CommunicationOptions::backend, backends,
               "auto: NCCL where it is built and the memory is on a device, else MPI.");
-  keys.bytes("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40},
-             "Gradients are reduced in pieces of about this size while backward goes on; the last piece of a "
-             "step is not hidden. Over MPI, memory is staged for four of them.");
+  keys.bytes_or_auto(
+      "bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40}, "25 MiB",
+      "Gradients are reduced in pieces of about this size while backward goes on; the last piece of a step "
+      "is not hidden. Over MPI, memory is staged for four of them. auto: an eighth of the network's "
+      "gradients, at least 1 MiB and at most 25 MiB.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,
       Words<ReduceType>{

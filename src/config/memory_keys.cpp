@@ -13,24 +13,6 @@ constexpr std::int64_t most_budget = std::int64_t{1} << 50;
 constexpr std::size_t most_groups = 1000;
 constexpr std::string_view every = "every ";
 
-void fill_budget(Key& key) {
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
-    const auto* word = std::get_if<std::string>(&value.held);
-    if (word != nullptr && *word == "auto") {
-      options.memory.budget_bytes = 0;
-      return std::nullopt;
-    }
-    const auto bytes = bytes_in(value);
-    if (!bytes || *bytes < least_budget || *bytes > most_budget) return describe(value);
-    options.memory.budget_bytes = *bytes;
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    const std::int64_t bytes = options.memory.budget_bytes;
-    return Value{bytes == 0 ? std::string("auto") : exact_bytes(bytes)};
-  };
-}
-
 /// N of "every N".
 std::optional<std::int64_t> length_in(const std::string& text) {
   if (!text.starts_with(every)) return std::nullopt;
@@ -118,15 +100,10 @@ void add_memory_keys(Schema& schema) {
   Keys keys(
       schema, "memory", "How many bytes a rank may take, and what is computed again to stay within them.",
       [](auto& options) -> auto& { return options.memory; });
-  Key& budget =
-      keys.add("budget",
-               fmt::format("\"auto\" or byte count from {} to {}, such as \"12 GiB\"",
-                           exact_bytes(least_budget), exact_bytes(most_budget)),
-               "",
-               "Of one rank, everything included. auto: 0.9 of what the machine has left for each of its "
-               "ranks. A run that cannot stay within it does not start (exit code 3).");
-  fill_budget(budget);
-  keys.finish(budget);
+  keys.bytes_or_auto(
+      "budget", &MemoryOptions::budget_bytes, {least_budget, most_budget}, "12 GiB",
+      "Of one rank, everything included. auto: 0.9 of what the machine has left for each of its "
+      "ranks. A run that cannot stay within it does not start (exit code 3).");
   Key& recompute = keys.add(
       "recompute",
       "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks "

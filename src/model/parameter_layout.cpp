@@ -1,5 +1,7 @@
 #include "mylos/model/parameter_layout.hpp"
 
+#include <algorithm>
+
 #include "cut_gradients.hpp"
 #include "cut_masters.hpp"
 #include "mylos/base/arena.hpp"
@@ -14,9 +16,24 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// Where the deck leaves the size of buckets to the network: as many that nearly all gradients are reduced
+// while the backward pass goes on, none so small that latency is what it costs.
+constexpr std::int64_t automatic_buckets = 8;
+constexpr std::int64_t least_automatic_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t most_automatic_bytes = std::int64_t{25} << 20;
+
+std::int64_t automatic_bucket_bytes(const Chain& chain) {
+  std::int64_t gradients = 0;
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+    for (const ParameterSpec& spec : chain.stage_parameters(stage))
+      gradients += spec.size() * static_cast<std::int64_t>(size_of(spec.gradient_type));
+  }
+  return std::clamp(gradients / automatic_buckets, least_automatic_bytes, most_automatic_bytes);
+}
+
 class LayoutBuilder {
  public:
-  LayoutBuilder(std::int64_t bucket_bytes, int world) : bucket_bytes_(bucket_bytes), world_(world) {}
+  LayoutBuilder(std::int64_t bucket_bytes, int world) : world_(world) { layout_.bucket_bytes = bucket_bytes; }
 
   void add_stage(const Chain& chain, std::size_t stage) {
     layout_.slots_of_block.resize(chain.blocks.size() + 1);
@@ -27,7 +44,7 @@ class LayoutBuilder {
       add_slot(chain.stage_name(stage), spec, stage);
     }
     const auto bytes = bucket_.count * static_cast<std::int64_t>(size_of(bucket_.type));
-    if (bytes >= bucket_bytes_) close_bucket();
+    if (bytes >= layout_.bucket_bytes) close_bucket();
   }
 
   ParameterLayout finish() {
@@ -76,7 +93,6 @@ class LayoutBuilder {
     open_ = false;
   }
 
-  std::int64_t bucket_bytes_;
   std::int64_t world_;
   ParameterLayout layout_;
   GradientBucket bucket_;
@@ -94,7 +110,7 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
 
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders,
                                       std::size_t window) {
-  LayoutBuilder builder(bucket_bytes, world);
+  LayoutBuilder builder(bucket_bytes > 0 ? bucket_bytes : automatic_bucket_bytes(chain), world);
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/units.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/comm/communicator.hpp"
 #include "mylos/model/make_chain.hpp"
@@ -99,6 +100,13 @@ std::string note_on_shards(const OptimizerOptions& options, int ranks) {
                      name_of(options.shard), options.shard == Shard::gradients ? " and gradients" : "");
 }
 
+std::string describe_buckets(const MemoryStatement& statement) {
+  if (statement.place.ranks == 1) return "";
+  return fmt::format("communication.bucket: {}; gradients are reduced in {} bucket{}",
+                     format_bytes(statement.bucket_bytes), statement.buckets,
+                     statement.buckets == 1 ? "" : "s");
+}
+
 std::size_t MemoryStatement::fixed_bytes() const {
   std::size_t sum = 0;
   for (const MemoryEntry& entry : entries) sum += memory_is_host || entry.with_network ? entry.bytes : 0;
@@ -140,6 +148,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(layout, weights.moments);
+  statement.bucket_bytes = layout.bucket_bytes;
+  statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;
   statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
   const std::size_t arrays = 1 + Optimizer::moment_names_of(options.optimizer.type).size();

@@ -111,6 +111,8 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
       {"checkpoint_copy_bytes", plan.checkpoint_copy},
       {"rank_bytes", plan.rank_bytes()},
       {"node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.place.ranks_on_node)},
+      {"bucket_bytes", statement.bucket_bytes},
+      {"buckets", statement.buckets},
       {"saved_by_shards_bytes", statement.saved_by_shards},
       {"checkpoint_bytes", statement.checkpoint_bytes},
       {"step_time_ms", plan.step_time()},

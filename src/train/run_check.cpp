@@ -40,9 +40,10 @@ std::string machine_line(const Options& options, const RunData& data, RankGroup&
   run_on_all(ranks, [&] { plan = plan_memory(problem); });
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  return fmt::format("# here: {} thread{} per rank; memory: {} of {} per rank, {}\n", threads,
-                     threads == 1 ? "" : "s", bytes(plan->rank_bytes()), bytes(plan->budget),
-                     describe(*plan));
+  const std::string buckets = describe_buckets(plan->statement);
+  return fmt::format("{}# here: {} thread{} per rank; memory: {} of {} per rank, {}\n",
+                     buckets.empty() ? "" : "# " + buckets + '\n', threads, threads == 1 ? "" : "s",
+                     bytes(plan->rank_bytes()), bytes(plan->budget), describe(*plan));
 }
 
 std::string folder_lines(const std::string& folder) {

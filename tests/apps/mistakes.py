@@ -16,8 +16,8 @@ DECKS = {  # what becomes of the sound deck, and what is said
              ":17: 'precision.compute' must be \"bf16\", \"fp16\" or \"fp32\", not the string \"bf17\"; did you mean "
              '"bf16"?'),
     "unit": (("[model]", '[communication]\nbucket = "25 GX"\n[model]'),
-             ":12: 'communication.bucket' must be a byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, "
-             'GB, TB, KiB, MiB, GiB, TiB), not the string "25 GX"'),
+             ":12: 'communication.bucket' must be \"auto\" or byte count from 1 B to 1 TiB, such as \"25 MiB\" (units "
+             'B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), not the string "25 GX"'),
     "lengths": (("epochs = 3", "epochs = 3\nsteps = 9"),
                 ":4: 'run.epochs' and 'run.steps' are both given; keep the one that sets the run's length"),
 }

@@ -5,6 +5,7 @@ usage: test_buckets.py MYLOS REPOSITORY
 import json
 import math
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -27,6 +28,10 @@ hidden = [{", ".join([str(WIDTH)] * 40)}]
 [precision]
 compute = "fp32"
 """
+# Layers of 700 x 700: 9.4 MiB of float gradients, of which an eighth is less than a layer.
+WIDE = ["model.hidden=[700, 700, 700, 700, 700, 700]", "data.batch=6"]
+WIDE_PARAMETERS = (INPUTS + 5 * 700 + CLASSES) * 700 + 6 * 700 + CLASSES  # with biases
+AUTOMATIC = 'communication.bucket="auto"'
 ONE_BUCKET, EACH_LAYER = 'communication.bucket="25 MiB"', 'communication.bucket="64 B"'
 
 
@@ -68,6 +73,35 @@ def check_weights(command, ranks, precision):
     print(f"{precision} on {ranks} ranks: 41 buckets, and one: the same weights")
 
 
+def check_size_of_buckets(command):
+    """Where the deck gives none: what the plan says of it, here and to people; a size in the deck is taken as it is."""
+    for words, size, buckets in (([], 1 << 20, 1), (WIDE, 4 * WIDE_PARAMETERS // 8, 6),
+                                 ([*WIDE, "precision.compute=bf16"], 1 << 20, 3),
+                                 ([*WIDE, "communication.bucket=3 MB"], 3_000_000, 3), ([EACH_LAYER], 64, 41)):
+        for ranks in 1, 3:
+            plan = json.loads(command.must("plan", "deep.toml", *words, "--json", "--ranks", ranks).stdout)
+            assert (plan["bucket_bytes"], plan["buckets"]) == (size, buckets), (words, plan["bucket_bytes"], plan["buckets"])
+    said = r"communication\.bucket: 1\.1\d* MiB; gradients are reduced in 6 buckets$"
+    table, alone = (command.must("plan", "deep.toml", *WIDE, "--ranks", ranks).stdout for ranks in (2, 1))
+    assert re.search("^  " + said, table, re.M) and "buckets" not in alone, table + alone
+    check, alone = (command.must("train", "deep.toml", *WIDE, "--check", ranks=ranks).stdout for ranks in (2, 1))
+    assert re.search("^# " + said, check, re.M) and "\n# communication" not in alone, check + alone
+
+
+def check_changed_size(command):
+    """A run with a size in its deck goes on with the network's own, and back: the weights of one that changed nothing."""
+    def train(folder, bucket, *arguments):
+        command.must("train", "deep.toml", *WIDE, bucket, "checkpoint.every=1", f"run.folder={folder}", *arguments, ranks=3)
+        return weights(command, folder)
+    whole = train("whole", AUTOMATIC)
+    train("changed", ONE_BUCKET, "run.steps=1", "schedule.steps=4")
+    train("changed", AUTOMATIC, "run.steps=2", "schedule.steps=4", "--restart", "auto")
+    assert train("changed", 'communication.bucket="3 MB"', "--restart", "auto") == whole
+    plans = [json.loads((command.folder / folder / "plan.json").read_text()) for folder in ("whole", "changed")]
+    assert [plan["buckets"] for plan in plans] == [6, 3], plans
+    print("one bucket, then six, then three: the weights of six")
+
+
 def check_deep_gpt(command, repository):
     """The deck of 48 layers with all its buckets, of which only the width is smaller, and samples shorter and fewer."""
     deck = pathlib.Path(repository, "inputs/gpt2_1558m.toml")
@@ -87,6 +121,8 @@ def main():
         for ranks, precision in (2, "fp32"), (3, "bf16"), (4, "fp16"):
             check_plans(command, ranks)
             check_weights(command, ranks, precision)
+        check_size_of_buckets(command)
+        check_changed_size(command)
         check_deep_gpt(command, sys.argv[2])
 
 

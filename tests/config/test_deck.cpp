@@ -123,6 +123,14 @@ TEST(Deck, TakesWholeNumbersWhereNumbersAreWanted) {
   EXPECT_EQ(read_with("communication.bucket = 4096").options.communication.bucket_bytes, 4096);
 }
 
+TEST(Deck, TakesAutoInPlaceOfBytes) {
+  EXPECT_EQ(read_with("").options.communication.bucket_bytes, 0);
+  EXPECT_EQ(read_with("communication.bucket = 'auto'").options.communication.bucket_bytes, 0);
+  const Deck taken_back = read_with("communication.bucket = 4096", {"communication.bucket=auto"});
+  EXPECT_EQ(taken_back.options.communication.bucket_bytes, 0);
+  EXPECT_NE(taken_back.resolved.find("\nbucket = \"auto\"\n"), std::string::npos) << taken_back.resolved;
+}
+
 TEST(Deck, NamesItsFolderAfterTheRun) {
   EXPECT_EQ(read_with("run.name = 'x'").options.run.folder, "runs/x");
 }

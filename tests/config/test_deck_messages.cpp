@@ -21,7 +21,8 @@ const std::string sections =
     "run, data, model, precision, precision.scaler, memory, optimizer, schedule, communication, checkpoint, "
     "kernels";
 const std::string bytes_wanted =
-    "a byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
+    "\"auto\" or byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, "
+    "TiB)";
 const std::string name_wanted = "a name (1 to 100 bytes; no '/', no control characters, not '.' or '..')";
 const std::string rules_wanted =
     "a table from layer name, pattern with '*' or layer kind to \"bf16\", \"fp16\" or \"fp32\"";
@@ -168,7 +169,9 @@ TEST(WrongType, SaysWhatWasFoundAndWhatIsWanted) {
 }
 
 TEST(Memory, SaysWhichPlaceOfAListIsWrong) {
-  const std::string budget = "\"auto\" or byte count from 1 MiB to 1024 TiB, such as \"12 GiB\"";
+  const std::string budget =
+      "\"auto\" or byte count from 1 MiB to 1024 TiB, such as \"12 GiB\" (units B, kB, MB, GB, TB, KiB, MiB, "
+      "GiB, TiB)";
   expect_refused("memory.budget", "\"12 GB/s\"", budget, "the string \"12 GB/s\"");
   expect_refused("memory.budget", "0", budget, "the integer 0");
   const std::string recompute =
@@ -238,6 +241,8 @@ TEST(WrongWord, IsAnsweredWithTheWordsThatThereAre) {
 
 TEST(WrongBytes, SaysTheUnits) {
   expect_refused("communication.bucket", "\"25 MiBs\"", bytes_wanted, "the string \"25 MiBs\"");
+  expect_refused("communication.bucket", "\"Auto\"", bytes_wanted, "the string \"Auto\"");
+  expect_refused("communication.bucket", "0", bytes_wanted, "the integer 0");
   expect_refused("communication.bucket", "\"25 mb\"", bytes_wanted, "the string \"25 mb\"");
   expect_refused("communication.bucket", "\"0 B\"", bytes_wanted, "the string \"0 B\"");
   expect_refused("communication.bucket", "-1", bytes_wanted, "the integer -1");

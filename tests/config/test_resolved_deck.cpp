@@ -66,7 +66,8 @@ class Draw {
     o.schedule.warmup = integer(0, o.schedule.steps);
     const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
     o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),
-                       integer(1, std::int64_t{1} << 40), one_of<ReduceType>(3), positive(1e-9, 1e6)};
+                       integer(0, 3) == 0 ? 0 : integer(1, std::int64_t{1} << 40), one_of<ReduceType>(3),
+                       positive(1e-9, 1e6)};
     o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
                     integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
     o.kernels.gemm = one_of<GemmChoice>(6);

@@ -65,7 +65,7 @@ def check_study(scaling, steps):
     for row in rows:
         assert float(row["samples_per_s"]) > 0 and int(row["rank_bytes"]) > int(row["process_bytes"]) > 0, row
         assert row["compute"] == "bf16" and row["machine"] == "a test" and len(row["deck_sha256"]) == 64, row
-        assert row["mylos"].startswith("0.") and row["bucket_bytes"] == str(25 << 20), row
+        assert row["mylos"].startswith("0.") and row["bucket_bytes"] == str(1 << 20), row
     assert [path.name for path in scaling.folder.glob("scaling-*")] == [], "run folders are left"
 
 

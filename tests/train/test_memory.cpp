@@ -93,6 +93,24 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
   }
 }
 
+TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
+  for (const Shard shard : {Shard::none, Shard::gradients}) {
+    Options options = small_options(GetParam());
+    options.model.hidden.assign(6, 700);
+    options.optimizer.shard = shard;
+    const AllocationsByLabel allocations;
+    const World world(options);
+    const MemoryPlan plan = plan_memory(world.problem(plenty));
+    const auto trainer = world.trainer(plan);
+    EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
+        << testing::PrintToString(AllocationsByLabel::held);
+    const ParameterLayout& layout = trainer->model().parameters().layout();
+    EXPECT_EQ(plan.statement.bucket_bytes, layout.bucket_bytes);
+    EXPECT_EQ(plan.statement.buckets, layout.buckets.size());
+    EXPECT_GE(layout.buckets.size(), 3u);
+  }
+}
+
 TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
   Options options = gpt_options(GetParam());
   const MemoryStatement whole = plan_memory(World(options).problem(plenty)).statement;

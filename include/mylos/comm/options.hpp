@@ -14,8 +14,8 @@ inline constexpr std::array<std::string_view, 2> communication_backends{"mpi", "
 enum class ReduceType { automatic, compute, fp32 };
 
 struct CommunicationOptions {
-  std::string backend = "auto";  // or one of communication_backends
-  std::int64_t bucket_bytes = std::int64_t{25} << 20;
+  std::string backend = "auto";   // or one of communication_backends
+  std::int64_t bucket_bytes = 0;  // 0 = auto: by the network, as of make_parameter_layout()
   ReduceType reduce_type = ReduceType::automatic;
   double timeout_s = 300;
 

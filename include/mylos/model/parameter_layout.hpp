@@ -69,6 +69,7 @@ struct ParameterLayout {
   std::vector<GradientBucket> buckets;                   // in memory order
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::optional<BorrowedSlot> borrowed_by_head;
+  std::int64_t bucket_bytes = 0;  // of gradients, at which a bucket is closed
   int holders = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
   std::int64_t elements = 0;      // with padding
   std::int64_t held_masters = 0;  // elements of the arena of masters
@@ -87,10 +88,11 @@ struct ParameterLayout {
   }
 };
 
-/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes.
-/// `holders`: `world` to cut masters and moments over the ranks, or 1. `window`: where masters are cut, how
-/// many buckets one after the other have all their gradients at a time, to cut these too where that takes
-/// less memory; 0: all. Buckets are the same.
+/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes. 0: an
+/// eighth of the bytes of all gradients, at least 1 MiB and at most 25 MiB. `holders`: `world` to cut masters
+/// and moments over the ranks, or 1. `window`: where masters are cut, how many buckets one after the other
+/// have all their gradients at a time, to cut these too where that takes less memory; 0: all. Buckets are the
+/// same.
 [[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
                                                     int holders = 1, std::size_t window = 0);
 

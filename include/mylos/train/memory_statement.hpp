@@ -55,6 +55,8 @@ struct MemoryStatement {
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
   std::size_t held_state_bytes = 0;   // of them, what a rank holds
+  std::int64_t bucket_bytes = 0;      // of gradients; what communication.bucket comes to
+  std::size_t buckets = 0;            // in which ranks reduce the gradients
   Shard shard = Shard::none;          // the deck's
   std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
 
@@ -66,6 +68,9 @@ struct MemoryStatement {
   /// larger after start-up than that of an earlier start or of `mylos plan`.
   void lend_to_process(std::size_t bytes);
 };
+
+/// "communication.bucket: 1.25 MiB; gradients are reduced in 8 buckets"; empty on one rank.
+[[nodiscard]] std::string describe_buckets(const MemoryStatement& statement);
 
 /// A line for whoever wants state to be cut over one rank; empty for others.
 [[nodiscard]] std::string note_on_shards(const OptimizerOptions& options, int ranks);
