@@ -28,6 +28,8 @@ void Run::step() {
 
 void Run::finish_update() {
   parts_.trainer->finish_update();
+  // MPI and NCCL traffic are not in flight together.
+  if (parts_.communicator->runs_on_device()) parts_.communicator->synchronize(parts_.trainer->execution());
   clock_.count_steps(parts_.trainer->waits());
 }
 

@@ -63,7 +63,7 @@ class Run {
   void open_batches();
   void prepare_checkpoints(const Output& output);
   void meet_trouble(const Error& error);
-  /// Before anything but the next step reads the network, or ranks exchange anything.
+  /// Before anything but the next step reads the network, or ranks exchange anything by MPI.
   void finish_update();
   void log(bool with_progress);
   [[noreturn]] void explain_halt(const StepState& state);
