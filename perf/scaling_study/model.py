@@ -8,7 +8,8 @@ that the fit did not see.
 
 `share` of the exchange is seen although backward goes on beside it; what takes longer than all of compute cannot hide; and
 ranks wait for the slowest, which skew is. `data`, the wait for the next batch, is a share of compute, in which all else is that
-a step takes. A rank whose state is sharded updates its slice only: the share of the update in `mylos plan` says what that saves.
+a step takes. A rank whose state is sharded, perhaps its gradients too, updates its slice only (the share of the update in
+`mylos plan` says what that saves), and in place of the sums of gradients it gathers compute weights.
 """
 import dataclasses
 import math
@@ -64,11 +65,13 @@ class Compute:
         return math.ceil(on_a_core) * (self.fixed_ms + samples_per_rank * self.sample_ms)
 
     @classmethod
-    def fit(cls, points):
+    def fit(cls, points, factors):
+        """`factors`: of each point, what is left of compute where a rank updates its slice only."""
         only_one_share = len({point.samples_per_rank for point in points}) == 1  # then all of it is by the sample
         features = [[0.0 if only_one_share else turns, turns * point.samples_per_rank]
                     for point in points for turns in [math.ceil(point.threads_per_core)]]
-        (fixed, sample), error = collectives.relative_fit(features, [compute_of(point) for point in points])
+        (fixed, sample), error = collectives.relative_fit(
+            features, [compute_of(point) / factor for point, factor in zip(points, factors)])
         return cls(fixed, sample, error)
 
 
@@ -155,7 +158,7 @@ class Model:
         with_compute = [point for point in points if compute_of(point) is not None]
         if not with_compute:
             raise Trouble("the study shows no compute time: measure one rank too, or with a mylos that writes summary.json")
-        self.compute = Compute.fit(with_compute)
+        self.compute = Compute.fit(with_compute, [self.update_factor_of(point) for point in with_compute])
         self.data_share = float(numpy.median([self.data_share_of(point) for point in with_compute]))
         self.exposed = self.fit_exposed([point for point in points if point.ranks > 1])
 
@@ -165,6 +168,14 @@ class Model:
         if point.compute_ms is None or point.data_ms is None:
             return 0.0
         return point.data_ms / point.compute_ms
+
+    def update_factor(self, ranks, ranks_on_node, batch, shard):
+        """What is left of a rank's compute where it updates its slice only; 1 also where there is no plan."""
+        plan = self.planner(ranks, ranks_on_node, batch, "none") if shard != "none" else None
+        return 1 - plan.update_share * (1 - 1 / ranks) if plan else 1.0
+
+    def update_factor_of(self, point):
+        return self.update_factor(point.ranks, int(point.ranks_on_node), int(point.batch), point.shard)
 
     def exchange_ms(self, ranks, ranks_on_node, on_a_core, batch, shard="none", algorithm=None):
         if ranks == 1:
@@ -191,7 +202,8 @@ class Model:
         return found or {False: Exposed()}
 
     def exposed_of(self, points, most_share):
-        computes = [self.compute.of(point.samples_per_rank, point.threads_per_core) for point in points]
+        computes = [self.compute.of(point.samples_per_rank, point.threads_per_core) * self.update_factor_of(point)
+                    for point in points]
         seen = [point.exposed_ms if point.exposed_ms is not None
                 else max(0.01 * compute, point.step_ms - compute * (1 + self.data_share))
                 for point, compute in zip(points, computes)]
@@ -216,9 +228,7 @@ class Model:
         plan = self.planner(ranks, ranks_on_node, batch, shard)
         if exchange is None or plan is None:
             return None
-        compute = self.compute.of(-(-batch // ranks), on_a_core)
-        if shard != "none":  # a rank updates its slice only
-            compute *= 1 - plan.update_share * (1 - 1 / ranks)
+        compute = self.compute.of(-(-batch // ranks), on_a_core) * self.update_factor(ranks, ranks_on_node, batch, shard)
         fit = self.exposed.get(on_a_core > 1) or next(iter(self.exposed.values()))
         exposed = fit.of(exchange, compute) if ranks > 1 else 0.0
         return Prediction(scaling, ranks, -(-ranks // ranks_on_node), batch, algorithm or "measured", shard, compute, exchange,

@@ -13,7 +13,7 @@ class Traffic:
     """What a step exchanges."""
     reduced_bytes: int  # of all gradients as they travel
     reduced_type: str
-    gathered_bytes: int  # of the sums, or of compute weights where the state is sharded
+    gathered_bytes: int  # of the sums, or of compute weights where state, or state and gradients, are sharded
     gathered_type: str
     buckets: int
 
@@ -81,8 +81,8 @@ class Planner:
 
 
 def traffic_of(plan, point, sharded_plan=None):
-    """`plan`: with plain state; `point`: of a study, which says in which types its gradients travel. Where a network computes
-    in several types, all count as the deck's."""
+    """`plan`: of an unsharded run, which has all gradients; `point`: of a study, which says in which types its gradients travel.
+    Buckets are the same however much is sharded. Where a network computes in several types, all count as the deck's."""
     masters, gradients = plan.entries["master weights"], plan.entries["gradients"]
     gradient_type = "fp32" if gradients >= masters else point.compute
     wire = {"auto": "bf16" if gradient_type == "bf16" else "fp32", "compute": point.compute, "fp32": "fp32"}[point.reduce_type]

@@ -1,5 +1,6 @@
 """The plots of a study and of a model."""
-from .table import Trouble
+from .collectives import ALGORITHMS
+from .table import SHARDS, Trouble
 
 PARTS = {"compute_ms": ("compute", "tab:blue"), "exposed_ms": ("exposed communication", "tab:red"),
          "data_ms": ("waiting for data", "tab:orange")}
@@ -105,7 +106,8 @@ def draw_study(points, path):
 def draw_model(comparisons, predictions, path):
     plots = pyplot()
     figure, (rates, exposed, memory) = plots.subplots(1, 3, figsize=(12, 3.8))
-    styles = {("none", "ring"): "C0-", ("none", "tree"): "C0--", ("state", "ring"): "C1-", ("state", "tree"): "C1--"}
+    styles = {(shard, algorithm): f"C{color}{line}" for color, shard in enumerate(SHARDS)
+              for algorithm, line in zip(ALGORITHMS, ("-", "--"))}
     names = dict(sorted(names_of({one.series for one in predictions}).items(), reverse=True))
     for (shard, algorithm), style in styles.items():
         for curve, name in names.items():
@@ -113,7 +115,7 @@ def draw_model(comparisons, predictions, path):
             if not line:
                 continue
             ranks, width = [one.ranks for one in line], 1.0 if curve[0] == "weak" else 2.0
-            label = f"{name}, {'plain' if shard == 'none' else 'sharded'}, {algorithm}"
+            label = f"{name}, {'plain' if shard == 'none' else f'sharded {shard}'}, {algorithm}"
             rates.plot(ranks, [one.rate_per_rank for one in line], style, linewidth=width)
             exposed.plot(ranks, [one.exposed_ms / one.step_ms for one in line], style, linewidth=width, label=label)
             if algorithm == "ring":

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 
 from .collectives import ALGORITHMS
-from .table import Trouble
+from .table import SHARDS, Trouble
 
 COLUMNS = ["scaling", "ranks", "nodes", "batch", "algorithm", "shard", "compute_ms", "exchange_ms", "exposed_ms", "step_ms",
            "samples_per_s", "rate_per_rank", "efficiency", "rank_bytes"]
@@ -54,25 +54,42 @@ def rank_counts(most):
 
 
 def predict(model, points, most_ranks, ranks_per_node):
-    """For the scalings and samples of these points, from one rank on; plain and sharded state, ring and tree. Also what is left
-    out, with the reason that `mylos plan` gave first."""
-    found, left_out, series = [], {}, {}
+    """For the scalings and samples of these points, from one rank on; every sharding, ring and tree. Also what is left out,
+    with the reason that `mylos plan` gave first."""
+    found, left_out, series = [], [], {}
     for point in points:
         series.setdefault((point.scaling, point.kept_samples), point)
     for (scaling, samples), point in sorted(series.items()):
+        refused = {shard: {} for shard in SHARDS}  # of them {ranks: what was said}
         for ranks in rank_counts(most_ranks):
             batch = round(samples * ranks) if scaling == "weak" else round(samples)
             on_node = min(ranks, ranks_per_node)
-            for shard in ("none", "state"):
+            for shard in SHARDS:
                 for algorithm in ALGORITHMS:
                     one = model.step(ranks, on_node, point.threads, int(point.cores), batch, shard, algorithm, scaling)
                     if one is not None:
                         found.append(one)
-                    elif (scaling, samples, shard) not in left_out:
-                        said = model.planner.refusals.get((ranks, batch, shard)) or model.planner.refusals[ranks, batch, "none"]
-                        which = "" if shard == "none" else " with sharded state"
-                        left_out[scaling, samples, shard] = f"left out: {scaling}, {ranks} ranks and more{which}: {said}"
-    return found, list(left_out.values())
+                    else:
+                        said = model.planner.refusals
+                        refused[shard][ranks] = said.get((ranks, batch, shard)) or said[ranks, batch, "none"]
+        for shard, reasons in refused.items():
+            left_out += [f"left out: {scaling}, {gap}{'' if shard == 'none' else f' with sharded {shard}'}: {reason}"
+                         for gap, reason in gaps(reasons, most_ranks)]
+    return found, left_out
+
+
+def gaps(reasons, most_ranks):
+    """Of {ranks: reason} ("2 to 8 ranks", the first reason) for those that follow one another."""
+    found, counts = [], rank_counts(most_ranks)
+    for begin, ranks in enumerate(counts):
+        if ranks not in reasons or (begin > 0 and counts[begin - 1] in reasons):
+            continue
+        last = ranks
+        while 2 * last in reasons:
+            last *= 2
+        name = f"{ranks} ranks and more" if last == counts[-1] else f"{ranks} to {last} ranks" if last > ranks else f"{ranks} ranks"
+        found.append((name, reasons[ranks]))
+    return found
 
 
 def efficiency(prediction, predictions):
@@ -82,10 +99,10 @@ def efficiency(prediction, predictions):
 
 
 def print_predictions(predictions):
-    print(f"\n  {'':7}{'ranks':>6}{'nodes':>6}{'batch':>9}  {'state':9}{'collectives':12}{'step ms':>9}{'exposed':>9}"
+    print(f"\n  {'':7}{'ranks':>6}{'nodes':>6}{'batch':>9}  {'shard':11}{'collectives':12}{'step ms':>9}{'exposed':>9}"
           f"{'samples/s':>12}{'a rank':>9}{'eff.':>7}{'MiB a rank':>12}")
     for one in predictions:
-        print(f"  {one.scaling:7}{one.ranks:>6}{one.nodes:>6}{one.batch:>9}  {'plain' if one.shard == 'none' else 'sharded':9}"
+        print(f"  {one.scaling:7}{one.ranks:>6}{one.nodes:>6}{one.batch:>9}  {one.shard:11}"
               f"{one.algorithm:12}{one.step_ms:>9.2f}{one.exposed_ms:>9.2f}{one.samples_per_s:>12.0f}"
               f"{one.rate_per_rank:>9.1f}{efficiency(one, predictions) or 0:>7.2f}{mebibytes(one.rank_bytes):>12}")
 

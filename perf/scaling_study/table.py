@@ -5,6 +5,8 @@ import pathlib
 import statistics
 from typing import Optional
 
+SHARDS = ("none", "state", "gradients")  # what optimizer.shard may be
+
 
 class Trouble(Exception):
     """What a person can mend: a file that is missing, a launcher that is not here."""

@@ -6,6 +6,9 @@ from scaling_study.collectives import Agreement, Link, Measurement, Network
 SIZES = [1 << power for power in range(10, 29, 2)]
 ALPHA_S, BETA_S = 3e-6, 1 / 8e9
 PARAMETERS = 4_000_000
+WINDOW_BYTES = PARAMETERS // 2  # of gradients that are cut over ranks: those that are there at one time
+UPDATE_SHARE = 0.1
+MOST_SAMPLES = 16  # of a micro-batch
 
 
 def near(value, expected, within=1e-6):
@@ -30,10 +33,15 @@ class Plans:
         if batch < ranks:
             self.refusals[ranks, batch, shard] = "too many"
             return None
+        if shard == "gradients" and ranks > 1 and batch > MOST_SAMPLES * ranks:
+            self.refusals[ranks, batch, shard] = "several micro-batches"
+            return None
         holders = ranks if shard != "none" else 1
         entries = {"process after start-up": 1000 * ranks, "master weights": 4 * PARAMETERS // holders, "gradients": 2 * PARAMETERS,
-                   "compute weights": 2 * PARAMETERS, "optimizer moments": 8 * PARAMETERS // holders}
-        return plan_bytes.PlanBytes(sum(entries.values()), entries["process after start-up"], entries, 0.1)
+                   "slices of gradients": 0, "compute weights": 2 * PARAMETERS, "optimizer moments": 8 * PARAMETERS // holders}
+        if shard == "gradients" and ranks > 1:
+            entries |= {"gradients": WINDOW_BYTES, "slices of gradients": 2 * PARAMETERS // ranks}
+        return plan_bytes.PlanBytes(sum(entries.values()), entries["process after start-up"], entries, UPDATE_SHARE / holders)
 
 
 TRUE_COMPUTE = model.Compute(5.0, 2.0, 0)

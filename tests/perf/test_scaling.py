@@ -3,6 +3,7 @@
 usage: test_scaling.py MYLOS REPOSITORY
 """
 import csv
+import json
 import math
 import os
 import pathlib
@@ -17,8 +18,10 @@ from scaling_study import runs  # noqa: E402: the path is set first
 from small_problem import Command, LAUNCHER, prepare  # noqa: E402
 
 TEMPLATE = " ".join(LAUNCHER) + " -n {ranks}"
-STUDY = ["run", "deck.toml", "model.hidden=[128, 128]", "--mylos", sys.argv[1], "--launcher", TEMPLATE, "--warm-up", 2,
-         "--patience", 0]
+OPTIONS = ["--mylos", sys.argv[1], "--launcher", TEMPLATE, "--warm-up", 2, "--patience", 0]
+STUDY = ["run", "deck.toml", "model.hidden=[128, 128]", *OPTIONS]
+# So many buckets that on two ranks gradients take less memory cut.
+SHARDED = [f"model.hidden={12 * [128]}", "communication.bucket=4 KiB", "data.batch=24"]
 
 
 class Scaling:
@@ -69,12 +72,23 @@ def check_study(scaling, steps):
     assert [path.name for path in scaling.folder.glob("scaling-*")] == [], "run folders are left"
 
 
-def check_overrides_that_the_model_asks_for(scaling, steps):
+def slices_of_gradients(command):
+    """Bytes, of two ranks: 0 where gradients are kept whole."""
+    plan = command.must("plan", "deck.toml", *SHARDED, "optimizer.shard=gradients", "--ranks", 2, "--json").stdout
+    return next(entry["bytes"] for entry in json.loads(plan)["memory"] if entry["name"] == "slices of gradients")
+
+
+def check_overrides_that_the_model_asks_for(scaling, steps, shard):
     """The batch and the sharding of the study: each plan is asked for with its own."""
-    scaling.must(*STUDY, "data.batch=24", "optimizer.shard=state", "--ranks", "1,2", "--rounds", 1, "--steps", steps, "--out",
-                 "overrides.csv")
-    said = scaling.must("model", "overrides.csv", "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 2).stdout
+    study = f"{shard}.csv"
+    scaling.must("run", "deck.toml", *SHARDED, *OPTIONS, f"optimizer.shard={shard}", "--ranks", "1,2", "--rounds", 1, "--steps", steps,
+                 "--out", study)
+    said = scaling.must("model", study, "--allreduce", "sums-2.csv", "--mylos", sys.argv[1], "--up-to", 2, "--out",
+                        "predicted.csv").stdout
     assert said.count("exact") == 2, said
+    with open(scaling.folder / "predicted.csv", newline="", encoding="utf-8") as file:
+        predicted = {row["shard"] for row in csv.DictReader(file) if row["ranks"] == "2"}
+    assert predicted == {"none", "state", "gradients"}, predicted
 
 
 def check_plot(scaling):
@@ -128,7 +142,9 @@ def main():
         scaling = Scaling(folder)
         steps = timed_steps(scaling)
         check_study(scaling, steps)
-        check_overrides_that_the_model_asks_for(scaling, steps)
+        assert slices_of_gradients(command) > 0
+        for shard in ("state", "gradients"):
+            check_overrides_that_the_model_asks_for(scaling, steps // 5, shard)  # of a network that takes longer
         check_plot(scaling)
         check_model(scaling)
         check_messages(scaling)

@@ -9,8 +9,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "perf"))
-from known_study import (ALPHA_S, BETA_S, PARAMETERS, TRUE_COMPUTE, TRUE_SHARE, TRUE_SKEW, Plans, measured,  # noqa: E402
-                         near, true_exchange_ms, true_measurements, true_row)
+from known_study import (ALPHA_S, BETA_S, PARAMETERS, TRUE_COMPUTE, TRUE_SHARE, TRUE_SKEW, UPDATE_SHARE,  # noqa: E402
+                         WINDOW_BYTES, Plans, measured, near, true_exchange_ms, true_measurements, true_row)
 from scaling_study import collectives, model, plan_bytes, plots, predictions, table  # noqa: E402
 from scaling_study.collectives import Link, Measurement, Network  # noqa: E402
 
@@ -107,7 +107,7 @@ def check_fullest_core():
     near(model.Compute(5, 2, 0).of(4, 2), 26)
     points = table.points([true_row("strong", 1, 48, cores=2), true_row("strong", 3, 48, cores=2, compute_ms=2 * 37),
                            true_row("strong", 4, 48, cores=2, compute_ms=2 * 29)])
-    found = model.Compute.fit(points)
+    found = model.Compute.fit(points, [1] * len(points))
     near(found.fixed_ms, 5, 1e-4)
     near(found.sample_ms, 2, 1e-4)
 
@@ -144,7 +144,10 @@ def check_predictions():
     points = table.points([true_row("weak", ranks, 4 * ranks) for ranks in (1, 2, 4, 8)] + [true_row("strong", 1, 64)])
     fit = fitted_model(points, set())
     found, left_out = predictions.predict(fit, points, 4096, 8)
-    assert left_out == [f"left out: strong, 128 ranks and more{which}: too many" for which in ("", " with sharded state")]
+    assert left_out == ["left out: strong, 128 ranks and more: too many",
+                        "left out: strong, 128 ranks and more with sharded state: too many",
+                        "left out: strong, 2 ranks with sharded gradients: several micro-batches",
+                        "left out: strong, 128 ranks and more with sharded gradients: too many"], left_out
     by_name = {(one.scaling, one.ranks, one.shard, one.algorithm): one for one in found}
     assert ("weak", 4096, "state", "tree") in by_name
     assert not any(one.ranks > 64 for one in found if one.scaling == "strong"), "more ranks than samples"
@@ -152,13 +155,40 @@ def check_predictions():
     assert ring.nodes == 512 and ring.batch == 4 * 4096
     assert ring.exchange_ms > tree.exchange_ms, "4095 messages take longer than 12"
     near(predictions.efficiency(by_name["weak", 1, "none", "ring"], found), 1)
-    plain, sharded = by_name["weak", 64, "none", "ring"], by_name["weak", 64, "state", "ring"]
+    plain, sharded, cut = (by_name["weak", 64, shard, "ring"] for shard in table.SHARDS)
     assert plain.rank_bytes - sharded.rank_bytes == 12 * PARAMETERS - 12 * PARAMETERS // 64
-    assert sharded.compute_ms < plain.compute_ms, "a rank updates its slice only"
+    assert sharded.rank_bytes - cut.rank_bytes == 2 * PARAMETERS - WINDOW_BYTES - 2 * PARAMETERS // 64
+    near(sharded.compute_ms, plain.compute_ms * (1 - UPDATE_SHARE * 63 / 64))  # a rank updates its slice only
+    assert dataclasses.replace(cut, shard="state", rank_bytes=sharded.rank_bytes) == sharded, "gradients travel as with sharded state"
     with tempfile.TemporaryDirectory() as folder:
         predictions.write(f"{folder}/predicted.csv", found)
         rows = table.read_csv(f"{folder}/predicted.csv", predictions.COLUMNS, "table")
         assert len(rows) == len(found)
+
+
+def check_gaps():
+    """2, 4 and 8 ranks are neighbours."""
+    reasons = {2: "a", 4: "b", 8: "c", 32: "d"}
+    assert predictions.gaps(reasons, 64) == [("2 to 8 ranks", "a"), ("32 ranks", "d")]
+    assert predictions.gaps(reasons, 32) == [("2 to 8 ranks", "a"), ("32 ranks and more", "d")]
+    assert predictions.gaps({}, 32) == []
+
+
+def check_sharded_studies():
+    """What a rank saves of the update is in what was measured, and is not taken off again."""
+    for shard in ("state", "gradients"):
+        rows = [true_row(scaling, ranks, batch * (ranks if scaling == "weak" else 1), shard=shard)
+                for scaling, batch in (("weak", 4), ("strong", 16)) for ranks in (1, 2, 4, 8)]
+        for row in rows:
+            row.compute_ms *= 1 - UPDATE_SHARE * (1 - 1 / row.ranks)
+        points = table.points(rows)
+        fit = fitted_model(points, {4})
+        near(fit.compute.fixed_ms, 5, 1e-4)
+        near(fit.compute.sample_ms, 2, 1e-4)
+        for point in points:
+            near(fit.at(point).compute_ms, point.compute_ms, 1e-4)
+        plain = fit.step(4, 4, 1, 64, 16)
+        near(plain.compute_ms, TRUE_COMPUTE.of(4, 1), 1e-4)
 
 
 def check_batches_are_kept_apart():
@@ -208,8 +238,9 @@ def check_types_on_the_wire():
     assert plan_bytes.traffic_of(plan, point) == plan_bytes.Traffic(2 * PARAMETERS, "bf16", 2 * PARAMETERS, "bf16", 4)
     half = table.points([true_row("weak", 2, 8, compute="fp16")])[0]
     assert plan_bytes.traffic_of(plan, half) == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
-    sharded = Plans()(2, 2, 8, "state")
-    assert plan_bytes.traffic_of(plan, half, sharded) == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
+    for shard in ("gradients", "state"):
+        sharded = Plans()(2, 2, 8, shard)
+        assert plan_bytes.traffic_of(plan, half, sharded) == plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "fp16", 4)
     floats = dataclasses.replace(plan, entries=plan.entries | {"gradients": 4 * PARAMETERS})
     assert plan_bytes.traffic_of(floats, point, sharded) == \
         plan_bytes.Traffic(4 * PARAMETERS, "fp32", 2 * PARAMETERS, "bf16", 8)
@@ -225,6 +256,8 @@ def main():
     check_what_points_cannot_part()
     check_no_more_is_seen_than_the_exchange()
     check_predictions()
+    check_gaps()
+    check_sharded_studies()
     check_batches_are_kept_apart()
     check_a_refused_plan_is_said()
     check_long_exchange_shows()
