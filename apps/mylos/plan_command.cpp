@@ -82,7 +82,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
   output.line(plan_table(stages, plan));
-  if (const std::string shards = note_on_shards(options.optimizer, arguments.ranks); !shards.empty())
+  if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
   if (!note.empty()) output.line(note + '\n');
   output.line("activations over the operations of a micro-batch\n\n" + plan_picture(stages, plan));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/writer.hpp"
@@ -60,12 +62,15 @@ double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes) {
   return static_cast<double>(bytes) / MachineRates{}.bytes;
 }
 
+ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
+  return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.holders(ranks),
+                               gradient_window(options.optimizer, ranks));
+}
+
 /// What depends on how masters, moments and gradients are cut over ranks.
 struct WeightMemory {
   WeightMemory(const Options& options, const Chain& chain, int ranks)
-      : layout(make_parameter_layout(chain, options.communication.bucket_bytes, ranks,
-                                     options.optimizer.holders(ranks),
-                                     gradient_window(options.optimizer, ranks))),
+      : layout(layout_of(options, chain, ranks, options.communication.bucket_bytes)),
         moments(Optimizer::memory_bytes(options.optimizer, layout)) {
     const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
     communication =
@@ -92,12 +97,44 @@ std::size_t saved_by_shards(const Options& options, const Chain& chain, int rank
   return uncut - std::min(uncut, memory.bytes());  // padding may be more than a small network's moments
 }
 
+/// The largest power of two of which buckets make a rank's gradients take less memory cut than whole.
+std::optional<std::int64_t> cutting_bucket(const Options& options, const Chain& chain, int ranks,
+                                           const ParameterLayout& whole) {
+  for (std::size_t bytes = std::bit_floor(whole.gradient_bytes); bytes > 0; bytes /= 2) {
+    const auto bucket = static_cast<std::int64_t>(bytes);
+    if (layout_of(options, chain, ranks, bucket).cuts_gradients()) return bucket;
+  }
+  return std::nullopt;
+}
+
+/// Where the deck wants gradients to be cut over ranks, and they are not.
+std::string note_on_whole_gradients(const Options& options, int ranks) {
+  const StepPlan step = make_step_plan(options, 0, ranks);
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+  const ParameterLayout layout = layout_of(options, chain, ranks, options.communication.bucket_bytes);
+  if (layout.cuts_gradients()) return "";
+  const std::size_t buckets = layout.buckets.size();
+  const std::string cause =
+      buckets <= buckets_in_flight
+          ? fmt::format("they are {} bucket{}, and {} are reduced at one time", buckets,
+                        buckets == 1 ? "" : "s", buckets_in_flight)
+          : fmt::format("{} of their {} buckets and a rank's slices of all would take no less memory",
+                        buckets_in_flight, buckets);
+  const std::optional<std::int64_t> bucket = cutting_bucket(options, chain, ranks, layout);
+  return fmt::format("optimizer.shard = \"gradients\": gradients stay whole, as with \"state\": {}; {}",
+                     cause,
+                     bucket ? fmt::format("communication.bucket = \"{}\" cuts them", format_bytes(*bucket))
+                            : "no communication.bucket cuts them, as the network has too few layers");
+}
+
 }  // namespace
 
-std::string note_on_shards(const OptimizerOptions& options, int ranks) {
-  if (ranks > 1 || options.shard == Shard::none) return "";
+std::string note_on_shards(const Options& options, int ranks) {
+  const Shard shard = options.optimizer.shard;
+  if (shard == Shard::none) return "";
+  if (ranks > 1) return shard == Shard::gradients ? note_on_whole_gradients(options, ranks) : "";
   return fmt::format("optimizer.shard = \"{}\": one rank holds all masters and moments{}, as with \"none\"",
-                     name_of(options.shard), options.shard == Shard::gradients ? " and gradients" : "");
+                     name_of(shard), shard == Shard::gradients ? " and gradients" : "");
 }
 
 std::string describe_buckets(const MemoryStatement& statement) {

@@ -115,7 +115,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
                   static_cast<std::uint64_t>(ranks.rank() * most_samples));
     trainer.execution().fence("online trainer made");
   });
-  if (const std::string note = note_on_shards(options.optimizer, ranks.size()); !note.empty()) line(note);
+  if (const std::string note = note_on_shards(options, ranks.size()); !note.empty()) line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = assembly.memory;
   line(fmt::format(

@@ -97,6 +97,8 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
                       options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s", plan.micro_batches,
                       plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
   text += machine_line(options, *data, ranks);
+  if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
+    text += fmt::format("# {}\n", note);
   std::string folder;  // of the first rank: the others' locks would be in its way
   run_on_first(ranks, [&] { folder = folder_lines(options.run.folder); });
   return text + folder + (folder.empty() ? "# in order" : "# in order, but for the folder");

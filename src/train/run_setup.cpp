@@ -142,8 +142,7 @@ void Run::open_folder(const RunStart& start) {
                          options().run.name, parts_.trainer->model().chain().parameter_count(),
                          ranks().size(), ranks().size() == 1 ? "" : "s", options().data.batch,
                          position_.total, parts_.gemm->name(), describe_instructions()));
-  if (const std::string note = note_on_shards(options().optimizer, ranks().size()); !note.empty())
-    start.line(note);
+  if (const std::string note = note_on_shards(options(), ranks().size()); !note.empty()) start.line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = parts_.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),

@@ -3,6 +3,7 @@
 usage: test_shards.py MYLOS
 """
 import json
+import re
 import sys
 import tempfile
 
@@ -134,9 +135,37 @@ def check_plan_of_gradients(command):
     assert whole["saved_by_shards_bytes"] == 0
     table = command.must("plan", *deep, "--ranks", 4, GRADIENTS).stdout
     assert 'optimizer.shard = "gradients": ' in table and "slices of gradients" in table, table
-    small = command.must("plan", "gpt.toml", "communication.bucket=25 MiB", "--ranks", 4, "--json", GRADIENTS).stdout
-    assert {entry["name"]: entry["bytes"] for entry in json.loads(small)["memory"]}["slices of gradients"] == 0, small
     print(f"gradients take {entries['gradients']} and {entries['slices of gradients']} bytes in place of {before['gradients']}")
+
+
+def check_notes_on_whole_gradients(command):
+    """Why gradients are not cut, and the largest bucket of a power of two that would cut them."""
+    note = r'optimizer.shard = "gradients": gradients stay whole, as with "state": '
+
+    def plan(*arguments):
+        return command.must("plan", *arguments, "--ranks", 4, GRADIENTS).stdout
+
+    def slices(*arguments):
+        entries = json.loads(plan(*arguments, "--json"))["memory"]
+        return next(entry["bytes"] for entry in entries if entry["name"] == "slices of gradients")
+    deep = ["gpt.toml", "model.layers=6"]
+    for bucket, cause in (("25 MiB", "they are 2 buckets, and 4 are reduced at one time"),
+                          ("7 KiB", "4 of their 5 buckets and a rank's slices of all would take no less memory")):
+        said = re.search(note + re.escape(cause) + r'; communication.bucket = "(\d+) KiB" cuts them\n',
+                         plan(*deep, f"communication.bucket={bucket}"))
+        assert said, plan(*deep, f"communication.bucket={bucket}")
+        assert slices(*deep, f"communication.bucket={bucket}") == 0
+        right = int(said[1])
+        assert slices(*deep, f"communication.bucket={right} KiB") > 0 == slices(*deep, f"communication.bucket={2 * right} KiB")
+        assert "stay whole" not in plan(*deep, f"communication.bucket={right} KiB")
+    shallow = note + "they are 3 buckets, .* no communication.bucket cuts them, as the network has too few layers\n"
+    assert re.search(shallow, plan("deck.toml", "communication.bucket=1")), plan("deck.toml", "communication.bucket=1")
+    assert "stay whole" not in command.must("plan", *deep, "--ranks", 4, STATE).stdout
+    train = ["train", "gpt.toml", "communication.bucket=25 MiB", GRADIENTS]
+    checked = command.must(*train, "--check", ranks=2).stdout
+    assert len(re.findall("^# " + note, checked, re.M)) == 1, checked
+    started = command.must(*train, "run.folder=whole", "--stop-after", 1, ranks=2, code=85).stdout
+    assert len(re.findall(note, started)) == 1, started
 
 
 def check_refusals(command):
@@ -168,6 +197,7 @@ def main():
         check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), (4, "gradients"), (3, "state"), (2, "gradients")])
         check_plan(command)
         check_plan_of_gradients(command)
+        check_notes_on_whole_gradients(command)
         check_refusals(command)
         check_one_rank(command)
 

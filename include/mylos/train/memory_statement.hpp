@@ -72,8 +72,9 @@ struct MemoryStatement {
 /// "communication.bucket: 1.25 MiB; gradients are reduced in 8 buckets"; empty on one rank.
 [[nodiscard]] std::string describe_buckets(const MemoryStatement& statement);
 
-/// A line for whoever wants state to be cut over one rank; empty for others.
-[[nodiscard]] std::string note_on_shards(const OptimizerOptions& options, int ranks);
+/// A line for whoever wants state to be cut over one rank, or gradients that would not take less memory;
+/// empty for others. Throws as state_memory().
+[[nodiscard]] std::string note_on_shards(const Options& options, int ranks);
 
 /// Whatever the budget. Throws Error (bad_input) if there are more ranks than samples in a batch.
 [[nodiscard]] MemoryStatement state_memory(const MemoryProblem& problem);
