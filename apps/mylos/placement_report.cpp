@@ -156,7 +156,7 @@ std::optional<std::string> different_threads(const Placement& placement) {
       verb(fastest, "has", "have"), most);
 }
 
-/// Of a host, which cuts sums over samples by its threads.
+/// Of a host, whose products may be cut by its threads.
 std::optional<std::string> threads_by_chance(const Placement& placement) {
   const RankPlace& first = placement.front();
   if (!first.chosen_threads) return std::nullopt;

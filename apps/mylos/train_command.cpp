@@ -14,13 +14,21 @@
 namespace mylos::app {
 namespace {
 
+/// Whether a run that is to have the same bits elsewhere needs as many threads there: oneDNN cuts sums by
+/// them.
+bool needs_these_threads(const Options& options) {
+  const GemmChoice gemm = options.kernels.gemm;
+  return options.run.reproducible && (gemm == GemmChoice::automatic || gemm == GemmChoice::onednn);
+}
+
 ExitCode check(const RunRequest& request) {
-  const RunOptions& run = request.deck.options.run;
-  const KokkosRuntime kokkos(run.threads);
+  const Options& options = request.deck.options;
+  const KokkosRuntime kokkos(options.run.threads);
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   const std::string text = check_run(request.deck, ranks);
   request.output.line(kokkos.table());
-  for (const std::string& line : kokkos.advice(run.reproducible)) request.output.line("# " + line);
+  for (const std::string& line : kokkos.advice(needs_these_threads(options)))
+    request.output.line("# " + line);
   request.output.line(text);
   return ExitCode::done;
 }
@@ -47,9 +55,9 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   request.plan_file = arguments.plan;
   request.stop = stop;
 
-  const RunOptions& options = request.deck.options.run;
-  const KokkosRuntime kokkos(options.threads);
-  for (const std::string& line : kokkos.advice(options.reproducible)) request.output.line(line);
+  const Options& options = request.deck.options;
+  const KokkosRuntime kokkos(options.run.threads);
+  for (const std::string& line : kokkos.advice(needs_these_threads(options))) request.output.line(line);
   Run run(std::move(request), MPI_COMM_WORLD);
   // A checkpoint that is being written when the run fails is brought to its end after the message.
   return reporting_errors([&] { return train(run); });

@@ -80,6 +80,7 @@ ordered_json members_of(const MemoryPlan& memory) {
   for (const Operation& operation : plan.schedule) document["operations"].push_back(json_of(operation));
   if (!memory.engines.products.empty()) {
     document["instructions"] = memory.engines.instructions;
+    document["threads"] = memory.engines.threads;
     for (const ProductEngine& product : memory.engines.products)
       document["products"].push_back(json_of(product));
   }

@@ -26,7 +26,9 @@ std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
 }
 
 ProductEngines engines_in_use(const MemoryProblem& problem) {
-  ProductEngines engines{.instructions = describe_instructions(), .products = {}};
+  ProductEngines engines{.instructions = describe_instructions(),
+                         .products = {},
+                         .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
   for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
     engines.products.push_back({product, std::string(problem.gemm.engine_of(product))});
   return engines;
@@ -76,6 +78,16 @@ std::string rounding_note(const ProductEngines& before, const ProductEngines& no
                         problem.n, problem.k, earlier->engine, engine);
   }
   return text.empty() ? "" : fmt::format("products run {}: sums may be rounded differently", text);
+}
+
+std::string thread_note(const ProductEngines& before, const ProductEngines& now) {
+  const auto is_by_onednn = [](const ProductEngine& product) { return product.engine == "onednn"; };
+  if (before.threads == 0 || before.threads == now.threads) return "";
+  if (std::none_of(now.products.begin(), now.products.end(), is_by_onednn)) return "";
+  return fmt::format(
+      "products by oneDNN ran on {} thread{} of each rank before, and run on {} here: sums may be rounded "
+      "differently",
+      before.threads, before.threads == 1 ? "" : "s", now.threads);
 }
 
 }  // namespace mylos

@@ -61,6 +61,8 @@ void RunStart::plan_memory() {
   ProductEngines before;
   parts.memory = share_plan(problem, ranks(), source, [&] { return chosen_list(problem, before); });
   if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
+  if (!parts.options.run.reproducible) return;
+  if (const std::string note = thread_note(before, parts.memory.engines); !note.empty()) line(note);
 }
 
 }  // namespace mylos

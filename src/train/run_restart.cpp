@@ -23,9 +23,9 @@ bool fixes_the_run(const std::string& key) {
   return key.rfind("model.", 0) == 0;
 }
 
-/// Keys that may change at a restart without a word. Threads are the bits of a reproducible run.
-bool is_free(const std::string& key, bool reproducible) {
-  if (key == "run.reproducible" || (reproducible && key == "run.threads")) return false;
+/// Keys that may change at a restart without a word.
+bool is_free(const std::string& key) {
+  if (key == "run.reproducible") return false;
   for (const char* section :
        {"run.", "memory.", "checkpoint.", "communication.", "kernels.", "data.train", "data.test"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
@@ -146,7 +146,7 @@ void RunStart::require_same_run() const {
 void RunStart::note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const {
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
   for (const KeyDifference& difference : changes_since(written, request.deck)) {
-    if (is_free(difference.key, options.run.reproducible)) continue;
+    if (is_free(difference.key)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));
   }

@@ -9,6 +9,7 @@
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
+#include "mylos/base/threads.hpp"
 
 namespace mylos {
 namespace {
@@ -184,6 +185,7 @@ ProductEngines engines_of(const Node& root) {
   if (!root.has("products")) return engines;
   engines.instructions = root.at("instructions").text();
   if (engines.instructions.size() > most_name_bytes) root.at("instructions").refuse("is too long");
+  if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(most_threads));
   const Node products = root.at("products");
   const std::size_t count = products.length(most_products);
   for (std::size_t i = 0; i < count; ++i) engines.products.push_back(product_of(products.at(i)));

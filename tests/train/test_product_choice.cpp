@@ -120,4 +120,21 @@ TEST(RoundingNote, NamesWhatDiffers) {
             "products run dx 8 x 4 x 2 by tiles before and by onednn here: sums may be rounded differently");
 }
 
+TEST(ThreadNote, IsOfProductsByOneDnn) {
+  const GemmProblem y = linear_output(8, 4, 2, DType::bf16);
+  const GemmProblem dx = linear_input_gradient(8, 4, 2, DType::bf16);
+  const ProductEngines one{.instructions = "avx2", .products = {{y, "onednn"}, {dx, "tiles"}}, .threads = 1};
+  ProductEngines two = one;
+  two.threads = 2;
+  EXPECT_EQ(thread_note(one, one), "");
+  EXPECT_EQ(thread_note(one, two),
+            "products by oneDNN ran on 1 thread of each rank before, and run on 2 here: sums may be rounded "
+            "differently");
+  ProductEngines silent = one;
+  silent.threads = 0;
+  EXPECT_EQ(thread_note(silent, two), "") << "an earlier version's plan does not say";
+  two.products = {{y, "tiles"}, {dx, "kokkos"}};
+  EXPECT_EQ(thread_note(one, two), "");
+}
+
 }  // namespace mylos::product_choice_test

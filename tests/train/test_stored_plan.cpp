@@ -103,7 +103,7 @@ TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
 }
 
 TEST_F(PlanText, KeepsWhatComputesEachProduct) {
-  ProductEngines engines{.instructions = "avx2, oneDNN's AVX2", .products = {}};
+  ProductEngines engines{.instructions = "avx2, oneDNN's AVX2", .products = {}, .threads = 3};
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
     engines.products.push_back({linear_output(7, 5, 3, type), "tiles"});
     engines.products.push_back({linear_input_gradient(7, 5, 3, type), "onednn"});
@@ -112,6 +112,7 @@ TEST_F(PlanText, KeepsWhatComputesEachProduct) {
   const ProductEngines read =
       parse_plan(text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
   EXPECT_EQ(read.instructions, engines.instructions);
+  EXPECT_EQ(read.threads, 3);
   ASSERT_EQ(read.products.size(), engines.products.size());
   for (std::size_t i = 0; i < read.products.size(); ++i) {
     EXPECT_TRUE(same_product(read.products[i].problem, engines.products[i].problem)) << i;
@@ -121,8 +122,8 @@ TEST_F(PlanText, KeepsWhatComputesEachProduct) {
 }
 
 TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
-  const ProductEngines engines{.instructions = "avx2",
-                               .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}};
+  const ProductEngines engines{
+      .instructions = "avx2", .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}, .threads = 2};
   text_ = text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
   expect_refused(with("\"form\": \"y\"", "\"form\": \"z\""),
                  "products[0].form is no form of a product: y, dx, dW");
@@ -139,6 +140,9 @@ TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
   expect_refused(with("\"tiles\"", "\"fastest\""), "products[0].engine is no engine: onednn, tiles");
   expect_refused(with("\"tiles\"", "[]"), "products[0].engine is not a string");
   expect_refused(with("avx2", std::string(300, 'a')), "instructions is too long");
+  expect_refused(with("\"threads\": 2", "\"threads\": 513"), "threads is not a whole number from 0 to 512");
+  expect_refused(with("\"threads\": 2", "\"threads\": \"2\""), "threads is not a whole number from 0 to 512");
+  EXPECT_EQ(parse_plan(with("\"threads\": 2", "\"thread\": 2"), "p").engines.threads, 0);
   expect_refused(with("\"products\": [", "\"products\": [], \"other\": ["), "products must have 1 to");
 }
 

@@ -37,4 +37,7 @@ void take_engines(GemmEngine& gemm, const ProductEngines& chosen);
 /// that were there before. Empty where nothing differs, or nothing is known of before.
 [[nodiscard]] std::string rounding_note(const ProductEngines& before, const ProductEngines& now);
 
+/// The same of another number of threads, by which oneDNN cuts sums; other engines round alike on any.
+[[nodiscard]] std::string thread_note(const ProductEngines& before, const ProductEngines& now);
+
 }  // namespace mylos

@@ -4,8 +4,8 @@
 // {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
 //  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
 //  [{"run": "forward", "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …,
-//  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "products": [{"form": "dW", "m": …,
-//  "n": …, "k": …, "type": "bf16", "stored": "fp32", "engine": "tiles"}, …]}
+//  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "threads": 8, "products": [{"form":
+//  "dW", "m": …, "n": …, "k": …, "type": "bf16", "stored": "fp32", "engine": "tiles"}, …]}
 //
 // Other members are left alone, so that tools may add theirs.
 #pragma once
@@ -30,6 +30,7 @@ struct ProductEngine {
 struct ProductEngines {
   std::string instructions;  // describe_instructions(); empty in plans that do not say
   std::vector<ProductEngine> products;
+  int threads = 0;  // of a rank, on the host; 0 in plans that do not say
 };
 
 /// What a text says; not yet that it can be executed.
