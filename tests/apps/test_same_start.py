@@ -2,10 +2,13 @@
 
 usage: test_same_start.py MYLOS
 """
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
+from checkpoints import compare, history_without_times, last_checkpoint
 from small_problem import LAUNCHER, Command, environment, prepare
 
 TRAIN = ["train", "deck.toml"]
@@ -25,13 +28,14 @@ LINES = {  # of three ranks, the message
 }
 
 
-def start(command, lines, programs=None, variables=None):
-    """A rank with each of the lines, perhaps of its own program or with variables of its own."""
+def start(command, lines, programs=None, variables=None, folders=None):
+    """A rank with each of the lines, perhaps of its own program, with variables of its own or in another folder."""
     parts = []
     for rank, line in enumerate(lines):
         program = (programs or {}).get(rank, command.program)
         settings = [f"{name}={value}" for name, value in (variables or {}).get(rank, {}).items()]
-        parts += [":", "-n", "1", "env", *settings, program, *line]
+        folder = ["-C", str(folders[rank])] if rank in (folders or {}) else []
+        parts += [":", "-n", "1", "env", *folder, *settings, program, *line]
     return subprocess.run([*LAUNCHER, *parts[1:]], cwd=command.folder, env=environment(), capture_output=True, text=True,
                           timeout=60)
 
@@ -77,10 +81,36 @@ def check_products(command):
         and " on ranks 0 and 1; start all with the same build and the same environment" in said, said
 
 
+def check_content_of_decks(command):
+    """Files of one name that are not the same on all ranks, as on disks of their own: all take what rank 0 reads."""
+    words = [*TRAIN, "run.epochs=1"]
+    command.must(*words, "run.folder=one-deck", ranks=3)
+    elsewhere = command.folder / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("train.h5", "test.h5"):
+        os.link(command.folder / name, elsewhere / name)
+    deck = (command.folder / "deck.toml").read_text(encoding="utf-8")
+    for odd, content in (("another-run", deck.replace("hidden = [32, 16]", "hidden = [8]").replace("batch = 48", "batch = 24")),
+                         ("no-deck", "[run")):
+        assert content != deck
+        (elsewhere / "deck.toml").write_text(content, encoding="utf-8")
+        result = start(command, [[*words, f"run.folder={command.folder / odd}"]] * 3, folders={1: elsewhere})
+        assert result.returncode == 0 and not result.stderr, result
+        compare(last_checkpoint(command, "one-deck"), last_checkpoint(command, odd), odd)
+        assert history_without_times(command, "one-deck") == history_without_times(command, odd), odd
+        first = command.folder / f"{odd}-on-rank-0"
+        result = start(command, [[*words, f"run.folder={first}"]] * 3, folders={0: elsewhere})
+        if odd == "no-deck":
+            assert result.returncode == 2 and result.stderr.count("\n") == 1 and not first.exists(), result
+        else:
+            assert result.returncode == 0 and "hidden = [8]" in (first / "resolved.toml").read_text(encoding="utf-8"), result
+    shutil.rmtree(elsewhere)
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare(mylos)
-    for check in (check_command_lines, check_versions, check_products):
+    for check in (check_command_lines, check_versions, check_products, check_content_of_decks):
         check(mylos)
         print(check.__name__, "passed")
     assert start(mylos, [[*TRAIN, "run.epochs=1"]] * 3).returncode == 0
