@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "mylos/model/gpt.hpp"
+#include "model/padded_gpt.hpp"
 #include "mylos/model/parameter_store.hpp"
 
 namespace mylos::cut_gradients_test {
@@ -15,25 +15,15 @@ struct Network {
   GradientType gradient = GradientType::automatic;
   bool is_gpt = true;
   bool tied = true;
-  std::int64_t width = 20;
+  std::int64_t width = 20;  // of a perceptron
 };
 
 Chain chain_of(const Network& network) {
-  PrecisionOptions precision;
-  precision.compute = network.compute;
-  precision.rules = network.rules;
-  precision.gradient = network.gradient;
+  const PrecisionOptions precision = test::precision_of(network.compute, network.rules, network.gradient);
+  if (network.is_gpt)
+    return make_gpt(test::padded_gpt_options(static_cast<std::int64_t>(network.layers), network.tied),
+                    precision, 1, false);
   ModelOptions model;
-  if (network.is_gpt) {
-    model.type = ModelType::gpt;
-    model.layers = static_cast<std::int64_t>(network.layers);
-    model.heads = 2;
-    model.width = network.width;
-    model.context = 6;
-    model.vocabulary = 70;
-    model.tied = network.tied;
-    return make_gpt(model, precision, 1, false);
-  }
   model.inputs = network.width;
   model.outputs = network.width;
   model.hidden.assign(network.layers, network.width);

@@ -1,7 +1,7 @@
 // Masters that are cut over ranks: who holds which, where the compute weights lie, and what all read.
 #include <gtest/gtest.h>
 
-#include "mylos/model/gpt.hpp"
+#include "model/padded_gpt.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"
 
@@ -18,21 +18,9 @@ struct Network {
 };
 
 Chain chain_of(const Network& network) {
-  PrecisionOptions precision;
-  precision.compute = network.compute;
-  precision.rules = network.rules;
-  precision.gradient = network.gradient;
+  const PrecisionOptions precision = test::precision_of(network.compute, network.rules, network.gradient);
+  if (network.is_gpt) return make_gpt(test::padded_gpt_options(2, network.tied), precision, 1, false);
   ModelOptions model;
-  if (network.is_gpt) {
-    model.type = ModelType::gpt;
-    model.layers = 2;
-    model.heads = 2;
-    model.width = 20;
-    model.context = 6;
-    model.vocabulary = 70;
-    model.tied = network.tied;
-    return make_gpt(model, precision, 1, false);
-  }
   model.inputs = 17;
   model.outputs = 7;
   model.hidden = {50, 30};

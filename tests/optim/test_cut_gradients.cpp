@@ -3,24 +3,14 @@
 
 #include <random>
 
-#include "mylos/model/gpt.hpp"
+#include "model/padded_gpt.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::cut_gradients_test {
 
 Chain chain_of(DType compute, std::vector<PrecisionRule> rules) {
-  ModelOptions model;
-  model.type = ModelType::gpt;
-  model.layers = 8;
-  model.heads = 2;
-  model.width = 20;  // rows that leave padding behind them
-  model.context = 6;
-  model.vocabulary = 70;
-  PrecisionOptions precision;
-  precision.compute = compute;
-  precision.rules = std::move(rules);
-  return make_gpt(model, precision, 1, false);
+  return make_gpt(test::padded_gpt_options(8), test::precision_of(compute, std::move(rules)), 1, false);
 }
 
 class CutGradients : public testing::TestWithParam<DType> {

@@ -1,0 +1,32 @@
+// A GPT whose rows leave padding behind them, and types that differ between layers: what is cut over ranks
+// has to get both right.
+#pragma once
+
+#include <utility>
+
+#include "mylos/model/gpt.hpp"
+
+namespace mylos::test {
+
+inline ModelOptions padded_gpt_options(std::int64_t layers, bool tied = true) {
+  ModelOptions model;
+  model.type = ModelType::gpt;
+  model.layers = layers;
+  model.heads = 2;
+  model.width = 20;
+  model.context = 6;
+  model.vocabulary = 70;
+  model.tied = tied;
+  return model;
+}
+
+inline PrecisionOptions precision_of(DType compute, std::vector<PrecisionRule> rules,
+                                     GradientType gradient = GradientType::automatic) {
+  PrecisionOptions precision;
+  precision.compute = compute;
+  precision.rules = std::move(rules);
+  precision.gradient = gradient;
+  return precision;
+}
+
+}  // namespace mylos::test
