@@ -11,6 +11,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/train/plan_document.hpp"
+#include "mylos/train/shared_folder.hpp"
 #include "run_start.hpp"
 
 namespace mylos {
@@ -133,6 +134,7 @@ void Run::open_folder(const RunStart& start) {
     if (std::filesystem::remove(file("stop"), failure))      // meant for an earlier start
       notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
   });
+  require_shared_folder(ranks(), folder);
   if (afresh && start.request.restart == "auto")
     start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));
   if (!aside.empty())

@@ -107,10 +107,26 @@ def check_content_of_decks(command):
     shutil.rmtree(elsewhere)
 
 
+def check_folder_of_run(command):
+    """A folder that every rank has for itself, under the same name."""
+    elsewhere = command.folder / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("train.h5", "test.h5"):
+        os.link(command.folder / name, elsewhere / name)
+    result = start(command, [[*TRAIN, "run.folder=runs/own"]] * 3, folders={1: elsewhere})
+    assert result.returncode == 2 and result.stderr == (
+        f'mylos: rank 1: run.folder = "runs/own" is not here what it is on rank 0: this rank runs in {elsewhere}, rank 0 in '
+        f"{command.folder}; give the whole path of a folder that all ranks see\n"), result
+    left = [path.name for path in (command.folder / "runs" / "own").iterdir() if "seen" in path.name]
+    assert not left and not (elsewhere / "runs").exists(), left
+    shutil.rmtree(elsewhere)
+    shutil.rmtree(command.folder / "runs")
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare(mylos)
-    for check in (check_command_lines, check_versions, check_products, check_content_of_decks):
+    for check in (check_command_lines, check_versions, check_products, check_content_of_decks, check_folder_of_run):
         check(mylos)
         print(check.__name__, "passed")
     assert start(mylos, [[*TRAIN, "run.epochs=1"]] * 3).returncode == 0

@@ -1,0 +1,16 @@
+// A run's folder has to be the same for all its ranks: on a file system that all nodes have, and under the
+// same name wherever a rank was started.
+#pragma once
+
+#include <string>
+
+#include "mylos/comm/rank_group.hpp"
+
+namespace mylos {
+
+/// All ranks call this, when rank 0 has made the folder. Throws Error (bad_input) on all of them, naming a
+/// rank and the folder in which it was started, if that rank does not find there what rank 0 writes, after a
+/// patience of 10 s for file systems that hear of it late.
+void require_shared_folder(RankGroup& ranks, const std::string& folder);
+
+}  // namespace mylos

@@ -1,0 +1,61 @@
+#include "mylos/train/shared_folder.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "mylos/base/seconds_since.hpp"
+#include "mylos/comm/collective_error.hpp"
+
+namespace mylos {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double patience_s = 10;
+
+/// Within the patience.
+bool appears(const std::string& path) {
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    std::error_code failure;
+    if (fs::exists(path, failure)) return true;
+    if (seconds_since(start) > patience_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void write_sign(const std::string& path) {
+  std::ofstream sign(path);
+  sign << "for the other ranks to see\n" << std::flush;
+  if (!sign) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+}
+
+}  // namespace
+
+void require_shared_folder(RankGroup& ranks, const std::string& folder) {
+  if (ranks.size() == 1) return;
+  std::error_code failure;
+  const std::string sign =
+      folder + "/seen-by-all-ranks-of-" + broadcast_text(ranks, std::to_string(getpid()));
+  const std::string place = broadcast_text(ranks, fs::current_path(failure).string());
+  run_on_first(ranks, [&] { write_sign(sign); });
+  const bool seen = ranks.rank() == 0 || appears(sign);
+  ranks.barrier();
+  if (ranks.rank() == 0) fs::remove(sign, failure);
+  run_on_all(ranks, [&] {
+    if (seen) return;
+    fail_input(
+        "run.folder = \"{}\" is not here what it is on rank 0: this rank runs in {}, rank 0 in {}; give the "
+        "whole path "
+        "of a folder that all ranks see",
+        folder, fs::current_path(failure).string(), place);
+  });
+}
+
+}  // namespace mylos
