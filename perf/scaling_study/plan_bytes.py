@@ -24,6 +24,7 @@ class PlanBytes:
     process_bytes: int  # of them, what two starts do not share
     entries: dict  # name: bytes
     update_share: float  # of the time of a step that the plan's own model states
+    buckets: int | None = None  # of gradients; older programs do not say
 
     @property
     def stated_bytes(self):
@@ -35,7 +36,7 @@ def numbers_of(document):
     entries = {entry["name"]: entry["bytes"] for entry in document["memory"]}
     process = entries.get("process after start-up", 0)
     share = document["cost"]["update_time_ms"] / document["step_time_ms"] if document["step_time_ms"] else 0.0
-    return PlanBytes(document["rank_bytes"], process, entries, share)
+    return PlanBytes(document["rank_bytes"], process, entries, share, document.get("buckets"))
 
 
 def key_of(override):
@@ -90,4 +91,4 @@ def traffic_of(plan, point, sharded_plan=None):
     if sharded_plan:
         gathered, gathered_type = sharded_plan.entries["compute weights"] or masters, point.compute
     return Traffic(masters if wire == "fp32" else masters // 2, wire, gathered, gathered_type,
-                   max(1, -(-gradients // point.bucket_bytes)))
+                   plan.buckets or max(1, -(-gradients // point.bucket_bytes)))

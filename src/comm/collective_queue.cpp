@@ -30,7 +30,7 @@ MpiProgress possible_progress() {
 }
 
 CollectiveQueue::CollectiveQueue(RankGroup& ranks, MpiProgress progress)
-    : group_(ranks), ranks_{ranks, ranks.mpi()}, progress_(progress) {
+    : group_(ranks), mpi_(ranks.mpi()), progress_(progress) {
   resize(1);
   if (progress == MpiProgress::by_thread) start_thread();
 }
@@ -70,7 +70,7 @@ void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const Mp
   if (progress_ == MpiProgress::by_thread) {
     work_.notify_one();
   } else {
-    or_lose([&] { operations_[slot].begin(ranks_); });
+    or_lose([&] { operations_[slot].begin(group_, mpi_); });
   }
 }
 
@@ -154,7 +154,7 @@ bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execu
   requests_.clear();
   for (const std::size_t slot : slots) {
     MpiOperation& operation = operations_[slot];
-    if (!operation.has_begun()) operation.begin(ranks_);
+    if (!operation.has_begun()) operation.begin(group_, mpi_);
     requests_.push_back(operation.request());
   }
   test_requests(slots);
@@ -201,6 +201,12 @@ void CollectiveQueue::lose(const Error& error) {
 bool CollectiveQueue::end() {
   give_up();
   return !group_.has_abandoned();
+}
+
+void CollectiveQueue::abandon() {
+  if (all_over()) return;
+  give_up();
+  group_.lose(Error(ExitCode::failed, "collectives were given up while they were in flight"));
 }
 
 void CollectiveQueue::give_up() {

@@ -47,6 +47,8 @@ class CollectiveQueue {
   /// Until the operation in the slot is over. Without a thread folds are work of `kernels`. Throws Error when
   /// anything in flight failed or the wait is longer than the timeout; nothing can follow.
   void wait(const Execution& kernels, std::size_t slot);
+  /// Gives up what is under way, and waits a second for MPI to have done with its memory. Nothing can follow.
+  void abandon();
   /// Ends the thread, and gives up what is under way. False: MPI may still write to the memory of something.
   [[nodiscard]] bool end();
 
@@ -65,7 +67,7 @@ class CollectiveQueue {
   void give_up();
 
   RankGroup& group_;
-  MpiRanks ranks_;
+  MPI_Comm mpi_;  // while something is under way the group lends it to nobody
   MpiProgress progress_;
   std::vector<MpiOperation> operations_;  // of each slot
   std::size_t in_flight_ = 0;             // started, and not waited for

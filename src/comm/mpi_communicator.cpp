@@ -47,12 +47,14 @@ class MpiCommunicator final : public Communicator {
 
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
-  Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
-                          float factor, std::size_t slot) override;
+  using Communicator::start_reduce_scatter;
+  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                               CommunicationBuffer sum, float factor, std::size_t slot) override;
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
+  void abandon() override { queue_.abandon(); }
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
   void synchronize(const Execution& execution) override;
 
@@ -118,21 +120,19 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
   return started(execution, slot, plan);
 }
 
-Request MpiCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                         CommunicationBuffer result, float factor, std::size_t slot) {
+Request MpiCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                                              CommunicationBuffer sum, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   if (buffer.type == DType::int32 || buffer.type == DType::uint8)
     fail_run("{}: {} is not summed in float", name, name_of(buffer.type));
   const std::size_t slice = slice_count(buffer, name);
-  const bool is_slice = result.count == slice;
-  if (result.count != buffer.count && !is_slice)
-    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
+  if (sum.count != slice) fail_run("{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   if (slice == 0) return {};
   if (size() == 1) {
     if (factor != 1) {
       fold_in_rank_order(&execution, buffer.data, 1, slice, buffer.type, Reduction::sum, factor, buffer.data);
     }
-    if (result.data != buffer.data) convert_slice(&execution, buffer, result);
+    if (sum.data != buffer.data) convert_slice(&execution, buffer, sum);
     return {};
   }
   require_free(slot, name);
@@ -142,9 +142,9 @@ Request MpiCommunicator::start_reduction(const Execution& execution, Communicati
                .count = mpi_count(slice, name),
                .sent = for_mpi(execution, buffer, slot, name),
                .arrived = staging_->place(slot, buffer.bytes(), name),
-               .folded = is_slice ? result : own_slice(result),
+               .folded = sum,
                .factor = factor};
-  if (result.type != buffer.type) plan.converted = std::exchange(plan.folded, own_slice(buffer));
+  if (sum.type != buffer.type) plan.converted = std::exchange(plan.folded, own_slice(buffer));
   return started(execution, slot, plan);
 }
 
@@ -179,6 +179,7 @@ Request MpiCommunicator::start_broadcast(const Execution& execution, Communicati
 }
 
 void MpiCommunicator::wait(const Execution& execution, Request& request) {
+  ranks_.require_usable();
   if (request.slot >= 0) queue_.wait(execution, static_cast<std::size_t>(std::exchange(request.slot, -1)));
 }
 

@@ -28,29 +28,28 @@ void finish_kernels(const Execution& execution) {
   if constexpr (!memory_is_host) execution.fence("mylos: buffers complete before MPI reads them");
 }
 
-void MpiOperation::begin(const MpiRanks& ranks) {
+void MpiOperation::begin(const RankGroup& ranks, MPI_Comm mpi) {
   const MPI_Datatype type = mpi_type(plan_.type);
   const bool in_place = plan_.sent == nullptr;
   int code = MPI_SUCCESS;
   switch (plan_.call) {
     case MpiCall::allreduce:
       code = MPI_Iallreduce(MPI_IN_PLACE, plan_.arrived, plan_.count, type,
-                            plan_.reduction == Reduction::sum ? MPI_SUM : MPI_MAX, ranks.mpi, &request_);
+                            plan_.reduction == Reduction::sum ? MPI_SUM : MPI_MAX, mpi, &request_);
       break;
     case MpiCall::all_gather:
       code = MPI_Iallgather(in_place ? MPI_IN_PLACE : plan_.sent, in_place ? 0 : plan_.count,
-                            in_place ? MPI_DATATYPE_NULL : type, plan_.arrived, plan_.count, type, ranks.mpi,
+                            in_place ? MPI_DATATYPE_NULL : type, plan_.arrived, plan_.count, type, mpi,
                             &request_);
       break;
     case MpiCall::all_to_all:
-      code = MPI_Ialltoall(plan_.sent, plan_.count, type, plan_.arrived, plan_.count, type, ranks.mpi,
-                           &request_);
+      code = MPI_Ialltoall(plan_.sent, plan_.count, type, plan_.arrived, plan_.count, type, mpi, &request_);
       break;
     case MpiCall::broadcast:
-      code = MPI_Ibcast(plan_.arrived, plan_.count, type, plan_.root, ranks.mpi, &request_);
+      code = MPI_Ibcast(plan_.arrived, plan_.count, type, plan_.root, mpi, &request_);
       break;
   }
-  ranks.group.check(code, plan_.name);
+  ranks.check(code, plan_.name);
   stage_ = Stage::exchanges;
 }
 

@@ -12,12 +12,6 @@
 
 namespace mylos {
 
-/// Where operations run. While one is in flight the group itself lends its communicator to nobody.
-struct MpiRanks {
-  const RankGroup& group;
-  MPI_Comm mpi = MPI_COMM_NULL;
-};
-
 enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast };
 
 /// What is to be done. Parts without memory are left out.
@@ -47,8 +41,8 @@ class MpiOperation {
 
   [[nodiscard]] const char* name() const { return plan_.name; }
   [[nodiscard]] bool over() const { return stage_ == Stage::over; }
-  /// Asks MPI to begin. All ranks begin their operations in the same order.
-  void begin(const MpiRanks& ranks);
+  /// Asks MPI to begin, on the communicator of these ranks. All begin their operations in the same order.
+  void begin(const RankGroup& ranks, MPI_Comm mpi);
   [[nodiscard]] bool has_begun() const { return stage_ != Stage::planned; }
   /// Does what follows where MPI is done with what it was asked: its request is null. True where it is over
   /// by that. Folds the parts of `ranks` ranks by `kernels`, or where that is null by this thread.

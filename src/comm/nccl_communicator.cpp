@@ -55,12 +55,14 @@ class NcclCommunicator final : public Communicator {
 
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override;
-  Request start_reduction(const Execution& execution, CommunicationBuffer buffer, CommunicationBuffer result,
-                          float factor, std::size_t slot) override;
+  using Communicator::start_reduce_scatter;
+  Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                               CommunicationBuffer sum, float factor, std::size_t slot) override;
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
+  void abandon() override {}  // freeing a device's memory waits for what uses it
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
   void synchronize(const Execution& execution) override;
 
@@ -151,15 +153,12 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
   });
 }
 
-Request NcclCommunicator::start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                          CommunicationBuffer result, float factor, std::size_t slot) {
+Request NcclCommunicator::start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                                               CommunicationBuffer sum, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   const std::size_t slice = slice_count(buffer, name);
-  const bool is_slice = result.count == slice;
-  if (result.count != buffer.count && !is_slice)
-    fail_run("{}: {} elements cannot become {}", name, buffer.count, result.count);
+  if (sum.count != slice) fail_run("{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   const CommunicationBuffer own = own_slice(buffer);
-  const CommunicationBuffer own_result = is_slice ? result : own_slice(result);
   return start(execution, slot, name, [&](cudaStream_t stream) {
     if (size() > 1) {
       check(ncclReduceScatter(buffer.data, own.data, slice, nccl_type(buffer.type),
@@ -168,7 +167,7 @@ Request NcclCommunicator::start_reduction(const Execution& execution, Communicat
     } else if (factor != 1) {
       fold_in_rank_order(&collectives_, own.data, 1, slice, buffer.type, Reduction::sum, factor, own.data);
     }
-    if (own_result.data != own.data) convert_slice(&collectives_, own, own_result);
+    if (sum.data != own.data) convert_slice(&collectives_, own, sum);
   });
 }
 

@@ -122,10 +122,9 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     if (wire != bucket.type) plan.wire = wire_.tensor(offsets[slot_of(i)], wire, 1, bucket.count);
     plan.division = mean.division(bucket.type, wire);
     remaining_.push_back(plan.division.left);
-    plan.result = plan.gradients;
     own_slices_.push_back(plan.gradients.elements(slices[i].first, slices[i].count));
     if (layout_.cuts_gradients()) {
-      plan.result = own_slices_.back() = parameters.held_gradients(i);
+      own_slices_.back() = parameters.held_gradients(i);
       plan.padding = padding_of(parameters, i);
     }
     plans_.push_back(plan);
@@ -140,8 +139,8 @@ void GradientReduction::start(const Execution& exec, std::size_t bucket) {
   if (plan.wire.data() != plan.gradients.data())
     convert_scaled(exec, plan.gradients, plan.wire, plan.division.into_wire);
   const std::size_t slot = slot_of(bucket);
-  requests_[slot] = communicator_.start_reduction(exec, buffer_of(plan.wire), buffer_of(plan.result),
-                                                  plan.division.of_sum, slot);
+  requests_[slot] = communicator_.start_reduce_scatter(
+      exec, buffer_of(plan.wire), buffer_of(own_slices_[bucket]), plan.division.of_sum, slot);
 }
 
 void GradientReduction::make_room(const Execution& exec, std::size_t bucket) {

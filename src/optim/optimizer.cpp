@@ -33,6 +33,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
                      std::span<const float> gradient_divisors, bool by_bucket)
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
+      by_bucket_(by_bucket),
       spans_("update spans", parameters.layout().slots.size()) {
   const ParameterLayout& layout = parameters.layout();
   for (const std::string_view name : names_) {
@@ -100,6 +101,7 @@ void Optimizer::update(const Execution& exec, const UpdateControl* control) cons
 }
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
+  if (!by_bucket_) fail_run("this optimizer updates all buckets together");
   const Region region("update");
   for (const GroupPass& group : passes_) {
     if (group.group == bucket) group.pass.run(exec, control);

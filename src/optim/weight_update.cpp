@@ -20,6 +20,10 @@ WeightUpdate::WeightUpdate(Communicator& communicator, ParameterStore& parameter
     first_bucket_[slot.block] = std::min(first_bucket_[slot.block], slot.bucket);
 }
 
+WeightUpdate::~WeightUpdate() {
+  if (completed_ > 0) communicator_.abandon();
+}
+
 void WeightUpdate::start(const Execution& exec, const UpdateControl* control) {
   if (communicator_.size() == 1) return optimizer_.update(exec, control);
   control_ = control;

@@ -88,6 +88,7 @@ void OnlineTrainer::load(const std::string& path) {
   run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
   trainer.write_state(run.step);
   trainer.refresh_weights();
+  parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now
   parts.consumed = run.position;
   static_cast<void>(parts.history.restore(run.step.step));  // there is no file of which to say something
   parts.recorded = run.step.step;

@@ -130,6 +130,7 @@ ExitCode Run::finish() {
     progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks())));
   }
   checkpoints_.wait();
+  clock_.count(&TimeParts::checkpoints_s);
   if (checkpoints_.saved_step() != position_.step) write_checkpoint();
   parts_.trainer->throw_if_failed();
   clock_.count(&TimeParts::checkpoints_s);

@@ -11,7 +11,6 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/train/plan_document.hpp"
-#include "mylos/train/shared_folder.hpp"
 #include "run_start.hpp"
 
 namespace mylos {
@@ -101,6 +100,7 @@ void Run::restore(const RunStart& start) {
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
   trainer.write_state(state_.step);
   trainer.refresh_weights();
+  parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
   position_.step = position_.first = step;
   checkpoints_.restarted_from(step);
   std::string gap;
@@ -134,7 +134,6 @@ void Run::open_folder(const RunStart& start) {
     if (std::filesystem::remove(file("stop"), failure))      // meant for an earlier start
       notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
   });
-  require_shared_folder(ranks(), folder);
   if (afresh && start.request.restart == "auto")
     start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));
   if (!aside.empty())

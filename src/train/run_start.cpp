@@ -7,6 +7,7 @@
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/run_check.hpp"
+#include "mylos/train/shared_folder.hpp"
 
 namespace mylos {
 
@@ -24,6 +25,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
                         options.precision);
   });
   choose();
+  require_shared_folder(ranks(), options.run.folder);
   if (lock) lock->name_holder(false);
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -17,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double patience_s = 10;
+constexpr double longest_patience_s = 10;
 
 /// Within the patience.
-bool appears(const std::string& path) {
+bool appears(const std::string& path, double patience_s) {
   const auto start = std::chrono::steady_clock::now();
   for (;;) {
     std::error_code failure;
@@ -45,7 +46,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
       folder + "/seen-by-all-ranks-of-" + broadcast_text(ranks, std::to_string(getpid()));
   const std::string place = broadcast_text(ranks, fs::current_path(failure).string());
   run_on_first(ranks, [&] { write_sign(sign); });
-  const bool seen = ranks.rank() == 0 || appears(sign);
+  const bool seen = ranks.rank() == 0 || appears(sign, std::min(longest_patience_s, ranks.timeout_s() / 2));
   ranks.barrier();
   if (ranks.rank() == 0) fs::remove(sign, failure);
   run_on_all(ranks, [&] {

@@ -74,8 +74,9 @@ def check_other_data(command):
 
 def check_data_cut_in_mid_run(command):
     folders = give_disks(command, 2)
-    run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS)
-    wait_for_steps(command, "disk-0/runs/small")
+    run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS,
+                                       f"run.folder={command.folder / 'cut'}")
+    wait_for_steps(command, "cut")
     cut(command.folder / folders[1] / "train.h5")
     code, _, stderr = finish(run, GRACE)
     require_cause(code, stderr, 2, r"rank 1: train\.h5: was cut while it was read: 10000 bytes are left of \d+")

@@ -19,6 +19,7 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   flags.set_scale(65536);
   test::copy_to_device(&flags, agreement.own_flags(), sizeof(flags));
   test::reserve(*communicator, count * sizeof(float));
+  const std::size_t slice = count / static_cast<std::size_t>(communicator->size());
   long before = 0;
   for (int step = 0; step < 12; ++step) {
     if (step == 2) before = testing_support::allocations();
@@ -26,8 +27,8 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
     communicator->all_gather(execution, {gradients.data(), count, DType::fp32});
     communicator->agree(execution, agreement);
     communicator->all_gather(execution, {weights.data(), count, DType::bf16});
-    Request request = communicator->start_reduction(execution, {gradients.data(), count, DType::fp32},
-                                                    {sums.data(), count, DType::bf16}, 0.5f);
+    Request request = communicator->start_reduce_scatter(execution, {gradients.data(), count, DType::fp32},
+                                                         {sums.data(), slice, DType::bf16}, 0.5f);
     communicator->wait(execution, request);
   }
   EXPECT_EQ(testing_support::allocations() - before, 0);

@@ -33,9 +33,9 @@ class WatchedCommunicator final : public Communicator {
                           std::size_t slot) override {
     return started(watched_.start_allreduce(exec, buffer, reduction, slot));
   }
-  Request start_reduction(const Execution& exec, CommunicationBuffer buffer, CommunicationBuffer result,
-                          float factor, std::size_t slot) override {
-    return started(watched_.start_reduction(exec, buffer, result, factor, slot));
+  Request start_reduce_scatter(const Execution& exec, CommunicationBuffer buffer, CommunicationBuffer sum,
+                               float factor, std::size_t slot) override {
+    return started(watched_.start_reduce_scatter(exec, buffer, sum, factor, slot));
   }
   Request start_all_gather(const Execution& exec, CommunicationBuffer buffer, std::size_t slot) override {
     return started(watched_.start_all_gather(exec, buffer, slot));
@@ -48,6 +48,7 @@ class WatchedCommunicator final : public Communicator {
     if (request.slot >= 0) --in_flight;
     watched_.wait(exec, request);
   }
+  void abandon() override { watched_.abandon(); }
   void agree(const Execution& exec, AgreementBuffer& buffer) override { watched_.agree(exec, buffer); }
   void synchronize(const Execution& exec) override { watched_.synchronize(exec); }
 

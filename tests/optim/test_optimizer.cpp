@@ -273,7 +273,7 @@ TEST_P(FusedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
   for (int rank = 0; rank < 3; ++rank) {
     stores.push_back(std::make_unique<ParameterStore>(layout_of(GetParam(), 3), rank));
     stores.back()->initialize(exec, 5);
-    of_ranks.emplace_back(options, *stores.back(), divisors);
+    of_ranks.emplace_back(options, *stores.back(), divisors, true);
     EXPECT_EQ(of_ranks.back().bytes() * 3, optimizer.bytes());
     EXPECT_EQ(of_ranks.back().bytes(), Optimizer::memory_bytes(options, stores.back()->layout()));
   }

@@ -149,6 +149,11 @@ TEST_P(WeightUpdates, GiveAForwardPassEachBlockWhenItAsks) {
   }
 }
 
+TEST_P(WeightUpdates, AreRefusedToAnOptimizerOfAllBucketsTogether) {
+  const Optimizer together(OptimizerOptions{}, whole.store, whole.reduction.remaining_divisors());
+  EXPECT_THROW(together.update(exec, control.data(), 0), Error);
+}
+
 TEST_P(WeightUpdates, LeaveEveryBitWhereTheStepIsSkipped) {
   draw_gradients(1);
   update(1);

@@ -70,17 +70,16 @@ class Communicator {
   /// free, as no operation was started in it that was not waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
-  /// A reduce-scatter. `buffer` is size() slices of equal length, and `result` too: the same memory, or as
-  /// many elements of another type; or it is this rank's slice alone, elsewhere. This rank's slice of
-  /// `result` becomes factor × the sum of `buffer`'s over ranks: over MPI summed in float by the binary tree
-  /// over ranks and rounded once to the buffer's type (NCCL rounds at each hop), then to that of the result.
-  /// The buffer's contents are lost. Types fp32, fp16, bf16.
-  virtual Request start_reduction(const Execution& execution, CommunicationBuffer buffer,
-                                  CommunicationBuffer result, float factor = 1, std::size_t slot = 0) = 0;
-  /// The sum of this rank's slice takes its place.
+  /// `buffer` is size() slices of equal length. `sum`, of one such length, is in the buffer the slice of this
+  /// rank, or elsewhere and perhaps of another type. It becomes factor × the sum of this rank's slice over
+  /// ranks: over MPI summed in float by the binary tree over ranks and rounded once to the buffer's type
+  /// (NCCL rounds at each hop), then to its own. The buffer's contents are lost. Types fp32, fp16, bf16.
+  virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
+                                       CommunicationBuffer sum, float factor = 1, std::size_t slot = 0) = 0;
+  /// The sum takes the place of this rank's slice.
   Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor = 1,
                                std::size_t slot = 0) {
-    return start_reduction(execution, buffer, buffer, factor, slot);
+    return start_reduce_scatter(execution, buffer, own_slice(buffer), factor, slot);
   }
   /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
   virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer,
@@ -90,6 +89,9 @@ class Communicator {
   /// Ends an operation. Throws Error when it failed or, naming operation and rank, did not end within the
   /// timeout: of this wait, however long ago it was started.
   virtual void wait(const Execution& execution, Request& request) = 0;
+
+  /// Before the memory of what is in flight goes, where no wait() will come: nothing can follow.
+  virtual void abandon() = 0;
 
   /// The step's agreement (agreement.hpp), when nothing else is in flight. Where memory is the host's, throws
   /// on every rank if loss scales differ.

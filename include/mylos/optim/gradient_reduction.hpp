@@ -67,8 +67,7 @@ class GradientReduction {
  private:
   struct BucketPlan {
     Tensor gradients;
-    Tensor wire;    // where it travels: the gradients themselves, or a copy in the wire's type
-    Tensor result;  // where its slice arrives: in the gradients themselves, or a place for the slice alone
+    Tensor wire;  // where it travels: the gradients themselves, or a copy in the wire's type
     BucketDivision division;
     std::vector<Tensor> padding;  // into which other buckets write
   };

@@ -41,7 +41,7 @@ class Optimizer {
 
   /// Does nothing where control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
-  /// The same for what is held of one bucket, of an optimizer that was made for it.
+  /// The same for what is held of one bucket. Throws Error where the optimizer was not made for that.
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
@@ -50,8 +50,9 @@ class Optimizer {
     UpdatePass pass;
   };
   std::vector<std::string_view> names_;
-  std::vector<Arena> moments_;               // slice behind slice
-  std::vector<ParameterPart> parts_;         // of each slot what is updated; offsets are those in the moments
+  std::vector<Arena> moments_;        // slice behind slice
+  std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
+  bool by_bucket_;
   Kokkos::View<UpdateSpan*, Device> spans_;  // of all passes
   std::vector<GroupPass>
       passes_;  // in each group one for each pair of types of gradients and compute weights

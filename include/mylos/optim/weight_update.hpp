@@ -26,12 +26,16 @@ class WeightUpdate {
   /// reserved. The seconds that starting it takes, and waiting for it, are added to `communication_s`.
   WeightUpdate(Communicator& communicator, ParameterStore& parameters, const Optimizer& optimizer,
                double& communication_s);
+  /// Gives up what is in flight.
+  ~WeightUpdate();
+  WeightUpdate(const WeightUpdate&) = delete;
+  WeightUpdate& operator=(const WeightUpdate&) = delete;
 
   /// All ranks, with no other collective in flight. Does nothing where control->apply is 0. `control` is
   /// device memory, and stays as it is until finish().
   void start(const Execution& exec, const UpdateControl* control);
-  /// Until the compute weights of this stage of the chain are the new ones. All ranks, for stages in forward
-  /// order; which ranks ask for a stage does not matter.
+  /// Until the compute weights of this stage of the chain are the new ones. For stages in forward order; a
+  /// rank that goes through none calls finish().
   void complete_block(const Execution& exec, std::size_t block);
   /// Until all are, and nothing is in flight. All ranks.
   void finish(const Execution& exec) { complete_down_to(exec, 0); }

@@ -18,12 +18,12 @@ namespace mylos {
 
 class RunCheckpoints {
  public:
-  /// What the run does on this rank when something was written, or could not be written and the run need not
-  /// end at once.
+  /// What the run does on this rank when something was written, when something could not be written and the
+  /// run need not end at once, and before ranks exchange something between steps.
   struct Listener {
     std::function<void(const std::string& line)> note;
     std::function<void(const Error& error)> trouble;
-    std::function<void()> free_ranks;  // before ranks exchange something between steps
+    std::function<void()> free_ranks;
   };
 
   RunCheckpoints(const CheckpointOptions& options, std::string folder, Communicator& communicator,

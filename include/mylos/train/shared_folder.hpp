@@ -10,7 +10,7 @@ namespace mylos {
 
 /// All ranks call this, when rank 0 has made the folder. Throws Error (bad_input) on all of them, naming a
 /// rank and the folder in which it was started, if that rank does not find there what rank 0 writes, after a
-/// patience of 10 s for file systems that hear of it late.
+/// patience of 10 s, or half the ranks' timeout, for file systems that hear of it late.
 void require_shared_folder(RankGroup& ranks, const std::string& folder);
 
 }  // namespace mylos

@@ -4,7 +4,7 @@
 namespace mylos {
 
 struct StepWaits {
-  double communication_s = 0;  // reducing gradients over ranks and agreeing, as far as the step waited for it
+  double communication_s = 0;  // reductions, gathers and agreements, as far as steps waited for them
   double data_s = 0;           // until the next batch was there
 };
 
