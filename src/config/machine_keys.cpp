@@ -18,7 +18,7 @@ void add_communication_keys(Schema& schema) {
   keys.bytes_or_auto(
       "bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40}, "25 MiB",
       "Gradients are reduced in pieces of about this size while backward goes on; the last piece of a step "
-      "is not hidden. Over MPI, memory is staged for four of them. auto: an eighth of the network's "
+      "is not hidden. Over MPI, memory is staged for four of them. auto: a 32nd of the network's "
       "gradients, at least 1 MiB and at most 25 MiB.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,

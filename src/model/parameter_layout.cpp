@@ -18,7 +18,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 
 // Where the deck leaves the size of buckets to the network: as many that nearly all gradients are reduced
 // while the backward pass goes on, none so small that latency is what it costs.
-constexpr std::int64_t automatic_buckets = 8;
+constexpr std::int64_t automatic_buckets = 32;
 constexpr std::int64_t least_automatic_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t most_automatic_bytes = std::int64_t{25} << 20;
 

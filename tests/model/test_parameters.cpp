@@ -177,19 +177,19 @@ TEST(ParameterLayout, ABucketClosesWithTheGroupThatFillsIt) {
   EXPECT_THAT(ends(4 * (256 + 1536) + 1), ElementsAre(0u));
 }
 
-TEST(ParameterLayout, WithoutASizeABucketIsAnEighthOfTheGradientsWithinBounds) {
+TEST(ParameterLayout, WithoutASizeABucketIsA32ndOfTheGradientsWithinBounds) {
   const auto size = [](const Network& network, int ranks = 1) {
     return make_parameter_layout(chain_of(network), 0, ranks).bucket_bytes;
   };
-  const Network middle{.hidden = std::vector<std::int64_t>(8, 1000)};
+  const Network middle{.hidden = std::vector<std::int64_t>(8, 2000)};
   // Weights, biases and, behind each hidden layer, a norm's weights and biases; from 17 inputs to 7 outputs.
-  const std::int64_t parameters = 17 * 1000 + 7 * 1000 * 1000 + 1000 * 7 + 3 * 8 * 1000 + 7;
+  const std::int64_t parameters = 17 * 2000 + 7 * 2000 * 2000 + 2000 * 7 + 3 * 8 * 2000 + 7;
   EXPECT_EQ(size({}), 1 << 20);
-  EXPECT_EQ(size(middle), 2 * parameters / 8);  // in bfloat16
-  EXPECT_EQ(size(middle, 3), 2 * parameters / 8);
-  EXPECT_EQ(size({.hidden = middle.hidden, .compute = DType::fp32}), 4 * parameters / 8);
-  EXPECT_EQ(size({.hidden = middle.hidden, .gradient = GradientType::fp32}), 4 * parameters / 8);
-  EXPECT_EQ(size({.hidden = {10000, 11000, 10000}}), 25 << 20);
+  EXPECT_EQ(size(middle), 2 * parameters / 32);  // in bfloat16
+  EXPECT_EQ(size(middle, 3), 2 * parameters / 32);
+  EXPECT_EQ(size({.hidden = middle.hidden, .compute = DType::fp32}), 4 * parameters / 32);
+  EXPECT_EQ(size({.hidden = middle.hidden, .gradient = GradientType::fp32}), 4 * parameters / 32);
+  EXPECT_EQ(size({.hidden = {20000, 22000, 20000}}), 25 << 20);
   EXPECT_EQ(make_parameter_layout(chain_of(middle), 3000, 1).bucket_bytes, 3000);
 
   const ParameterLayout layout = make_parameter_layout(chain_of(middle), 0, 1);
