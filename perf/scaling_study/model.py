@@ -6,10 +6,10 @@ that the fit did not see.
     exchange = of all buckets by the network's alpha and beta (collectives.py), and the agreement
     exposed  = max(share x exchange, exchange - compute) + skew x compute      (one rank: nothing)
 
-`share` of the exchange is seen although the passes of the network go on beside it; what takes longer than all of compute cannot hide; and
-ranks wait for the slowest, which skew is. `data`, the wait for the next batch, is a share of compute, in which all else is that
-a step takes. A rank whose state is sharded, perhaps its gradients too, updates its slice only (the share of the update in
-`mylos plan` says what that saves), and in place of the sums of gradients it gathers compute weights.
+`share` of the exchange is seen although the passes of the network go on beside it; what takes longer than all of compute
+cannot hide; and ranks wait for the slowest, which skew is. `data`, the wait for the next batch, is a share of compute, in
+which all else is that a step takes. A rank whose state is sharded, perhaps its gradients too, updates its slice only (the
+share of the update in `mylos plan` says what that saves), and in place of the sums of gradients it gathers compute weights.
 """
 import dataclasses
 import math

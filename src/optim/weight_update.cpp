@@ -55,26 +55,24 @@ void WeightUpdate::start_gathers(const Execution& exec) {
   while (started_ > 0 && completed_ - started_ < buckets_in_flight) start_gather(exec, --started_);
 }
 
-/// Weights in place where the bucket's have one type; else as floats, in the memory of its gradients, which
-/// nobody reads any more. That may have been the memory of a bucket whose gather has ended.
 void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
-  const GradientBucket& layout = parameters_.layout().buckets[bucket];
-  Tensor all;
-  if (!cuts_masters()) {
-    all = parameters_.gradient(layout);
-  } else {
-    if (control_ != nullptr) optimizer_.update(exec, control_, bucket);
-    if (layout.compute_type) {
-      all = parameters_.compute_weights(layout);
-    } else {
-      all = parameters_.gradient(layout);
-      const BucketSlice& own = parameters_.held_slices()[bucket];
-      convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
-    }
-  }
+  const Tensor all = prepare_gather(exec, bucket);
   const std::size_t slot = bucket % buckets_in_flight;
   const CommunicationBuffer buffer{all.data(), static_cast<std::size_t>(all.size()), all.type()};
   timed(communication_s_, [&] { requests_[slot] = communicator_.start_all_gather(exec, buffer, slot); });
+}
+
+/// Weights in place where the bucket's have one type; else as floats, in the memory of its gradients, which
+/// nobody reads any more. That may have been the memory of a bucket whose gather has ended.
+Tensor WeightUpdate::prepare_gather(const Execution& exec, std::size_t bucket) {
+  const GradientBucket& layout = parameters_.layout().buckets[bucket];
+  if (!cuts_masters()) return parameters_.gradient(layout);
+  if (control_ != nullptr) optimizer_.update(exec, control_, bucket);
+  if (layout.compute_type) return parameters_.compute_weights(layout);
+  const Tensor all = parameters_.gradient(layout);
+  const BucketSlice& own = parameters_.held_slices()[bucket];
+  convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
+  return all;
 }
 
 void WeightUpdate::end_gather(const Execution& exec, std::size_t bucket) {

@@ -53,8 +53,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
     if (seen) return;
     fail_input(
         "run.folder = \"{}\" is not here what it is on rank 0: this rank runs in {}, rank 0 in {}; give the "
-        "whole path "
-        "of a folder that all ranks see",
+        "whole path of a folder that all ranks see",
         folder, fs::current_path(failure).string(), place);
   });
 }

@@ -88,7 +88,7 @@ struct ParameterLayout {
   }
 };
 
-/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes. 0: an
+/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes. 0: a
 /// 32nd of the bytes of all gradients, at least 1 MiB and at most 25 MiB. `holders`: `world` to cut masters
 /// and moments over the ranks, or 1. `window`: where masters are cut, how many buckets one after the other
 /// have all their gradients at a time, to cut these too where that takes less memory; 0: all. Buckets are the

@@ -48,6 +48,8 @@ class WeightUpdate {
   void complete_down_to(const Execution& exec, std::size_t bucket);
   void start_gathers(const Execution& exec);
   void start_gather(const Execution& exec, std::size_t bucket);
+  /// The memory in which it travels, with this rank's slice of it.
+  [[nodiscard]] Tensor prepare_gather(const Execution& exec, std::size_t bucket);
   void end_gather(const Execution& exec, std::size_t bucket);
 
   Communicator& communicator_;
