@@ -28,6 +28,7 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
   }
   written_ = last;
   history_.append(rows);
+  events_.write();
 }
 
 void RunLog::note_scale(const StepRecord& record) const {
@@ -59,8 +60,31 @@ void RunLog::warn(const std::string& text) {
   progress_.note("warning: " + text);
 }
 
-std::string RunLog::restore(std::int64_t step, RunClock& clock) {
+void RunLog::tell(RunEvent event) {
+  const bool is_warning = event.kind == "warning";
+  progress_.note(fmt::format("{}step {}: {}", is_warning ? "warning: " : "", event.step, event.text));
+  events_.add(std::move(event));
+}
+
+std::string RunLog::begin_anew() {
+  events_.begin_anew();
+  return history_.begin_anew();
+}
+
+void RunLog::save(CheckpointState& state) {
+  history_.save(state);
+  events_.save(state);
+}
+
+void RunLog::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  history_.make_room(saved, state);
+  RunEvents::make_room(saved, state);
+}
+
+std::string RunLog::restore(const CheckpointState& state, const std::string& source, std::int64_t step,
+                            RunClock& clock) {
   written_ = step;
+  events_.restore(state, source);
   std::string said = history_.restore(static_cast<std::uint64_t>(step));
   if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
   return said;

@@ -38,7 +38,8 @@ Run::Run(RunStart&& start)
       data_(std::move(start.data)),
       parts_(std::move(start.parts)),
       position_{.epochs = data_->epochs(), .total = start.steps, .most_of_start = start.request.stop_after},
-      log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "", position_.total),
+      log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "",
+           ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); },
@@ -104,7 +105,7 @@ void Run::restore(const RunStart& start) {
   position_.step = position_.first = step;
   checkpoints_.restarted_from(step);
   std::string gap;
-  run_on_all(ranks(), [&] { gap = log_.restore(step, clock_); });
+  run_on_all(ranks(), [&] { gap = log_.restore(state, reader.path(), step, clock_); });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   if (!gap.empty()) start.line(gap);
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));

@@ -28,20 +28,22 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   for (int i = 0; i < 3; ++i) run.step();
   RunClock clock;
   clock.go_on_from(100);  // seconds of earlier starts
-  RunLog log({}, "", position.total);
+  RunLog log({}, "", "", position.total);
   log.write_rows(*run.trainer, 3, position, clock);
+  log.tell({3, "warning", "loss", "", "jumps"});
   CheckpointState saved;
   log.save(saved);
   const std::string file = folder.path() + "/log.h5";
   write_checkpoint_file(ranks, file, {}, saved);
 
-  RunLog restored({}, "", position.total);
+  RunLog restored({}, "", "", position.total);
   RunClock fresh;
   CheckpointState room;
   const CheckpointReader reader(ranks, file);
   restored.make_room(reader, room);
   reader.read(room);
-  EXPECT_EQ(restored.restore(3, fresh), "");
+  EXPECT_EQ(restored.restore(room, file, 3, fresh), "");
+  EXPECT_EQ(restored.events().all(), log.events().all());
   EXPECT_EQ(restored.written(), 3);
   EXPECT_GE(fresh.elapsed_s(), 100);
   run.step();
@@ -72,12 +74,13 @@ TEST(RunLog, GoesOnFromACheckpointThatKnewNoSpeeds) {
   RankGroup& ranks = run.communicator->ranks();
   const test::SharedFolder folder(ranks);
   const CheckpointReader older(ranks, without_column(ranks, folder.path(), "tokens_per_s"));
-  RunLog log({}, "", 10);
+  RunLog log({}, "", "", 10);
   RunClock clock;
   CheckpointState room;
   log.make_room(older, room);
   older.read(room);
-  EXPECT_EQ(log.restore(1, clock), "");
+  EXPECT_EQ(log.restore(room, "older", 1, clock), "");
+  EXPECT_TRUE(log.events().all().empty());
   ASSERT_EQ(log.history().tail().size(), 1u);
   const HistoryRow& row = log.history().tail().front();
   EXPECT_DOUBLE_EQ(row.speed.samples_per_s, 20);
@@ -90,7 +93,7 @@ TEST(RunLog, IsNotReadWithoutWhatStepsComputed) {
   RankGroup& ranks = run.communicator->ranks();
   const test::SharedFolder folder(ranks);
   const CheckpointReader torn(ranks, without_column(ranks, folder.path(), "loss"));
-  RunLog log({}, "", 10);
+  RunLog log({}, "", "", 10);
   CheckpointState room;
   log.make_room(torn, room);
   EXPECT_THROW(torn.read(room), Error);
@@ -101,7 +104,7 @@ TEST(RunLog, CountsAndSaysWhatWasSkipped) {
   options.precision.scaler.initial_scale = 16777216;  // gradients overflow until it is lower
   SmallRun run(options);
   Said said;
-  RunLog log(said.output(), "", 10);
+  RunLog log(said.output(), "", "", 10);
   RunClock clock;
   run.step();
   log.write_rows(*run.trainer, 1, {.epochs = {.length = 64, .batch = 32}, .total = 10}, clock);
@@ -112,7 +115,7 @@ TEST(RunLog, CountsAndSaysWhatWasSkipped) {
 
 TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   SmallRun run(small_options(DType::fp32));
-  RunLog log({}, "", 10);
+  RunLog log({}, "", "", 10);
   log.tell_speeds_of({.tokens_of_sample = 8, .sample = {.model = 5e6}, .peak_flops = 1e12});
   const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
   RunClock clock;
@@ -140,7 +143,7 @@ TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
 
 TEST(RunLog, SaysTheSameWarningOnce) {
   Said said;
-  RunLog log(said.output(), "", 10);
+  RunLog log(said.output(), "", "", 10);
   for (const char* text : {"full", "full", "gone", "full"}) log.warn(text);
   EXPECT_EQ(said.lines, (std::vector<std::string>{"warning: full", "warning: gone", "warning: full"}));
 }

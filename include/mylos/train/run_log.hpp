@@ -1,5 +1,5 @@
 // RunLog: what a run says of its steps: a row of the history for each, changes of the loss scale, progress
-// lines.
+// lines; and of itself: events.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "mylos/train/history.hpp"
 #include "mylos/train/progress.hpp"
 #include "mylos/train/run_clock.hpp"
+#include "mylos/train/run_events.hpp"
 #include "mylos/train/run_position.hpp"
 #include "mylos/train/trainer.hpp"
 
@@ -16,9 +17,11 @@ namespace mylos {
 
 class RunLog {
  public:
-  /// `history`: the path of history.csv; "" on ranks but the first.
-  RunLog(const Output& output, std::string history, std::int64_t total_steps)
-      : history_(std::move(history)), progress_(output, static_cast<std::uint64_t>(total_steps)) {}
+  /// `history`, `events`: the paths of history.csv and events.jsonl; "" on ranks but the first.
+  RunLog(const Output& output, std::string history, std::string events, std::int64_t total_steps)
+      : history_(std::move(history)),
+        events_(std::move(events)),
+        progress_(output, static_cast<std::uint64_t>(total_steps)) {}
 
   /// What speeds are told of from now on.
   void tell_speeds_of(const RunWork& work) { work_ = work; }
@@ -34,23 +37,29 @@ class RunLog {
   [[nodiscard]] const Progress& progress() const { return progress_; }
   /// A line, but not where it was the last warning too: the same again at each log point would hide the rest.
   void warn(const std::string& text);
+  /// Says it, and keeps it with the next rows.
+  void tell(RunEvent event);
+  [[nodiscard]] const RunEvents& events() const { return events_; }
 
-  [[nodiscard]] std::string begin_anew() { return history_.begin_anew(); }
+  [[nodiscard]] std::string begin_anew();
   [[nodiscard]] const History& history() const { return history_; }
   /// Steps of this start.
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
   /// As of History.
-  void save(CheckpointState& state) { history_.save(state); }
-  void make_room(const CheckpointReader& saved, CheckpointState& state) { history_.make_room(saved, state); }
-  /// After the history's columns were read from a checkpoint: goes on behind `step`, and tells `clock` what
-  /// earlier starts took. Returns what there is to say of rows that are missing; "": nothing.
-  [[nodiscard]] std::string restore(std::int64_t step, RunClock& clock);
+  void save(CheckpointState& state);
+  void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// After the history's columns and the events were read from this checkpoint: goes on behind `step`, and
+  /// tells `clock` what earlier starts took. Returns what there is to say of rows that are missing; "":
+  /// nothing.
+  [[nodiscard]] std::string restore(const CheckpointState& state, const std::string& source,
+                                    std::int64_t step, RunClock& clock);
 
  private:
   void note_scale(const StepRecord& record) const;
 
   History history_;
+  RunEvents events_;
   Progress progress_;
   RunWork work_;
   std::int64_t written_ = 0;

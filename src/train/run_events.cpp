@@ -1,0 +1,109 @@
+#include "mylos/train/run_events.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mylos/base/error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* stored_path = "/history/events";
+
+std::string lines_of(const std::vector<RunEvent>& events) {
+  std::string lines;
+  for (const RunEvent& event : events) lines += event_line(event);
+  return lines;
+}
+
+RunEvent read_event(std::string_view line, const std::string& source) {
+  try {
+    const auto object = nlohmann::json::parse(line);
+    return {.step = object.at("step").get<std::uint64_t>(),
+            .kind = object.at("kind").get<std::string>(),
+            .cause = object.at("cause").get<std::string>(),
+            .subject = object.at("subject").get<std::string>(),
+            .text = object.at("text").get<std::string>()};
+  } catch (const nlohmann::json::exception& error) {
+    fail_input("{}: is no list of a run's events: {}", source, error.what());
+  }
+}
+
+}  // namespace
+
+std::string event_line(const RunEvent& event) {
+  const nlohmann::ordered_json object = {{"step", event.step},
+                                         {"kind", event.kind},
+                                         {"cause", event.cause},
+                                         {"subject", event.subject},
+                                         {"text", event.text}};
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::vector<RunEvent> read_events(std::string_view lines, const std::string& source) {
+  std::vector<RunEvent> events;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    if (events.size() == RunEvents::most_events)
+      fail_input("{}: has more than {} events", source, RunEvents::most_events);
+    events.push_back(read_event(lines.substr(0, end), source));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return events;
+}
+
+void RunEvents::add(RunEvent event) {
+  if (events_.size() == most_events) return;
+  events_.push_back(std::move(event));
+  is_written_ = false;
+}
+
+bool RunEvents::has(std::string_view kind, std::string_view cause, std::string_view subject) const {
+  return std::any_of(events_.begin(), events_.end(), [&](const RunEvent& event) {
+    return event.kind == kind && event.cause == cause && event.subject == subject;
+  });
+}
+
+void RunEvents::write() {
+  if (path_.empty() || is_written_ || events_.empty()) return;
+  PendingFile pending(path_);
+  {
+    std::ofstream file(pending.temporary(), std::ios::trunc);
+    if (file) errno = 0;  // else it says why the file could not be opened
+    file << lines_of(events_) << std::flush;
+    if (!file) fail_run("{}: cannot be written: {}", path_, std::strerror(errno));
+  }
+  pending.publish();
+  is_written_ = true;
+}
+
+void RunEvents::begin_anew() const {
+  std::error_code failure;
+  std::filesystem::remove(path_, failure);
+}
+
+void RunEvents::save(CheckpointState& state) const {
+  if (!events_.empty()) state.add_text(stored_path, lines_of(events_));
+}
+
+void RunEvents::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  if (saved.exists(stored_path)) state.add_text(stored_path, "");
+}
+
+void RunEvents::restore(const CheckpointState& state, const std::string& source) {
+  events_.clear();
+  for (const StateText& text : state.texts) {
+    if (text.path == stored_path) events_ = read_events(text.text, source + ": " + stored_path);
+  }
+  is_written_ = false;
+  if (path_.empty()) return;
+  begin_anew();  // the file may have events behind the checkpoint
+  write();
+}
+
+}  // namespace mylos

@@ -1,0 +1,79 @@
+// A run's events: what a file, a checkpoint and a stranger's text make of them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "mylos/base/error.hpp"
+#include "mylos/train/run_events.hpp"
+
+namespace mylos {
+namespace {
+
+RunEvent exploding() {
+  return {12, "warning", "exploding gradients", "hidden1", "gradients of \"hidden1\" explode: 2\n\xc3\xa4"};
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class RunEventsFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove(path_); }
+  const std::string path_ = testing::TempDir() + "mylos-events.jsonl";
+};
+
+TEST(RunEvents, AreOneJsonObjectALine) {
+  EXPECT_EQ(
+      event_line({3, "rewind", "divergence", "", "back to step 2"}),
+      "{\"step\":3,\"kind\":\"rewind\",\"cause\":\"divergence\",\"subject\":\"\",\"text\":\"back to step "
+      "2\"}\n");
+}
+
+TEST(RunEvents, ComeBackFromTheirLines) {
+  const std::vector<RunEvent> events{exploding(), {13, "rewind", "divergence", "", ""}};
+  EXPECT_EQ(read_events(event_line(events[0]) + event_line(events[1]), "here"), events);
+}
+
+TEST(RunEvents, OfAStrangerAreRefused) {
+  for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"})
+    EXPECT_THROW((void)read_events(text, "here"), Error) << text;
+  std::string many;
+  for (std::size_t i = 0; i <= RunEvents::most_events; ++i) many += event_line(exploding());
+  EXPECT_THROW((void)read_events(many, "here"), Error);
+}
+
+TEST_F(RunEventsFile, HasWhatWasAddedOnceItIsWritten) {
+  RunEvents events(path_);
+  events.write();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  events.add(exploding());
+  events.write();
+  EXPECT_EQ(contents(path_), event_line(exploding()));
+  EXPECT_TRUE(events.has("warning", "exploding gradients", "hidden1"));
+  EXPECT_FALSE(events.has("warning", "exploding gradients", "hidden2"));
+}
+
+TEST_F(RunEventsFile, IsThatOfTheCheckpointAfterARestart) {
+  CheckpointState saved;
+  {
+    RunEvents events(path_);
+    events.add(exploding());
+    events.save(saved);
+    events.add({14, "warning", "loss", "", "behind the checkpoint"});
+    events.write();
+  }
+  RunEvents events(path_);
+  events.restore(saved, "file");
+  EXPECT_EQ(events.all(), std::vector{exploding()});
+  EXPECT_EQ(contents(path_), event_line(exploding()));
+  events.restore({}, "a file without events");
+  EXPECT_TRUE(events.all().empty());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+}  // namespace
+}  // namespace mylos
