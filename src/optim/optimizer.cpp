@@ -30,10 +30,11 @@ std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-                     std::span<const float> gradient_divisors, bool by_bucket)
+                     std::span<const float> gradient_divisors, bool by_bucket, std::int64_t health_records)
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
       by_bucket_(by_bucket),
+      health_(health_records > 0 ? HealthRing(health_records, parameters.layout()) : HealthRing()),
       spans_("update spans", parameters.layout().slots.size()) {
   const ParameterLayout& layout = parameters.layout();
   for (const std::string_view name : names_) {
@@ -52,7 +53,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const Tensor weight = written ? own(*written) : master;
       const std::size_t group = by_bucket ? slot.bucket : 0;
       spans[{group, gradient.type(), weight.type()}].push_back(
-          {.lr_factor = slot.spec.lr_factor,
+          {.slot = static_cast<std::int32_t>(part.slot),
+           .lr_factor = slot.spec.lr_factor,
            .count = part.count,
            .gradient = gradient.data(),
            .master = master.as<float>(),
@@ -97,14 +99,14 @@ std::size_t Optimizer::bytes() const {
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control) const {
   const Region region("update");
-  for (const GroupPass& group : passes_) group.pass.run(exec, control);
+  for (const GroupPass& group : passes_) group.pass.run(exec, control, health_);
 }
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
   if (!by_bucket_) fail_run("this optimizer updates all buckets together");
   const Region region("update");
   for (const GroupPass& group : passes_) {
-    if (group.group == bucket) group.pass.run(exec, control);
+    if (group.group == bucket) group.pass.run(exec, control, health_);
   }
 }
 

@@ -39,6 +39,7 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
       "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
         if (state->halted != 0) {  // the record stays that of the step that halted the run
           state->control.apply = 0;
+          state->control.health_record = -1;
           return;
         }
         const AgreementResult result = *agreed;
@@ -50,8 +51,10 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
         const auto time = static_cast<double>(state->updates + 1);
         UpdateControl control;
         control.apply = result.skip == 0 && rows > 0 ? 1 : 0;
+        control.health_record = health_record(rule, state->step + 1);
         control.gradient_factor =
             static_cast<float>(weight * clip / static_cast<double>(state->scaler.scale));
+        control.unscale = static_cast<float>(weight / static_cast<double>(state->scaler.scale));
         control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
         control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
         control.bias_correction2 = static_cast<float>(1.0 - Kokkos::pow(rule.beta2, time));

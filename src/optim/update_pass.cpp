@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "health_sums.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr std::int64_t block_elements = 4096;
+constexpr std::int64_t block_elements = UpdatePass::block_elements;
 
 /// The constants of a pass.
 struct UpdateRule {
@@ -78,30 +79,99 @@ KOKKOS_INLINE_FUNCTION const UpdateSpan& span_of(const UpdateSpan* spans, std::s
   return spans[begin];
 }
 
+/// A block's elements in each of the arenas.
+template <class Gradient, class Weight, class Formula>
+struct Block {
+  std::int64_t count;
+  const Gradient* gradient;
+  Weight* weight;
+  float* master;
+  float* m;
+  float* v;
+  Formula formula;
+
+  KOKKOS_INLINE_FUNCTION Block(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control,
+                               std::int64_t first)
+      : count(launch::smaller(block_elements, span.count - first)),
+        gradient(static_cast<const Gradient*>(span.gradient) + first),
+        weight(static_cast<Weight*>(span.weight) + first),
+        master(span.master + first),
+        m(span.m + first),
+        v(Formula::has_v ? span.v + first : nullptr),
+        formula(rule, span, control) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION ElementHealth update(std::int64_t i) const {
+    const ElementHealth old = look_at(i);
+    float new_m = m[i];
+    float new_v = Formula::has_v ? v[i] : 0.0f;
+    const float updated = formula(old.before, old.gradient, new_m, new_v);
+    master[i] = updated;
+    m[i] = new_m;
+    if constexpr (Formula::has_v) v[i] = new_v;
+    if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
+    return {old.gradient, old.before, updated};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION ElementHealth look_at(std::int64_t i) const {
+    return {to_float(gradient[i]), master[i], master[i]};
+  }
+};
+
 template <class Gradient, class Weight, class Formula>
 void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans, std::size_t count,
                    const UpdateRule& rule, const UpdateControl* control) {
   for_each_row(
-      exec, "update", blocks, KOKKOS_LAMBDA(const std::int64_t block, const Row& row) {
+      exec, "update", blocks, KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
         const UpdateControl now = *control;
         if (now.apply == 0) return;
-        const UpdateSpan& span = span_of(spans, count, block);
-        const Formula formula(rule, span, now);
-        const std::int64_t first = (block - span.first_block) * block_elements;
-        const auto* gradient = static_cast<const Gradient*>(span.gradient) + first;
-        auto* weight = static_cast<Weight*>(span.weight) + first;
-        float* master = span.master + first;
-        float* m = span.m + first;
-        float* v = Formula::has_v ? span.v + first : nullptr;
-        row.for_each(launch::smaller(block_elements, span.count - first), [=](const std::int64_t i) {
-          float new_m = m[i];
-          float new_v = Formula::has_v ? v[i] : 0.0f;
-          const float updated = formula(master[i], to_float(gradient[i]), new_m, new_v);
-          master[i] = updated;
-          m[i] = new_m;
-          if constexpr (Formula::has_v) v[i] = new_v;
-          if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
-        });
+        const UpdateSpan& span = span_of(spans, count, index);
+        const Block<Gradient, Weight, Formula> block(rule, span, now,
+                                                     (index - span.first_block) * block_elements);
+        row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
+      });
+}
+
+/// The same, and in steps that are looked at the sums of each block.
+template <class Gradient, class Weight, class Formula>
+void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans,
+                           std::size_t count, const UpdateRule& rule, const UpdateControl* control,
+                           ParameterHealth* sums) {
+  const float least_normal = least_normal_of<Gradient>;
+  for_each_row(
+      exec, "update", blocks, KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
+        const UpdateControl now = *control;
+        const bool is_seen = now.health_record >= 0;
+        if (now.apply == 0 && !is_seen) return;
+        const UpdateSpan& span = span_of(spans, count, index);
+        const Block<Gradient, Weight, Formula> block(rule, span, now,
+                                                     (index - span.first_block) * block_elements);
+        if (!is_seen) {
+          row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
+          return;
+        }
+        const HealthScale scale{now.unscale * span.inverse_divisor, least_normal};
+        const ParameterHealth sum =
+            now.apply != 0
+                ? sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.update(i); })
+                : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.look_at(i); });
+        row.once([=]() { sums[index] = sum; });
+      });
+}
+
+/// Sums of blocks become those of parameters.
+void record_health(const Execution& exec, const UpdateSpan* spans, std::size_t count,
+                   const UpdateControl* control, const HealthRing& health) {
+  const ParameterHealth* blocks = health.blocks();
+  ParameterHealth* records = health.record(0);
+  const std::int64_t parameters = health.parameters();
+  for_each_row(
+      exec, "health", static_cast<std::int64_t>(count),
+      KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
+        const std::int32_t record = control->health_record;
+        if (record < 0) return;
+        const UpdateSpan& span = spans[index];
+        const ParameterHealth sum =
+            sum_blocks(row, launch::ceiling_quotient(span.count, block_elements), blocks + span.first_block);
+        row.once([=]() { records[record * parameters + span.slot] = sum; });
       });
 }
 
@@ -117,15 +187,22 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType we
   Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
 }
 
-void UpdatePass::run(const Execution& exec, const UpdateControl* control) const {
+void UpdatePass::run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const {
   const UpdateRule rule = rule_of(options_);
+  const bool is_watched = health.records() > 0;
   dispatch(gradient_, [&]<class G>(TypeTag<G>) {
     dispatch(weight_, [&]<class W>(TypeTag<W>) {
-      const auto update =
-          options_.type == OptimizerType::sgd ? update_blocks<G, W, Sgd> : update_blocks<G, W, Adam>;
-      update(exec, blocks_, spans_.data(), spans_.size(), rule, control);
+      const bool is_sgd = options_.type == OptimizerType::sgd;
+      if (is_watched) {
+        const auto update = is_sgd ? update_and_sum_blocks<G, W, Sgd> : update_and_sum_blocks<G, W, Adam>;
+        update(exec, blocks_, spans_.data(), spans_.size(), rule, control, health.blocks());
+      } else {
+        const auto update = is_sgd ? update_blocks<G, W, Sgd> : update_blocks<G, W, Adam>;
+        update(exec, blocks_, spans_.data(), spans_.size(), rule, control);
+      }
     });
   });
+  if (is_watched) record_health(exec, spans_.data(), spans_.size(), control, health);
 }
 
 }  // namespace mylos

@@ -217,6 +217,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"optimizer moments", weights.moments},
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
+      {"health records", Trainer::health_bytes(options.health, layout)},
       {"sums of micro-batches", sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},

@@ -13,6 +13,11 @@ ScalerMode scaler_mode(const Options& options, const Chain& chain) {
   return resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
 }
 
+/// Steps whose health there is room for.
+std::int64_t health_records(const HealthOptions& options) {
+  return options.every > 0 ? Trainer::health_capacity : 0;
+}
+
 StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& mean,
                    std::int64_t run_steps) {
   StepRule rule;
@@ -22,7 +27,22 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
   rule.beta1 = options.optimizer.beta1;
   rule.beta2 = options.optimizer.beta2;
   rule.planned_rows = mean.planned_rows();
+  rule.health_every = options.health.every;
+  rule.health_records = health_records(options.health);
   return rule;
+}
+
+/// Ranks hold parts of each parameter: sums of all, in the order of ranks.
+void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
+  for (HealthRecord& record : records) {
+    const std::size_t parameters = record.parameters.size();
+    std::vector<ParameterHealth> all(parameters * static_cast<std::size_t>(ranks.size()));
+    ranks.all_gather(record.parameters.data(), all.data(), parameters * sizeof(ParameterHealth));
+    for (std::size_t i = 0; i < parameters; ++i) {
+      record.parameters[i] = {};
+      for (std::size_t part = i; part < all.size(); part += parameters) record.parameters[i] += all[part];
+    }
+  }
 }
 
 }  // namespace
@@ -42,7 +62,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                               : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
-                 communicator.size() > 1),
+                 communicator.size() > 1, health_records(options.health)),
       update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
              plan.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,
@@ -91,6 +111,17 @@ std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t 
   return result;
 }
 
+std::vector<HealthRecord> Trainer::read_health(std::uint64_t from, std::uint64_t to) const {
+  std::vector<HealthRecord> result;
+  for (std::uint64_t step = from + 1; step <= to; ++step) {
+    const std::int32_t place = health_record(rule_, step);
+    if (place < 0) continue;
+    result.push_back({step, optimizer_.health().read(exec_, place)});
+  }
+  if (model_.parameters().layout().holders > 1) add_over_ranks(communicator_.ranks(), result);
+  return result;
+}
+
 void Trainer::throw_if_failed() {
   const std::optional<Error> own = std::exchange(error_, std::nullopt);
   throw_if_any(communicator_.ranks(), own);
@@ -103,6 +134,10 @@ std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool
          AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
          view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
+}
+
+std::size_t Trainer::health_bytes(const HealthOptions& options, const ParameterLayout& layout) {
+  return HealthRing::memory_bytes(health_records(options), layout);
 }
 
 }  // namespace mylos

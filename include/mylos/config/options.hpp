@@ -24,6 +24,7 @@ struct Options {
   CommunicationOptions communication;
   CheckpointOptions checkpoint;
   KernelOptions kernels;
+  HealthOptions health;
 
   bool operator==(const Options&) const = default;
 };

@@ -24,8 +24,10 @@ class Optimizer {
   /// Updates the masters that `parameters` holds. Keeps pointers into its arenas, which must outlive it.
   /// `gradient_divisors[b]`: by what bucket b's gradients are still to be divided beside the loss scale.
   /// `by_bucket`: buckets may be updated one by one, which is as many passes over memory.
+  /// `health_records`: for how many steps there is room to tell of the parameters' health.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-            std::span<const float> gradient_divisors, bool by_bucket = false);
+            std::span<const float> gradient_divisors, bool by_bucket = false,
+            std::int64_t health_records = 0);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
@@ -39,7 +41,10 @@ class Optimizer {
   /// What its list of parameters takes: room for all of them, however many a rank's slices hold.
   [[nodiscard]] static std::size_t list_bytes(const ParameterLayout& layout);
 
-  /// Does nothing where control->apply is 0. `control` is device memory.
+  /// What the updates of the last steps left there.
+  [[nodiscard]] const HealthRing& health() const { return health_; }
+
+  /// Moves nothing where control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
   /// The same for what is held of one bucket. Throws Error where the optimizer was not made for that.
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
@@ -53,6 +58,7 @@ class Optimizer {
   std::vector<Arena> moments_;        // slice behind slice
   std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
   bool by_bucket_;
+  HealthRing health_;
   Kokkos::View<UpdateSpan*, Device> spans_;  // of all passes
   std::vector<GroupPass>
       passes_;  // in each group one for each pair of types of gradients and compute weights

@@ -16,8 +16,10 @@ namespace mylos {
 
 /// What the fused update reads.
 struct UpdateControl {
-  std::int32_t apply = 0;     // 0: the step is skipped, nothing is touched
-  float gradient_factor = 0;  // unscale and clip: multiplies what is in the gradient buffer
+  std::int32_t apply = 0;           // 0: the step is skipped, nothing is touched
+  std::int32_t health_record = -1;  // where the update leaves its sums; -1: nobody looks at this step
+  float gradient_factor = 0;        // unscale and clip: multiplies what is in the gradient buffer
+  float unscale = 0;                // the same without the clipping
   float lr = 0;
   float bias_correction1 = 1;  // 1 - beta1^t, t counts updates from 1 (Adam)
   float bias_correction2 = 1;
@@ -54,10 +56,19 @@ struct StepRule {
   double clip_norm = 0;  // 0 = off
   double beta1 = 0;
   double beta2 = 0;
+  std::int64_t health_every = 0;  // steps of which one is looked at; 0: none
+  std::int64_t health_records = 0;
   /// By how many rows, over all ranks, the gradients were divided before they came here. The update divides
   /// by those that the ranks agreed to have put in; 0: the same.
   double planned_rows = 0;
 };
+
+/// Where in the ring the health of this step lies, of those that are looked at; -1 for the others.
+KOKKOS_INLINE_FUNCTION std::int32_t health_record(const StepRule& rule, std::uint64_t step) {
+  const auto number = static_cast<std::int64_t>(step);
+  if (rule.health_every == 0 || number % rule.health_every != 0) return -1;
+  return static_cast<std::int32_t>(number / rule.health_every % rule.health_records);
+}
 
 /// All that the host tells the device in a step beside its batches. Kernels read it in device memory and are
 /// not launched with it, so that a captured step can be replayed.

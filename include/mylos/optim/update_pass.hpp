@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/optim/options.hpp"
+#include "mylos/optim/parameter_health.hpp"
 #include "mylos/optim/step_state.hpp"
 
 namespace mylos {
@@ -12,6 +13,7 @@ namespace mylos {
 /// A parameter in each of the arenas.
 struct UpdateSpan {
   std::int32_t first_block = 0;  // of the pass; set by UpdatePass
+  std::int32_t slot = 0;         // of the parameter in the layout
   float lr_factor = 1;
   std::int64_t count = 0;  // elements
   const void* gradient = nullptr;
@@ -29,7 +31,11 @@ class UpdatePass {
   /// `place`: device memory for the spans, as many.
   UpdatePass(const OptimizerOptions& options, DType gradient, DType weight, std::vector<UpdateSpan> spans,
              const Kokkos::View<UpdateSpan*, Device>& place);
-  void run(const Execution& exec, const UpdateControl* control) const;
+  /// With room in `health` the step that `control` wants to look at leaves its sums there.
+  void run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;
+
+  /// A thread's or team's share of a pass.
+  static constexpr std::int64_t block_elements = 4096;
 
  private:
   OptimizerOptions options_;

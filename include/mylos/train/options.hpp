@@ -1,8 +1,9 @@
-// [run]: name, length and reporting of a run.
+// [run] and [health]: name, length and reporting of a run, and what it warns of.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mylos {
 
@@ -20,6 +21,23 @@ struct RunOptions {
   double peak_flops = 0;            // FLOP/s of a rank; 0 = measured at the start
 
   bool operator==(const RunOptions&) const = default;
+};
+
+/// From where on a run's numbers are said to be unhealthy (docs/health.md); 0 switches a warning off.
+struct HealthOptions {
+  std::int64_t every = 0;            // steps between looks at every parameter; 0 = none
+  std::vector<std::string> ignore;   // names or patterns of layers of which nothing is warned
+  double vanishing_norm = 1e-7;      // of gradients, below which they vanish
+  double exploding_norm = 1e4;       // above which they explode
+  double high_norm = 10;             // above which for 100 steps, without clipping, they explode slowly
+  double skipped_share = 0.05;       // of the last 200 steps
+  double loss_factor = 10;           // of the recent least loss
+  double loss_deviations = 12;       // from the recent median loss, in robust standard deviations
+  double least_update_ratio = 1e-6;  // of a weight matrix
+  double largest_update_ratio = 0.3;
+  double dead_share = 0.75;  // of the units behind a bias
+
+  bool operator==(const HealthOptions&) const = default;
 };
 
 }  // namespace mylos

@@ -24,6 +24,12 @@
 
 namespace mylos {
 
+/// Of one step.
+struct HealthRecord {
+  std::uint64_t step = 0;
+  std::vector<ParameterHealth> parameters;  // by slot
+};
+
 class Trainer {
  public:
   /// Allocates everything and draws the initial weights. `run_steps`: length of the run, for the schedule.
@@ -55,6 +61,10 @@ class Trainer {
   /// The records of the steps (from, to], oldest first; at most record_capacity.
   [[nodiscard]] std::vector<StepRecord> read_records(std::uint64_t from, std::uint64_t to) const;
   static constexpr std::int64_t record_capacity = 1024;
+  /// All ranks, after finish_update(): what the steps (from, to] of which health.every is a divisor tell of
+  /// each parameter, by its slot, oldest first; at most health_capacity of them.
+  [[nodiscard]] std::vector<HealthRecord> read_health(std::uint64_t from, std::uint64_t to) const;
+  static constexpr std::int64_t health_capacity = 16;
 
   /// Throws on all ranks if any had an error in the last step, and forgets it. Call it on all ranks, where
   /// read_state() says halted.
@@ -73,6 +83,8 @@ class Trainer {
   void refresh_weights() { update_.refresh(exec_); }
   /// What a trainer takes beside model, moments and communication.
   [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks, bool reproducible);
+  /// What it takes to look at parameters' health.
+  [[nodiscard]] static std::size_t health_bytes(const HealthOptions& options, const ParameterLayout& layout);
 
  private:
   /// Of this rank's samples. `block_done` hears of the last micro-batch.
