@@ -18,6 +18,7 @@ struct TrainArguments {
   long stop_after = 0;                 // steps of this start; 0 = to the end
   std::string plan;                    // "" or what `mylos plan --json` wrote
   std::string walltime;                // "" = the deck's
+  long debug_tensors = 0;              // steps of which every tensor is shown
   bool check = false;                  // say what the run would be, and no more
 };
 ExitCode train_command(const TrainArguments& arguments, const StopSources& stop);

@@ -65,6 +65,11 @@ void add_train(CLI::App& app, CommandLine& line) {
       "--walltime", line.train.walltime,
       "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
   train
+      ->add_option(
+          "--debug-tensors", line.train.debug_tensors,
+          "Before each of the first N steps print type, shape and values of all its tensors on rank 0")
+      ->check(integer_from(1, most_counted));
+  train
       ->add_flag(
           "--check", line.train.check,
           "Read deck and data, print where each rank runs, the resolved deck, the shapes, threads, memory "

@@ -1,5 +1,5 @@
 // mylos train DECK [key=value ...] [--restart auto|latest|FILE] [--walltime HH:MM:SS] [--stop-after N]
-// [--plan FILE] [--check]
+// [--plan FILE] [--debug-tensors N] [--check]
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -53,6 +53,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   request.restart = arguments.restart;
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;
+  request.debug_tensors = arguments.debug_tensors;
   request.stop = stop;
 
   const Options& options = request.deck.options;

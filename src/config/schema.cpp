@@ -23,6 +23,7 @@ Schema build() {
   add_memory_keys(result);
   add_optimizer_keys(result);
   add_machine_keys(result);
+  add_health_keys(result);
   result.later = later_features();
   result.other_names = names_of_other_frameworks();
   return result;

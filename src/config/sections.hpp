@@ -19,6 +19,7 @@ void add_model_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
 void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
+void add_health_keys(Schema& schema);
 void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels
 
 }  // namespace mylos

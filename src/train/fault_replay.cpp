@@ -9,6 +9,7 @@
 
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/kernels/reduce.hpp"
+#include "mylos/train/health_watch.hpp"
 
 namespace mylos {
 namespace {
@@ -54,6 +55,12 @@ struct FaultMessage {
   std::int64_t column = 0;
 };
 
+std::string describe(const std::optional<Fault>& fault) {
+  if (!fault) return "every rank's own gradients are finite, their sum over ranks is not";
+  return fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
+                     fault->rank, fault->layer, fault->tensor, fault->row, fault->column);
+}
+
 template <std::size_t N>
 void copy_name(std::array<char, N>& to, const std::string& from) {
   std::memcpy(to.data(), from.data(), std::min(from.size(), N - 1));
@@ -90,16 +97,16 @@ std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches) {
   return std::nullopt;
 }
 
+RunEvent not_finite_event(const StepState& state, const std::optional<Fault>& fault) {
+  return {state.step, "warning", health_cause::not_finite, fault ? fault->layer : "",
+          fmt::format("the step was skipped, its gradients are not finite: {}", describe(fault))};
+}
+
 std::string describe_divergence(const StepState& state, const std::optional<Fault>& fault) {
-  const std::string culprit =
-      fault
-          ? fmt::format("rank {}, layer {}, tensor '{}' (row {}, column {}) is the first that is not finite",
-                        fault->rank, fault->layer, fault->tensor, fault->row, fault->column)
-          : std::string("every rank's own gradients are finite, their sum over ranks is not");
   return fmt::format(
       "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} cannot be lowered "
       "further; {}. The weights are those before the first of these steps",
-      state.step, state.scaler.skipped_in_a_row, state.scaler.scale, culprit);
+      state.step, state.scaler.skipped_in_a_row, state.scaler.scale, describe(fault));
 }
 
 }  // namespace mylos

@@ -9,6 +9,7 @@
 
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/train/fault_replay.hpp"
+#include "mylos/train/tensor_table.hpp"
 
 namespace mylos {
 namespace {
@@ -19,11 +20,24 @@ constexpr double slow_disk = 100e6;
 constexpr double longest_ending_s = 30;
 constexpr double share_for_ending = 0.05;
 
+// Replays of a start: a run whose data are not finite would do little else.
+constexpr int most_culprits = 8;
+
 }  // namespace
 
 void Run::step() {
+  if (position_.of_start() < debug_tensors_) show_tensors();
   parts_.trainer->step(*batches_, stop_.due(reserve_s()));
   position_.step += 1;
+}
+
+void Run::show_tensors() {
+  finish_update();
+  if (ranks().rank() != 0) return;
+  log_.progress().note(fmt::format("tensors of step {} on rank 0:", position_.step + 1));
+  mylos::show_tensors(*parts_.trainer, *batches_,
+                      [this](const std::string& line) { log_.progress().note(line); });
+  batches_->seek(position_.samples());
 }
 
 void Run::finish_update() {
@@ -36,11 +50,13 @@ void Run::finish_update() {
 void Run::look_at_step() {
   const bool regular = position_.step % options().run.log_every == 0;
   checkpoints_.decide(position_.step, regular, finished());
-  const bool records_full = position_.step - log_.written() >= Trainer::record_capacity;
+  const bool records_full = position_.step - log_.written() >= Trainer::record_capacity ||
+                            health_->is_full(log_.written(), position_.step);
   const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = parts_.trainer->read_state();
   if (state.halted != 0) explain_halt(state);
+  find_culprit(state);
   stop_.agree(state.record.stop);
   if (log_point || stop_.agreed()) log(regular);
   checkpoints_.look();
@@ -48,14 +64,37 @@ void Run::look_at_step() {
 }
 
 void Run::log(bool with_progress) {
+  look_at_health();
   try {
     log_.write_rows(*parts_.trainer, position_.step, position_, clock_);
+    health_->write();
   } catch (const Error& error) {
     meet_trouble(error);
   }
   const auto steps_left = static_cast<double>(position_.total - position_.step);
   if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
   clock_.count(&TimeParts::other_s);
+}
+
+void Run::look_at_health() {
+  if (options().health.every > 0) finish_update();
+  for (RunEvent& event : health_->look(*parts_.trainer, position_.step)) {
+    if (!log_.events().has(event.kind, event.cause, event.subject)) log_.tell(std::move(event));
+  }
+}
+
+/// A step that was skipped for no scale that could be lower: who began it is told once, where the step can
+/// still be replayed.
+void Run::find_culprit(const StepState& state) {
+  const bool is_first = state.scaler.skipped_in_a_row == 1;
+  if (state.record.overflow == 0 || !is_first || culprits_ == most_culprits) return;
+  ++culprits_;
+  finish_update();
+  batches_->seek((position_.step - 1) * options().data.batch);
+  const std::optional<Fault> fault = find_fault(*parts_.trainer, *batches_);
+  batches_->seek(position_.samples());
+  RunEvent event = not_finite_event(state, fault);
+  if (!log_.events().has(event.kind, event.cause, event.subject)) log_.tell(std::move(event));
 }
 
 void Run::keep_history() {
@@ -110,6 +149,7 @@ void Run::write_checkpoint() {
   header_.step = position_.step;
   CheckpointState state = full_state(*parts_.trainer, state_);
   log_.save(state);
+  health_->save(state);
   checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
   clock_.count(&TimeParts::checkpoints_s);
 }

@@ -11,6 +11,7 @@
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/run_data.hpp"
+#include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "mylos/train/step_plan.hpp"
 
@@ -89,6 +90,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
+  require_ignored_layers(options.health, chain);
 
   std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';
   text += fmt::format("# model: {} parameters in {} blocks and a head\n", chain.parameter_count(),

@@ -38,6 +38,7 @@ Run::Run(RunStart&& start)
       data_(std::move(start.data)),
       parts_(std::move(start.parts)),
       position_{.epochs = data_->epochs(), .total = start.steps, .most_of_start = start.request.stop_after},
+      debug_tensors_(start.request.debug_tensors),
       log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "",
            ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
@@ -49,6 +50,8 @@ Run::Run(RunStart&& start)
                                           memory.statement.network_bytes() + memory.arena_bytes());
   run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
   log_.tell_speeds_of(work_of(parts_, peak_flops));
+  health_ =
+      std::make_unique<RunHealth>(options(), *parts_.trainer, ranks().rank() == 0 ? file("health.csv") : "");
   state_.data_identity = std::move(start.identity);
   state_.vocabulary = data_->vocabulary();
   state_.normalizer = std::move(start.normalizer);
@@ -94,7 +97,10 @@ void Run::restore(const RunStart& start) {
   const CheckpointReader& reader = *start.saved;
   Trainer& trainer = *parts_.trainer;
   CheckpointState state = full_state(trainer, state_);
-  run_on_all(ranks(), [&] { log_.make_room(reader, state); });
+  run_on_all(ranks(), [&] {
+    log_.make_room(reader, state);
+    health_->make_room(reader, state);
+  });
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
@@ -105,7 +111,10 @@ void Run::restore(const RunStart& start) {
   position_.step = position_.first = step;
   checkpoints_.restarted_from(step);
   std::string gap;
-  run_on_all(ranks(), [&] { gap = log_.restore(state, reader.path(), step, clock_); });
+  run_on_all(ranks(), [&] {
+    gap = log_.restore(state, reader.path(), step, clock_);
+    health_->restore(reader.path(), step);
+  });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   if (!gap.empty()) start.line(gap);
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
@@ -122,6 +131,7 @@ void Run::open_folder(const RunStart& start) {
     std::error_code failure;
     std::filesystem::create_directories(file("checkpoints"), failure);
     if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
+    if (afresh) health_->begin_anew();
     if (const std::string before = afresh ? log_.begin_anew() : ""; !before.empty())
       notes.push_back(
           fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));

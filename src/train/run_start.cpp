@@ -7,6 +7,7 @@
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/run_check.hpp"
+#include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_folder.hpp"
 
 namespace mylos {
@@ -21,8 +22,9 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
       agreed_identity(*data, options.data, ranks());  // before sizes that depend on the data are exchanged
   run_on_all(ranks(), [&] {
     steps = run_length(options, data->epochs());
-    require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
-                        options.precision);
+    const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    require_rules_apply(chain, options.precision);
+    require_ignored_layers(options.health, chain);
   });
   choose();
   require_shared_folder(ranks(), options.run.folder);

@@ -19,7 +19,7 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 
 const std::string sections =
     "run, data, model, precision, precision.scaler, memory, optimizer, schedule, communication, checkpoint, "
-    "kernels";
+    "kernels, health";
 const std::string bytes_wanted =
     "\"auto\" or byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, "
     "TiB)";

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/train/run_events.hpp"
 
@@ -22,8 +23,10 @@ std::string contents(const std::string& path) {
 
 class RunEventsFile : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove(path_); }
-  const std::string path_ = testing::TempDir() + "mylos-events.jsonl";
+  RankGroup ranks_{MPI_COMM_WORLD, 30};
+  const test::SharedFolder folder_{ranks_};
+  // Each rank a file of its own.
+  const std::string path_ = folder_.path() + "/events-" + std::to_string(ranks_.rank()) + ".jsonl";
 };
 
 TEST(RunEvents, AreOneJsonObjectALine) {

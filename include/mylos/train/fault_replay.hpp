@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "mylos/train/run_events.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
@@ -21,6 +22,9 @@ struct Fault {
 /// lowest rank that has one, on every rank; empty where every rank's own gradients are finite (the sum over
 /// ranks overflowed).
 [[nodiscard]] std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches);
+
+/// That a step was skipped, although no lower loss scale would have helped, and where that began.
+[[nodiscard]] RunEvent not_finite_event(const StepState& state, const std::optional<Fault>& fault);
 
 /// For people: that the run diverged in this state, and where. Without a full stop.
 [[nodiscard]] std::string describe_divergence(const StepState& state, const std::optional<Fault>& fault);

@@ -11,6 +11,7 @@
 #include "mylos/train/run_clock.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_evaluations.hpp"
+#include "mylos/train/run_health.hpp"
 #include "mylos/train/run_log.hpp"
 #include "mylos/train/run_position.hpp"
 #include "mylos/train/run_state.hpp"
@@ -22,11 +23,12 @@ namespace mylos {
 
 struct RunRequest {
   Deck deck;
-  std::string restart;          // "", "auto", "latest" or a file
-  std::int64_t stop_after = 0;  // steps of this start; 0 = to the end
-  std::string plan_file;        // "" or a file that `mylos plan --json` wrote
-  Output output;                // of this rank
-  StopSources stop;             // the deck and the folder add theirs
+  std::string restart;             // "", "auto", "latest" or a file
+  std::int64_t stop_after = 0;     // steps of this start; 0 = to the end
+  std::string plan_file;           // "" or a file that `mylos plan --json` wrote
+  std::int64_t debug_tensors = 0;  // steps of this start before which rank 0 shows every tensor
+  Output output;                   // of this rank
+  StopSources stop;                // the deck and the folder add theirs
 };
 
 struct RunStart;
@@ -65,7 +67,10 @@ class Run {
   void meet_trouble(const Error& error);
   /// Before anything but the next step reads the network, or ranks exchange anything by MPI.
   void finish_update();
+  void show_tensors();
   void log(bool with_progress);
+  void look_at_health();
+  void find_culprit(const StepState& state);
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
@@ -78,8 +83,11 @@ class Run {
   std::unique_ptr<RunData> data_;
   Assembly parts_;
   RunPosition position_;
+  std::int64_t debug_tensors_;  // steps
   RunClock clock_;
   RunLog log_;
+  std::unique_ptr<RunHealth> health_;
+  int culprits_ = 0;  // searches of this start
   RunState state_;
   CheckpointHeader header_;
   RunCheckpoints checkpoints_;

@@ -19,16 +19,11 @@
 #include "mylos/optim/weight_update.hpp"
 #include "mylos/precision/gradient_check.hpp"
 #include "mylos/train/batch_source.hpp"
+#include "mylos/train/health_record.hpp"
 #include "mylos/train/step_plan.hpp"
 #include "mylos/train/step_waits.hpp"
 
 namespace mylos {
-
-/// Of one step.
-struct HealthRecord {
-  std::uint64_t step = 0;
-  std::vector<ParameterHealth> parameters;  // by slot
-};
 
 class Trainer {
  public:
@@ -70,6 +65,8 @@ class Trainer {
   /// read_state() says halted.
   void throw_if_failed();
   [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
+
+  [[nodiscard]] bool scale_is_dynamic() const { return rule_.scaler.dynamic; }
 
   /// What held up the host in all steps so far.
   [[nodiscard]] const StepWaits& waits() const { return waits_; }

@@ -1,0 +1,92 @@
+// HealthWatch: detectors of trouble in what steps and parameters tell of themselves. Each finding names what
+// is wrong, where, since which step, and the key that may help with a value for it.
+//
+// Detectors see every step in order and are alike on all ranks. Their whole state is in checkpoints
+// (/health), so that a restart in their middle changes no finding.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/state.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/train/health_record.hpp"
+#include "mylos/train/run_events.hpp"
+
+namespace mylos {
+
+/// The names of what went wrong, as events have them.
+namespace health_cause {
+inline constexpr const char* vanishing = "vanishing gradients";
+inline constexpr const char* exploding = "exploding gradients";
+inline constexpr const char* high_norm = "high gradient norm";
+inline constexpr const char* dead_layer = "dead layer";
+inline constexpr const char* dead_units = "dead units";
+inline constexpr const char* update_ratio = "update ratio";
+inline constexpr const char* skipped = "skipped steps";
+inline constexpr const char* floor = "loss scale at its floor";
+inline constexpr const char* cap = "loss scale at its cap";
+inline constexpr const char* loss = "loss jump";
+inline constexpr const char* not_finite = "not finite";
+}  // namespace health_cause
+
+class HealthWatch {
+ public:
+  /// `parameters`: by slot; of those of which nothing is to be said an empty path.
+  HealthWatch(const Options& options, bool scale_is_dynamic, std::vector<WatchedParameter> parameters);
+
+  /// Steps in order; `health` where the step was looked at, else null. Findings are added to `found`: the
+  /// same one may come again at later steps.
+  void see(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found);
+
+  /// `state` points into this object then.
+  void save(CheckpointState& state);
+  /// Adds room for what save() wrote; nothing where the checkpoint is of a build that did not watch, or
+  /// watched other parameters.
+  void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// Throws Error (bad_input) for what save() cannot have written.
+  void require_valid(const std::string& source) const;
+
+ private:
+  void see_norm(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found);
+  void see_scale(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found);
+  void see_loss(const StepRecord& step, std::vector<RunEvent>& found);
+  void see_parameters(const StepRecord& step, const HealthRecord& health, std::vector<RunEvent>& found);
+  [[nodiscard]] std::string clipping_advice() const;
+  [[nodiscard]] std::string largest_of(const HealthRecord* health) const;
+
+  /// The last values, oldest first; a fixed room in checkpoints.
+  struct Recent {
+    std::vector<double> values;
+    std::int64_t count = 0;  // of the values that there are
+    explicit Recent(std::size_t most) : values(most) {}
+    void add(double value);
+    void clear() { count = 0; }
+    [[nodiscard]] double median(std::int64_t first, std::int64_t past) const;
+  };
+  /// Looks in a row that found something, of one parameter.
+  struct Streaks {
+    std::int64_t vanishing = 0;
+    std::int64_t dead = 0;
+    std::int64_t dead_units = 0;
+    std::int64_t ratio = 0;  // below 0: too small; above: too large
+  };
+  static_assert(sizeof(Streaks) == 4 * sizeof(std::int64_t));
+
+  HealthOptions options_;
+  double clip_norm_;
+  double lr_;
+  bool scale_is_dynamic_;
+  ScalerOptions scaler_;
+  std::vector<WatchedParameter> parameters_;
+
+  Recent losses_;
+  Recent norms_;
+  Recent skips_;  // 1: skipped
+  std::int64_t vanishing_steps_ = 0;
+  std::int64_t high_steps_ = 0;
+  std::vector<Streaks> streaks_;  // by slot
+};
+
+}  // namespace mylos

@@ -1,0 +1,29 @@
+// Tensor table: what every operation of a step leaves, for people who look for where numbers go wrong.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+
+/// What there is to say of a tensor's values.
+struct TensorFacts {
+  double least = 0;  // of the values that are numbers; 0 where there are none
+  double largest = 0;
+  double mean = 0;
+  std::int64_t zeros = 0;
+  std::int64_t non_finite = 0;
+};
+
+/// Waits for all kernels before. Takes as much host memory as the tensor.
+[[nodiscard]] TensorFacts facts_of(const Tensor& tensor);
+
+/// Computes the gradients of this rank's next step, and gives `line` a heading and a line of each tensor:
+/// layer, name, type, shape, place, least, largest, mean, zeros. `batches` is to be put back afterwards.
+/// After Trainer::finish_update(); other ranks take no part.
+void show_tensors(Trainer& trainer, BatchSource& batches,
+                  const std::function<void(const std::string&)>& line);
+
+}  // namespace mylos

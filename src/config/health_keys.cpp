@@ -1,0 +1,71 @@
+// [health]: what a run looks at, and from where on it warns.
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t most_patterns = 1000;
+
+void fill_ignore(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* list = std::get_if<Value::List>(&value.held);
+    if (list == nullptr || list->size() > most_patterns) return describe(value);
+    std::vector<std::string> patterns;
+    for (const Value& entry : *list) {
+      const auto* pattern = std::get_if<std::string>(&entry.held);
+      if (pattern == nullptr || !is_path(*pattern)) return describe(entry) + " in the list";
+      patterns.push_back(*pattern);
+    }
+    options.health.ignore = std::move(patterns);
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    Value::List list;
+    for (const std::string& pattern : options.health.ignore) list.push_back({pattern});
+    return Value{std::move(list)};
+  };
+}
+
+}  // namespace
+
+void add_health_keys(Schema& schema) {
+  Keys keys(
+      schema, "health", "What a run looks at while it trains, and from where on it warns (`docs/health.md`).",
+      [](auto& options) -> auto& { return options.health; });
+  constexpr NumberRange threshold{0, true, 1e30, true};
+  constexpr NumberRange part{0, true, 1, true};
+  keys.integer(
+      "every", &HealthOptions::every, {0, largest_count}, "steps",
+      "How often gradient, weights and update of every parameter are looked at, for `health.csv` and for "
+      "warnings that name a layer. 0: never; what steps tell of themselves is watched in any case.");
+  Key& ignore = keys.add("ignore", "list of names of layers or parameters, or of patterns with '*'", "a ",
+                         "Of these nothing is warned: `ignore = [\"embedding\", \"*/bias\"]`.");
+  fill_ignore(ignore);
+  keys.finish(ignore);
+  keys.number(
+      "vanishing_norm", &HealthOptions::vanishing_norm, threshold, "",
+      "Gradients whose norm is below this for 5 steps, or those of a parameter in 3 looks, vanish. 0: no "
+      "warning, here and in the keys below.");
+  keys.number("exploding_norm", &HealthOptions::exploding_norm, threshold, "",
+              "Gradients whose norm, before clipping, is above this in a step explode.");
+  keys.number("high_norm", &HealthOptions::high_norm, threshold, "",
+              "A norm above this for 100 steps wants to be clipped.");
+  keys.number("skipped_share", &HealthOptions::skipped_share, part, "",
+              "More of the last 200 steps than this were skipped.");
+  keys.number("loss_factor", &HealthOptions::loss_factor, threshold, "",
+              "The loss (the median of 5 steps) is above so many times its least in the last 200 steps.");
+  keys.number(
+      "loss_deviations", &HealthOptions::loss_deviations, threshold, "",
+      "The loss is so many robust standard deviations above its median in the last 200 steps, and above 1.5 "
+      "times that.");
+  keys.number("least_update_ratio", &HealthOptions::least_update_ratio, threshold, "",
+              "Updates change a weight matrix by less than this share of its norm in 10 looks.");
+  keys.number("largest_update_ratio", &HealthOptions::largest_update_ratio, threshold, "",
+              "Updates change a weight matrix by more than this share of its norm in 10 looks.");
+  keys.number("dead_share", &HealthOptions::dead_share, part, "",
+              "So many of the units behind a bias have had no gradient in 10 looks.");
+}
+
+}  // namespace mylos

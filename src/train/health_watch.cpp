@@ -1,0 +1,286 @@
+#include "mylos/train/health_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+// Steps, but where it says looks.
+constexpr std::size_t loss_window = 200;
+constexpr std::size_t norm_window = 100;
+constexpr std::size_t skip_window = 200;
+constexpr std::int64_t smoothed = 5;          // losses of which the median is judged: one batch is no jump
+constexpr std::int64_t losses_to_judge = 40;  // before a jump can be told from the beginning
+constexpr std::int64_t skips_to_judge = 100;
+constexpr std::int64_t high_norm_steps = 100;
+constexpr std::int64_t vanishing_steps = 5;
+constexpr std::int64_t looks_in_a_row = 3;
+constexpr std::int64_t looks_at_units = 10;  // a unit may rest for a batch
+constexpr std::int64_t looks_at_ratio = 10;
+constexpr double least_jump = 1.5;  // of the median: a loss that hardly varies may double no doubt
+constexpr double wanted_ratio = 1e-3;
+constexpr double calm_share_of_lr = 0.1;  // schedules end with small rates, and small updates
+
+/// 0.0123 -> "0.01": advice has one digit.
+std::string one_digit(double value) {
+  return fmt::format("{:.0e}", value) == "inf" ? "1"
+                                               : fmt::format("{:g}", std::stod(fmt::format("{:.0e}", value)));
+}
+
+}  // namespace
+
+HealthWatch::HealthWatch(const Options& options, bool scale_is_dynamic,
+                         std::vector<WatchedParameter> parameters)
+    : options_(options.health),
+      clip_norm_(options.optimizer.clip_norm),
+      lr_(options.optimizer.lr),
+      scale_is_dynamic_(scale_is_dynamic),
+      scaler_(options.precision.scaler),
+      parameters_(std::move(parameters)),
+      losses_(loss_window),
+      norms_(norm_window),
+      skips_(skip_window),
+      streaks_(parameters_.size()) {}
+
+void HealthWatch::Recent::add(double value) {
+  const auto most = static_cast<std::int64_t>(values.size());
+  if (count == most) {
+    std::move(values.begin() + 1, values.end(), values.begin());
+    values.back() = value;
+  } else {
+    values[static_cast<std::size_t>(count++)] = value;
+  }
+}
+
+double HealthWatch::Recent::median(std::int64_t first, std::int64_t past) const {
+  std::vector<double> some(values.begin() + first, values.begin() + past);
+  const auto middle = some.begin() + (past - first) / 2;
+  std::nth_element(some.begin(), middle, some.end());
+  return *middle;
+}
+
+void HealthWatch::see(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found) {
+  see_scale(step, health, found);
+  if (step.overflow != 0 || step.rows == 0) return;
+  see_norm(step, health, found);
+  see_loss(step, found);
+  if (health != nullptr) see_parameters(step, *health, found);
+}
+
+void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found) {
+  const double norm = step.gradient_norm;
+  vanishing_steps_ = norm < options_.vanishing_norm ? vanishing_steps_ + 1 : 0;
+  if (vanishing_steps_ == mylos::vanishing_steps) {
+    found.push_back(
+        {step.step - mylos::vanishing_steps + 1, "warning", health_cause::vanishing, "",
+         fmt::format("gradients vanish: their norm is {:.3g} (below health.vanishing_norm {:g}) for "
+                     "{} steps; the network may have learned all it can, else try a larger "
+                     "optimizer.lr, a norm (model.norm) or another initial seed",
+                     norm, options_.vanishing_norm, vanishing_steps_)});
+  }
+  if (options_.exploding_norm > 0 && norm > options_.exploding_norm) {
+    const std::string largest = largest_of(health);
+    found.push_back(
+        {step.step, "warning", health_cause::exploding, largest,
+         fmt::format("gradients explode: their norm is {:.3g} (above health.exploding_norm {:g}){}; {}", norm,
+                     options_.exploding_norm,
+                     largest.empty() ? "" : fmt::format(", most of it in {}", largest), clipping_advice())});
+  }
+  high_steps_ = clip_norm_ == 0 && norm > options_.high_norm ? high_steps_ + 1 : 0;
+  if (options_.high_norm > 0 && high_steps_ == high_norm_steps) {
+    found.push_back(
+        {step.step - high_norm_steps + 1, "warning", health_cause::high_norm, largest_of(health),
+         fmt::format("the gradients' norm has been above {:g} (health.high_norm) for {} steps, and "
+                     "nothing clips it; {}",
+                     options_.high_norm, high_norm_steps, clipping_advice())});
+  }
+  norms_.add(norm);
+}
+
+std::string HealthWatch::clipping_advice() const {
+  if (norms_.count == 0) return "try optimizer.clip_norm = 1";
+  const double usual = norms_.median(0, norms_.count);
+  const double advised = clip_norm_ > 0 ? std::min(usual, clip_norm_ / 2) : usual;
+  return fmt::format(
+      "try optimizer.clip_norm = {} (the median norm of the last {} steps is {:.3g}) or a smaller "
+      "optimizer.lr",
+      one_digit(advised), norms_.count, usual);
+}
+
+std::string HealthWatch::largest_of(const HealthRecord* health) const {
+  if (health == nullptr) return "";
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i < health->parameters.size(); ++i) {
+    if (health->parameters[i].gradient_squares > health->parameters[largest].gradient_squares) largest = i;
+  }
+  return parameters_[largest].path;
+}
+
+void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
+                            std::vector<RunEvent>& found) {
+  const bool has_begun = step.updates > 0;  // before, a scale that starts too high is on its way
+  if (has_begun) skips_.add(step.overflow != 0 ? 1 : 0);
+  const auto skipped = std::count(skips_.values.begin(), skips_.values.begin() + skips_.count, 1.0);
+  const double part =
+      static_cast<double>(skipped) / static_cast<double>(std::max<std::int64_t>(skips_.count, 1));
+  std::string where;
+  if (health != nullptr && step.overflow != 0) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (health->parameters[i].non_finite > 0)
+        where = parameters_[i].path;  // the last is the first backward
+    }
+  }
+  if (has_begun && options_.skipped_share > 0 && skips_.count >= skips_to_judge &&
+      part > options_.skipped_share) {
+    found.push_back(
+        {step.step, "warning", health_cause::skipped, "",
+         fmt::format("{:.1f} % of the last {} steps were skipped because gradients overflowed; try "
+                     "precision.compute = \"bf16\", or precision.scaler.growth_interval = {}",
+                     100 * part, skips_.count, 2 * scaler_.growth_interval)});
+  }
+  if (!scale_is_dynamic_) return;
+  const auto scale = static_cast<double>(step.scale);
+  if (step.overflow != 0 && scale <= scaler_.min_scale) {
+    found.push_back({step.step, "warning", health_cause::floor, where,
+                     fmt::format("gradients overflow{} although the loss scale is at its floor of {:g}; try "
+                                 "precision.scaler.min_scale = {}, or precision.compute = \"bf16\"",
+                                 where.empty() ? "" : " in " + where, scaler_.min_scale,
+                                 one_digit(scaler_.min_scale / 1024))});
+  }
+  if (step.overflow == 0 && scale >= scaler_.max_scale && scaler_.initial_scale < scaler_.max_scale) {
+    found.push_back(
+        {step.step, "warning", health_cause::cap, "",
+         fmt::format("the loss scale has reached its cap of {:g}: gradients are so small that it would "
+                     "grow on; precision.scaler.max_scale = {:g} lets it",
+                     scaler_.max_scale, 16 * scaler_.max_scale)});
+  }
+}
+
+void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found) {
+  if (!std::isfinite(step.loss)) return;
+  losses_.add(step.loss);
+  const std::int64_t before = losses_.count - smoothed;
+  if (before < losses_to_judge) return;
+  const double now = losses_.median(before, losses_.count);
+  const double usual = losses_.median(0, before);
+  if (now <= least_jump * usual) return;
+
+  double least = losses_.median(0, smoothed);
+  for (std::int64_t i = 1; i + smoothed <= before; ++i)
+    least = std::min(least, losses_.median(i, i + smoothed));
+  Recent distances(loss_window);
+  for (std::int64_t i = 0; i < before; ++i)
+    distances.add(std::fabs(losses_.values[static_cast<std::size_t>(i)] - usual));
+  // That of a normal distribution is 0.6745 standard deviations.
+  const double deviation = distances.median(0, before) / 0.6745;
+  const double far = usual + options_.loss_deviations * deviation;
+  const double high = options_.loss_factor * least;
+  const bool is_far = options_.loss_deviations > 0 && now > far;
+  const bool is_high = options_.loss_factor > 0 && least > 0 && now > high;
+  if (!is_far && !is_high) return;
+  const double limit = is_high ? high : far;
+  std::int64_t first = before;
+  while (losses_.values[static_cast<std::size_t>(first)] <= limit) ++first;  // the median is above it
+  found.push_back(
+      {step.step - static_cast<std::uint64_t>(losses_.count - 1 - first), "warning", health_cause::loss, "",
+       fmt::format(
+           "the loss jumps to {:.4g}, {:.3g} times its recent least, from a median of {:.4g} with a robust "
+           "deviation of {:.2g}; try optimizer.lr = {}, or optimizer.clip_norm",
+           now, now / least, usual, deviation, one_digit(lr_ / 3))});
+  losses_.clear();  // what comes is judged by what comes
+}
+
+void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& health,
+                                 std::vector<RunEvent>& found) {
+  const auto warn = [&](const char* cause, const std::string& path, std::string text) {
+    found.push_back({step.step, "warning", cause, path, std::move(text)});
+  };
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [path, is_matrix] = parameters_[i];
+    const ParameterHealth& seen = health.parameters[i];
+    if (path.empty() || seen.count == 0) continue;
+    Streaks& streaks = streaks_[i];
+    const double norm = gradient_norm(seen);
+    const bool all_zero = seen.zeros == seen.count;
+    streaks.dead = all_zero ? streaks.dead + 1 : 0;
+    streaks.vanishing = !all_zero && norm < options_.vanishing_norm ? streaks.vanishing + 1 : 0;
+    const bool units_rest =
+        !is_matrix && options_.dead_share > 0 && share(seen.zeros, seen) >= options_.dead_share;
+    streaks.dead_units = units_rest ? streaks.dead_units + 1 : 0;
+    const double ratio = update_ratio(seen);
+    const bool judges_ratio = is_matrix && ratio > 0 && static_cast<double>(step.lr) > calm_share_of_lr * lr_;
+    const bool too_large =
+        judges_ratio && options_.largest_update_ratio > 0 && ratio > options_.largest_update_ratio;
+    const bool too_small = judges_ratio && ratio < options_.least_update_ratio;
+    streaks.ratio = too_large   ? std::max<std::int64_t>(streaks.ratio, 0) + 1
+                    : too_small ? std::min<std::int64_t>(streaks.ratio, 0) - 1
+                                : 0;
+    if (streaks.dead == looks_in_a_row) {
+      warn(
+          health_cause::dead_layer, path,
+          fmt::format("{} has had no gradient but zeros in {} looks: nothing behind it learns from it; try a "
+                      "smaller optimizer.lr, model.activation = \"gelu\", or in 16 bits a larger loss scale "
+                      "(precision.scaler.initial_scale)",
+                      path, streaks.dead));
+    }
+    if (streaks.vanishing == looks_in_a_row) {
+      warn(health_cause::vanishing, path,
+           fmt::format(
+               "the gradients of {} vanish: their norm is {:.3g} (below health.vanishing_norm {:g}) in {} "
+               "looks; try a norm (model.norm), or in 16 bits a larger precision.scaler.initial_scale",
+               path, norm, options_.vanishing_norm, streaks.vanishing));
+    }
+    if (options_.exploding_norm > 0 && norm > options_.exploding_norm) {
+      warn(health_cause::exploding, path,
+           fmt::format(
+               "the gradients of {} explode: their norm is {:.3g} (above health.exploding_norm {:g}); {}",
+               path, norm, options_.exploding_norm, clipping_advice()));
+    }
+    if (streaks.dead_units == looks_at_units && !all_zero) {
+      warn(health_cause::dead_units, path,
+           fmt::format(
+               "{:.0f} % of the units behind {} have had no gradient in {} looks: dead units; try a smaller "
+               "optimizer.lr or model.activation = \"gelu\"",
+               100 * share(seen.zeros, seen), path, streaks.dead_units));
+    }
+    if (std::abs(streaks.ratio) == looks_at_ratio) {
+      warn(health_cause::update_ratio, path,
+           fmt::format(
+               "an update changes {} by {:.2g} of its norm, where about 1e-3 is usual; try optimizer.lr = {}",
+               path, ratio, one_digit(lr_ * std::clamp(wanted_ratio / ratio, 1e-2, 1e2))));
+    }
+  }
+}
+
+void HealthWatch::save(CheckpointState& state) {
+  const auto add = [&](const char* name, Recent& recent) {
+    state.add_host(std::string("/health/") + name, recent.values.data(),
+                   {static_cast<std::int64_t>(recent.values.size())});
+    state.add_scalar(std::string("/health/") + name + "_count", recent.count);
+  };
+  add("losses", losses_);
+  add("norms", norms_);
+  add("skips", skips_);
+  state.add_scalar("/health/vanishing_steps", vanishing_steps_);
+  state.add_scalar("/health/high_norm_steps", high_steps_);
+  state.add_host("/health/streaks", &streaks_.data()->vanishing,
+                 {static_cast<std::int64_t>(streaks_.size()), 4});
+}
+
+void HealthWatch::require_valid(const std::string& source) const {
+  for (const Recent* recent : {&losses_, &norms_, &skips_}) {
+    if (recent->count < 0 || recent->count > static_cast<std::int64_t>(recent->values.size()))
+      fail_input("{}: /health: {} values in a window of {}", source, recent->count, recent->values.size());
+  }
+}
+
+void HealthWatch::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  if (saved.exists("/health")) save(state);
+}
+
+}  // namespace mylos

@@ -1,0 +1,91 @@
+#include "mylos/train/run_health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+bool is_meant(const std::string& pattern, const ParameterSlot& slot) {
+  return matches_pattern(pattern, slot.layer) || matches_pattern(pattern, slot.path());
+}
+
+std::vector<std::string> paths_of(const ParameterLayout& layout) {
+  std::vector<std::string> paths;
+  for (const ParameterSlot& slot : layout.slots) paths.push_back(slot.path());
+  return paths;
+}
+
+std::vector<WatchedParameter> watched_of(const HealthOptions& options, const ParameterLayout& layout) {
+  std::vector<WatchedParameter> watched;
+  for (const ParameterSlot& slot : layout.slots) {
+    const bool is_ignored = std::any_of(options.ignore.begin(), options.ignore.end(),
+                                        [&](const std::string& pattern) { return is_meant(pattern, slot); });
+    watched.push_back({is_ignored ? "" : slot.path(), slot.spec.is_matrix});
+  }
+  return watched;
+}
+
+}  // namespace
+
+RunHealth::RunHealth(const Options& options, const Trainer& trainer, std::string file)
+    : every_(options.health.every),
+      watch_(options, trainer.scale_is_dynamic(),
+             watched_of(options.health, trainer.model().parameters().layout())),
+      rows_(std::move(file), paths_of(trainer.model().parameters().layout())) {}
+
+bool RunHealth::is_full(std::int64_t seen, std::int64_t now) const {
+  return every_ > 0 && now / every_ - seen / every_ >= Trainer::health_capacity;
+}
+
+std::vector<RunEvent> RunHealth::look(const Trainer& trainer, std::int64_t last) {
+  const auto from = static_cast<std::uint64_t>(seen_);
+  const auto to = static_cast<std::uint64_t>(last);
+  std::vector<HealthRecord> looks;
+  if (every_ > 0) looks = trainer.read_health(from, to);
+  std::vector<RunEvent> found;
+  auto look = looks.begin();
+  for (const StepRecord& step : trainer.read_records(from, to)) {
+    const bool is_seen = look != looks.end() && look->step == step.step;
+    watch_.see(step, is_seen ? &*look : nullptr, found);
+    if (is_seen) rows_.add(*look++);
+  }
+  seen_ = last;
+  return found;
+}
+
+void RunHealth::save(CheckpointState& state) {
+  watch_.save(state);
+  rows_.save(state);
+}
+
+void RunHealth::make_room(const CheckpointReader& saved, CheckpointState& state) {
+  watch_.make_room(saved, state);
+  rows_.make_room(saved, state);
+}
+
+void RunHealth::restore(const std::string& source, std::int64_t step) {
+  watch_.require_valid(source);
+  rows_.restore(static_cast<std::uint64_t>(step));
+  seen_ = step;
+}
+
+void require_ignored_layers(const HealthOptions& options, const Chain& chain) {
+  const ParameterLayout layout = make_parameter_layout(chain, 0, 1);
+  for (const std::string& pattern : options.ignore) {
+    const auto means = [&](const ParameterSlot& slot) { return is_meant(pattern, slot); };
+    if (std::any_of(layout.slots.begin(), layout.slots.end(), means)) continue;
+    std::vector<std::string> layers;
+    for (auto slot = layout.slots.rbegin(); slot != layout.slots.rend(); ++slot) {
+      if (layers.empty() || layers.back() != slot->layer) layers.push_back(slot->layer);
+    }
+    fail_input("health.ignore: '{}' is no layer of this model, nor a pattern of one; it has {}", pattern,
+               fmt::join(layers, ", "));
+  }
+}
+
+}  // namespace mylos
