@@ -3,29 +3,47 @@
 #include <type_traits>
 
 #include "convert_stream.hpp"
+#include "converted_value.hpp"
 #include "mylos/kernels/launch.hpp"
 
 namespace mylos {
 namespace {
 
-template <class To, class From>
-KOKKOS_FORCEINLINE_FUNCTION To converted(From value) {
-  if constexpr (std::is_same_v<From, To>) {
-    return value;
-  } else {
-    return from_float<To>(to_float(value));
-  }
-}
-
-template <class From, class To>
-void convert_elements(const Execution& exec, const From* from, To* to, std::int64_t count) {
+template <class From, class To, Overflow overflow>
+void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
+  const From* from = static_cast<const From*>(from_tensor.data());
+  To* to = static_cast<To*>(to_tensor.data());
   for_each_element(
-      exec, "convert", count, KOKKOS_LAMBDA(std::int64_t i) { to[i] = converted<To>(from[i]); });
+      exec, "convert", to_tensor.size(),
+      KOKKOS_LAMBDA(std::int64_t i) { to[i] = converted<To, overflow>(from[i]); });
 }
 
-template <class From, class To>
-void convert_as(const Execution& exec, const Tensor& from, const Tensor& to) {
-  convert_elements(exec, static_cast<const From*>(from.data()), static_cast<To*>(to.data()), to.size());
+void convert_to_infinity(const Execution& exec, const Tensor& from, const Tensor& to) {
+  if (from.type() == to.type()) {  // the bits as they are, NaN payloads included
+    if (size_of(from.type()) == 4) {
+      convert_as<std::uint32_t, std::uint32_t, Overflow::infinite>(exec, from, to);
+    } else {
+      convert_as<std::uint16_t, std::uint16_t, Overflow::infinite>(exec, from, to);
+    }
+    return;
+  }
+  dispatch(from.type(), [&](auto from_type) {
+    dispatch(to.type(), [&](auto to_type) {
+      using From = typename decltype(from_type)::type;
+      using To = typename decltype(to_type)::type;
+      if constexpr (!std::is_same_v<From, To>) convert_as<From, To, Overflow::infinite>(exec, from, to);
+    });
+  });
+}
+
+void convert_saturating(const Execution& exec, const Tensor& from, const Tensor& to) {
+  dispatch(from.type(), [&](auto from_type) {
+    dispatch(to.type(), [&](auto to_type) {
+      using From = typename decltype(from_type)::type;
+      using To = typename decltype(to_type)::type;
+      convert_as<From, To, Overflow::saturate>(exec, from, to);
+    });
+  });
 }
 
 template <class T>
@@ -37,26 +55,13 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 
 }  // namespace
 
-void convert(const Execution& exec, const Tensor& from, const Tensor& to) {
+void convert(const Execution& exec, const Tensor& from, const Tensor& to, Overflow overflow) {
   if (from.size() != to.size()) {
     fail_run("convert: {} elements into {}", from.size(), to.size());
   }
-  if (convert_streamed(exec, from, to)) return;
-  if (from.type() == to.type()) {  // the bits as they are, NaN payloads included
-    if (size_of(from.type()) == 4) {
-      convert_as<std::uint32_t, std::uint32_t>(exec, from, to);
-    } else {
-      convert_as<std::uint16_t, std::uint16_t>(exec, from, to);
-    }
-    return;
-  }
-  dispatch(from.type(), [&](auto from_type) {
-    dispatch(to.type(), [&](auto to_type) {
-      using From = typename decltype(from_type)::type;
-      using To = typename decltype(to_type)::type;
-      if constexpr (!std::is_same_v<From, To>) convert_as<From, To>(exec, from, to);
-    });
-  });
+  if (convert_streamed(exec, from, to, overflow)) return;
+  if (overflow == Overflow::saturate) return convert_saturating(exec, from, to);
+  convert_to_infinity(exec, from, to);
 }
 
 void fill(const Execution& exec, const Tensor& tensor, float value) {

@@ -2,7 +2,7 @@
 
 namespace mylos {
 
-bool convert_streamed(const Execution&, const Tensor&, const Tensor&) {
+bool convert_streamed(const Execution&, const Tensor&, const Tensor&, Overflow) {
   return false;
 }
 

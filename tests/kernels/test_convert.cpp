@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "kernels/matrix.hpp"
@@ -101,6 +102,91 @@ TEST(Convert, LargeTensorsThatAreStreamedGiveTheScalarBits) {
       EXPECT_TRUE(test::bytes_of(target) == converted_one_by_one(source, to))
           << name_of(from) << " to " << name_of(to);
     }
+  }
+}
+
+/// The largest finite number in place of infinity, which lies one above it in the order of bits.
+template <class T>
+T finite_or_nan(T value) {
+  if (!std::isinf(to_float(value))) return value;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) - 1));
+}
+
+/// What the plain conversion gives, without infinity.
+std::vector<std::byte> saturated_one_by_one(const Tensor& from, DType to) {
+  std::vector<std::byte> target = converted_one_by_one(from, to);
+  dispatch(to, [&]<class To>(TypeTag<To>) {
+    for (std::size_t at = 0; at < target.size(); at += sizeof(To)) {
+      To element;
+      std::memcpy(&element, target.data() + at, sizeof(To));
+      element = finite_or_nan(element);
+      std::memcpy(target.data() + at, &element, sizeof(To));
+    }
+  });
+  return target;
+}
+
+void expect_saturated(const Tensor& source, const Tensor& target, const std::string& what) {
+  convert(Execution{}, source, target, Overflow::saturate);
+  Execution{}.fence();
+  EXPECT_TRUE(test::bytes_of(target) == saturated_one_by_one(source, target.type()))
+      << what << ", " << name_of(source.type()) << " to " << name_of(target.type());
+}
+
+TEST(SaturatingConvert, LeavesNoInfinityOfAnyPatternOfTheSixteenBitTypes) {
+  std::vector<std::uint16_t> patterns(65536);
+  for (unsigned i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);
+  for (const DType from : {DType::fp16, DType::bf16}) {
+    const test::Matrix source(from, 1, 65536);
+    test::copy_to_device(patterns.data(), source.tensor().data(), source.tensor().bytes());
+    for (const DType to : test::all_types) {
+      const test::Matrix target(to, 1, 65536);
+      expect_saturated(source, target, "every pattern");
+    }
+  }
+}
+
+TEST(SaturatingConvert, MakesTheLargestNumberOfWhatIsBeyondItAndKeepsNaN) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {65504,    65519.996f, 65520, 65536,     1e30f,
+                                     infinity, -65520,     -1e9f, -infinity, std::nanf("")};
+  const test::Matrix source(DType::fp32, 1, static_cast<std::int64_t>(values.size()));
+  test::copy_to_device(values.data(), source.tensor().data(), source.tensor().bytes());
+  const test::Matrix target(DType::fp16, 1, source.tensor().columns());
+  convert(Execution{}, source, target, Overflow::saturate);
+  const std::vector<float> found = target.values();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(found[i], 65504) << values[i];
+  for (std::size_t i = 6; i < 9; ++i) EXPECT_EQ(found[i], -65504) << values[i];
+  EXPECT_TRUE(std::isnan(found[9]));
+}
+
+TEST(SaturatingConvert, HasNoInfinityAroundTheEdgesOfFloatInAnyType) {
+  std::vector<std::uint32_t> bits;
+  for (const std::uint32_t edge :
+       {0x00000000u, 0x00008000u, 0x007f8000u, 0x00800000u, 0x33000000u, 0x38800000u, 0x477fe000u,
+        0x477ff000u, 0x47800000u, 0x7f7f0000u, 0x7f7f8000u, 0x7f800000u, 0x7fc00000u, 0x7ffffff0u}) {
+    for (std::uint32_t near = 0; near < 16; ++near) {
+      for (const std::uint32_t sign : {0u, 0x80000000u}) bits.push_back((edge + near - 8) ^ sign);
+    }
+  }
+  const test::Matrix source(DType::fp32, 1, static_cast<std::int64_t>(bits.size()));
+  test::copy_to_device(bits.data(), source.tensor().data(), source.tensor().bytes());
+  for (const DType to : test::all_types) {
+    const test::Matrix target(to, 1, source.tensor().columns());
+    expect_saturated(source, target, "edges");
+  }
+}
+
+TEST(SaturatingConvert, IsTheSameForLargeTensorsThatAreStreamed) {
+  constexpr std::int64_t count = (std::int64_t{4} << 20) + 77;
+  const Arena from_arena("from", 4 * (count + 64));
+  const Arena to_arena("to", 4 * (count + 64));
+  for (const DType from : test::all_types) {
+    const Tensor source = window(from_arena, from, 5, count);
+    set_random_bits(source, 3);
+    for (const DType to : test::all_types)
+      expect_saturated(source, window(to_arena, to, 11, count), "streamed");
   }
 }
 

@@ -1,0 +1,35 @@
+// Conversion of one element, for the loops over many.
+#pragma once
+
+#include <type_traits>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/dtype_limits.hpp"
+#include "mylos/kernels/convert.hpp"
+
+namespace mylos {
+
+/// A float, exactly.
+template <class T>
+inline constexpr float largest_of = static_cast<float>(limits_of(dtype_of<T>).largest);
+
+template <class To, Overflow overflow, class From>
+KOKKOS_FORCEINLINE_FUNCTION To converted(From value) {
+  if constexpr (overflow == Overflow::saturate) {
+    constexpr float largest = largest_of<To>;
+    const float exact = to_float(value);
+    const float below = exact > largest ? largest : exact;  // NaN is not
+    const float within = below < -largest ? -largest : below;
+    if constexpr (std::is_same_v<From, To>) {
+      return exact == within || exact != exact ? value : from_float<To>(within);  // NaN with its payload
+    } else {
+      return from_float<To>(within);
+    }
+  } else if constexpr (std::is_same_v<From, To>) {
+    return value;
+  } else {
+    return from_float<To>(to_float(value));
+  }
+}
+
+}  // namespace mylos
