@@ -6,7 +6,10 @@
 //   trainer.save("surrogate.h5");
 #pragma once
 
+#include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/precision/conversion_safety.hpp"
 #include "mylos/train/online_trainer.hpp"
