@@ -102,6 +102,16 @@ struct ConvertArguments {
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 
+/// The types that numbers are kept in.
+ExitCode types_command();
+
+struct CheckPrecisionArguments {
+  std::string file;        // dataset, token file, checkpoint, or a run's folder
+  bool json = false;       // for programs
+  bool histogram = false;  // by binary exponent
+};
+ExitCode check_precision_command(const CheckPrecisionArguments& arguments);
+
 /// `path`: a checkpoint file, or a run's folder or its checkpoints folder.
 ExitCode info_command(const std::string& path);
 

@@ -32,6 +32,13 @@ DType type_of(const std::string& name) {
   return DType::fp32;
 }
 
+std::string describe_losses(const ConversionSafety& safety, DType type) {
+  const ConversionCounts& counts = safety.to(type);
+  return fmt::format(
+      "{}: of {} values {} overflow, {} go to zero, {} become subnormal; relative error at most {:.2g}",
+      name_of(type), safety.values, counts.overflows, counts.to_zero, counts.subnormal, counts.largest_error);
+}
+
 ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
   if (!arguments.output.ends_with(weights_ending)) {
     fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,
@@ -42,6 +49,7 @@ ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const C
   }
   const GptWeights weights = read_checkpoint_weights(ranks, checkpoint);
   const DType type = type_of(arguments.type);
+  if (type != DType::fp32) standard_output(0).line(describe_losses(huggingface_safety(weights), type));
   write_huggingface(weights, arguments.output, type);
   standard_output(0).line(
       fmt::format("{}: GPT-2 in {}, {}", arguments.output, name_of(type), describe(weights)));

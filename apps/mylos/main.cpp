@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/data/dataset_format.hpp"
+#include "precision_options.hpp"
 #include "runtime.hpp"
 #include "same_start.hpp"
 #include "stop_signals.hpp"
@@ -38,6 +39,7 @@ struct CommandLine {
   PrepareTokensArguments tokens;
   std::string stamp;
   ConvertArguments convert;
+  CheckPrecisionArguments precision;
   BenchArguments bench;
   std::string info;
   bool verify = false;
@@ -281,6 +283,7 @@ int main(int argument_count, char** arguments) {
   add_sample(app, line);
   add_prepare(app, line);
   add_convert(app, line);
+  add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
   app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
     line.command = print_manual;

@@ -77,6 +77,14 @@ void write_text(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+ConversionSafety huggingface_safety(const GptWeights& weights) {
+  require_expressible(weights.model);
+  ConversionSafety sum;
+  for (const Export& tensor : exports_of(weights))
+    sum += conversion_safety(std::span<const float>(values_of(weights, tensor)));
+  return sum;
+}
+
 void write_huggingface(const GptWeights& weights, const std::string& path, DType type) {
   require_expressible(weights.model);
   const std::string config_path = gpt2_config_path(path);

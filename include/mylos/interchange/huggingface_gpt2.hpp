@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mylos/interchange/gpt_weights.hpp"
+#include "mylos/precision/conversion_safety.hpp"
 
 namespace mylos {
 
@@ -16,6 +17,10 @@ struct ImportOptions {
 /// the token embedding again are tied. Throws Error: bad_input for a file that is no GPT-2, lacks a tensor,
 /// has one of another shape, or has one more than a GPT-2 has.
 [[nodiscard]] GptWeights read_huggingface(const std::string& path, const ImportOptions& options);
+
+/// What narrower types would do to the numbers that write_huggingface writes. Throws Error
+/// (bad_input) where GPT-2 cannot express the network.
+[[nodiscard]] ConversionSafety huggingface_safety(const GptWeights& weights);
 
 /// Writes the file with every tensor in `type` (what padded the vocabulary is cut off; biases that the
 /// network does not have are zeros) and config.json beside it. Throws Error (bad_input) where GPT-2 cannot

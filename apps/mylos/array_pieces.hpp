@@ -1,0 +1,64 @@
+// An array of a file, piece by piece: while a thread reads one, others look at theirs.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace mylos::app {
+
+/// What a thread reads at a time, or a row where that is more: it stays in the thread's cache.
+inline constexpr std::int64_t bytes_of_piece = std::int64_t{1} << 20;
+
+/// Of `rows` rows of `columns` numbers, read(first_row, count, destination) reads some and judge(span of T)
+/// makes a result of them; both are called by several threads at a time. take(result) is called in the order
+/// of the pieces. Of what they throw, what the first piece threw is thrown.
+template <class T, class Read, class Judge, class Take>
+void for_each_piece(std::int64_t rows, std::int64_t columns, int threads, const Read& read,
+                    const Judge& judge, const Take& take) {
+  if (rows == 0 || columns == 0) return;
+  const auto row_bytes = columns * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t most = std::min(rows, std::max<std::int64_t>(1, bytes_of_piece / row_bytes));
+  const std::int64_t pieces = (rows + most - 1) / most;
+  using Result = decltype(judge(std::span<const T>()));
+  std::atomic<std::int64_t> next = 0;
+  std::mutex mutex;  // of what follows
+  std::int64_t taken = 0;
+  std::map<std::int64_t, Result> waiting;
+  std::map<std::int64_t, std::exception_ptr> failures;
+
+  const auto work = [&] {
+    std::vector<T> values(static_cast<std::size_t>(most * columns));
+    for (std::int64_t piece = next++; piece < pieces; piece = next++) {
+      try {
+        const std::int64_t count = std::min(most, rows - piece * most);
+        read(piece * most, count, values.data());
+        Result result = judge(std::span<const T>(values.data(), static_cast<std::size_t>(count * columns)));
+        const std::lock_guard lock(mutex);
+        waiting.emplace(piece, std::move(result));
+        for (auto first = waiting.begin(); first != waiting.end() && first->first == taken; ++taken) {
+          take(first->second);
+          first = waiting.erase(first);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failures.emplace(piece, std::current_exception());
+        next = pieces;
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  const std::int64_t busy = std::min<std::int64_t>(threads, pieces);
+  while (static_cast<std::int64_t>(others.size()) + 1 < busy) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  if (!failures.empty()) std::rethrow_exception(failures.begin()->second);
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,147 @@
+// mylos check-precision FILE: what a conversion to 16 bits would do to the numbers of a file.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "array_pieces.hpp"
+#include "commands.hpp"
+#include "core_set.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/comm/options.hpp"
+#include "mylos/data/dataset.hpp"
+#include "mylos/data/token_dataset.hpp"
+#include "precision_report.hpp"
+#include "standard_output.hpp"
+#include "thread_count.hpp"
+#include "trained_model.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr std::size_t longest_name = 300;  // that is printed; files may hold any
+
+/// As many threads as a command takes that starts Kokkos, which nothing here needs.
+int threads_of_command() {
+  const CoreShare cores{.cores = static_cast<int>(bound_cores().count()), .ranks = 1};
+  return thread_count(0, std::getenv("OMP_NUM_THREADS"), cores, 1);
+}
+
+template <class T, class Read>
+ConversionSafety safety_of(std::int64_t rows, std::int64_t columns, const Read& read) {
+  ConversionSafety sum;
+  for_each_piece<T>(
+      rows, columns, threads_of_command(), read,
+      [](std::span<const T> values) { return conversion_safety(values); },
+      [&sum](const ConversionSafety& piece) { sum += piece; });
+  return sum;
+}
+
+FilePrecision check_dataset(const std::string& path) {
+  const Dataset data(path, Answers::optional);
+  FilePrecision file{.path = path, .kind = "dataset", .arrays = {}, .sums = {}, .others = {}};
+  const bool bytes = data.shape().input_type == DType::uint8;
+  const auto read_inputs = [&](std::int64_t first, std::int64_t count, float* values) {
+    if (!bytes) return data.read_inputs(first, count, values);
+    std::vector<std::uint8_t> stored(static_cast<std::size_t>(count * data.features()));
+    data.read_inputs(first, count, stored.data());
+    std::copy(stored.begin(), stored.end(), values);
+  };
+  const std::string input_type(hdf5::name_in_files(data.shape().input_type));
+  file.arrays.push_back(
+      {"/inputs", input_type, safety_of<float>(data.samples(), data.features(), read_inputs)});
+  if (data.task() == Task::regression) {
+    const auto read_targets = [&](std::int64_t first, std::int64_t count, float* values) {
+      data.read_targets(first, count, values);
+    };
+    file.arrays.push_back(
+        {"/targets", "float32", safety_of<float>(data.samples(), data.outputs(), read_targets)});
+  }
+  if (data.task() == Task::classification) file.others.emplace_back("/labels");
+  return file;
+}
+
+/// Nothing where it holds other than floating-point numbers.
+std::optional<ConversionSafety> check_array(const hdf5::Dataset& array) {
+  const auto read = [&](std::int64_t first, std::int64_t count, auto* values) {
+    array.read(first, count, values);
+  };
+  if (array.type() == DType::fp32) return safety_of<float>(array.size(), 1, read);
+  if (array.type() == DType::fp64) return safety_of<double>(array.size(), 1, read);
+  return std::nullopt;
+}
+
+/// Arrays below the group, and their sums: over all of /model; in /optimizer by the moment, the last part of
+/// a name.
+void check_group(const hdf5::File& stored, const std::string& group, const std::string& use,
+                 FilePrecision& file) {
+  for (const hdf5::Child& child : stored.children(group)) {
+    const std::string path = group + "/" + child.name;
+    if (child.kind == hdf5::ObjectKind::group) check_group(stored, path, use, file);
+    if (child.kind != hdf5::ObjectKind::dataset) continue;
+    const hdf5::Dataset array = stored.dataset(path);
+    const std::optional<ConversionSafety> safety = check_array(array);
+    if (!safety) {
+      file.others.push_back(printable(path, longest_name));
+      continue;
+    }
+    file.arrays.push_back({printable(path, longest_name), array.type_name(), *safety});
+    const std::string name = use == "/model"
+                                 ? "all of /model"
+                                 : fmt::format("all {} of {}", printable(child.name, longest_name), use);
+    auto sum = std::find_if(file.sums.begin(), file.sums.end(),
+                            [&](const ArrayPrecision& other) { return other.path == name; });
+    if (sum == file.sums.end()) sum = file.sums.insert(sum, {name, array.type_name(), {}});
+    sum->safety += *safety;
+  }
+}
+
+FilePrecision check_checkpoint(RankGroup& ranks, const std::string& path) {
+  const CheckpointReader reader(ranks, path);  // whose digest is right
+  const hdf5::File stored = hdf5::File::open(path);
+  FilePrecision file{.path = path, .kind = "checkpoint", .arrays = {}, .sums = {}, .others = {}};
+  for (const std::string group : {"/model", "/optimizer"}) {
+    if (stored.exists(group)) check_group(stored, group, group, file);
+  }
+  return file;
+}
+
+std::string note_on(const FilePrecision& file) {
+  if (file.kind == "dataset") {
+    return "As the numbers are stored: data.normalize scales them before a network sees them.";
+  }
+  return "Mylos keeps masters and moments in fp32 whatever precision.compute is.";
+}
+
+}  // namespace
+
+ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
+  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  if (ranks.size() > 1) fail_input("mylos check-precision runs on one rank; start it without mpirun");
+  const std::string path = checkpoint_file(ranks, arguments.file);
+  const Output output = standard_output(0);
+  if (!looks_like_checkpoint(path) && holds_tokens(path)) {
+    const TokenDataset tokens(path);
+    if (arguments.json) {
+      output.line(
+          precision_json({.path = path, .kind = "tokens", .arrays = {}, .sums = {}, .others = {"/tokens"}}));
+    } else {
+      output.line(fmt::format("{}: {} tokens, which are whole numbers: there is nothing to check", path,
+                              tokens.tokens()));
+    }
+    return ExitCode::done;
+  }
+  const FilePrecision file =
+      looks_like_checkpoint(path) ? check_checkpoint(ranks, path) : check_dataset(path);
+  if (arguments.json) {
+    output.line(precision_json(file));
+    return ExitCode::done;
+  }
+  output.line(fmt::format("{}: {}\n\n{}{}", path, file.kind, precision_table(file), note_on(file)));
+  if (arguments.histogram) output.line(precision_histograms(file));
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,34 @@
+// What conversions would do to the arrays of a file, as a table, as histograms and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/precision/conversion_safety.hpp"
+
+namespace mylos::app {
+
+struct ArrayPrecision {
+  std::string path;    // in the file
+  std::string stored;  // its type, as h5py says it
+  ConversionSafety safety;
+};
+
+struct FilePrecision {
+  std::string path;
+  std::string kind;  // "dataset", "checkpoint", "tokens"
+  std::vector<ArrayPrecision> arrays;
+  std::vector<ArrayPrecision> sums;  // of arrays of the same use, where there are several
+  std::vector<std::string> others;   // that hold no floating-point numbers
+};
+
+/// Those with fewer bits than the array has.
+[[nodiscard]] std::vector<DType> types_to_judge(const ArrayPrecision& array);
+
+/// A line per array and type, and what the verdicts mean.
+[[nodiscard]] std::string precision_table(const FilePrecision& file);
+/// A line per array and binary exponent, with what becomes of such numbers in fp16.
+[[nodiscard]] std::string precision_histograms(const FilePrecision& file);
+[[nodiscard]] std::string precision_json(const FilePrecision& file);
+
+}  // namespace mylos::app
