@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -71,6 +72,26 @@ std::string group_text(const hdf5::File& file, const std::string& group) {
   return fmt::format("{}{}\n{}", group.substr(1), sum, lines);
 }
 
+/// What the loss scaler's counters come to; nothing in files of builds that did not count.
+std::string scaler_rates(const hdf5::File& file) {
+  if (!file.exists("/scaler/recent_noted")) return "";
+  const auto number = [&file](const char* name) {
+    const hdf5::Dataset dataset = file.dataset(std::string("/scaler/") + name);
+    dataset.require({DType::int64, DType::uint64, DType::fp64}, 0, "a scalar");
+    double value = 0;
+    dataset.read(0, 1, &value);
+    return value;
+  };
+  constexpr double ring = 1000;
+  const double recent = std::min(number("recent_noted"), ring);
+  const double applied = number("applied");
+  const std::string norm =
+      applied > 0 ? fmt::format("; mean gradient norm {:.4g}", number("gradient_norm_sum") / applied) : "";
+  return fmt::format("  {:.3g} % of all steps overflowed, {:.3g} % of the last {:.0f}{}\n",
+                     100 * number("overflows") / std::max(number("steps"), 1.0),
+                     100 * number("recent_overflows") / std::max(recent, 1.0), recent, norm);
+}
+
 std::string indented(const std::string& text) {
   std::istringstream lines(text);
   std::string result;
@@ -95,6 +116,7 @@ std::string describe_checkpoint(RankGroup& ranks, const std::string& path) {
                       format_bytes(static_cast<std::int64_t>(std::filesystem::file_size(path))));
   for (const hdf5::Child& child : file.children("/")) {
     if (child.kind == hdf5::ObjectKind::group) text += group_text(file, "/" + child.name);
+    if (child.name == "scaler") text += scaler_rates(file);
   }
   return text + "deck\n" + indented(header.deck);
 }

@@ -119,12 +119,18 @@ std::string CheckpointReader::text(const std::string& path) const {
   return text;
 }
 
+bool CheckpointReader::is_missing(const StateArray& array) const {
+  return array.may_be_missing && !file_.exists(array.path);
+}
+
 void CheckpointReader::require_match(const CheckpointState& state) const {
   run_on_all(ranks_, [&] { require_match_here(state); });
 }
 
 void CheckpointReader::require_match_here(const CheckpointState& state) const {
-  for (const StateArray& array : state.arrays) require_array(file_, array);
+  for (const StateArray& array : state.arrays) {
+    if (!is_missing(array)) require_array(file_, array);
+  }
   for (const StateText& text : state.texts) {
     if (!file_.exists(text.path)) fail_input("{}: has no {}", path_, text.path);
   }
@@ -135,6 +141,7 @@ void CheckpointReader::read(CheckpointState& state) const {
   run_on_all(ranks_, [&] {
     require_match_here(state);
     for (const StateArray& array : state.arrays) {
+      if (is_missing(array)) continue;
       require_crc(file_, array.path, read_elements(file_.dataset(array.path), array));
     }
     for (StateText& entry : state.texts) entry.text = text(entry.path);

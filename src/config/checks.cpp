@@ -110,13 +110,15 @@ class Checks {
 
   void scaler() const {
     const ScalerOptions& scaler = options_.precision.scaler;
-    const std::string scales =
-        fmt::format("min_scale = {}, initial_scale = {}, max_scale = {}", shortest(scaler.min_scale),
-                    shortest(scaler.initial_scale), shortest(scaler.max_scale));
-    if (scaler.min_scale <= scaler.initial_scale && scaler.initial_scale <= scaler.max_scale) return;
-    fail({"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
-          "precision.scaler.max_scale"},
-         "'precision.scaler' needs min_scale <= initial_scale <= max_scale, not " + scales);
+    if (scaler.min_scale > scaler.initial_scale || scaler.initial_scale > scaler.max_scale) {
+      fail({"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
+            "precision.scaler.max_scale"},
+           fmt::format(
+               "'precision.scaler' needs min_scale <= initial_scale <= max_scale, not min_scale = {}, "
+               "initial_scale = {}, max_scale = {}",
+               shortest(scaler.min_scale), shortest(scaler.initial_scale), shortest(scaler.max_scale)));
+    }
+    if (scaler.backoff_window > 0) backoff_window();
   }
 
   void schedule() const {
@@ -135,6 +137,25 @@ class Checks {
   }
 
  private:
+  /// It takes the place of the hysteresis, and must be able to hold as many overflows as it waits for.
+  void backoff_window() const {
+    const ScalerOptions& scaler = options_.precision.scaler;
+    if (scaler.hysteresis > 1) {
+      fail({"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
+           fmt::format(
+               "'precision.scaler.hysteresis' = {} and 'precision.scaler.backoff_window' = {} both say "
+               "which overflows lower the scale; keep one of them (hysteresis = 1, or "
+               "backoff_window = 0)",
+               scaler.hysteresis, scaler.backoff_window));
+    }
+    if (scaler.backoff_overflows > scaler.backoff_window) {
+      fail({"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},
+           fmt::format("'precision.scaler.backoff_overflows' is {}, more than the {} steps of "
+                       "'precision.scaler.backoff_window': the scale would never back off",
+                       scaler.backoff_overflows, scaler.backoff_window));
+    }
+  }
+
   void transformer() const {
     const ModelOptions& model = options_.model;
     for (const auto& [path, value] :

@@ -3,6 +3,7 @@
 
 #include "keys.hpp"
 #include "limits.hpp"
+#include "mylos/precision/recent_overflows.hpp"
 #include "sections.hpp"
 
 namespace mylos {
@@ -112,6 +113,11 @@ void add_scaler_keys(Schema& schema) {
       Words<HysteresisRefill>{{"growth", HysteresisRefill::growth},
                               {"good_step", HysteresisRefill::good_step}},
       "When the overflows that are tolerated are counted anew: when the scale grows, or at each good step.");
+  keys.integer("backoff_window", &ScalerOptions::backoff_window, {0, RecentOverflows::length}, "steps",
+               "Backs off only after `backoff_overflows` overflows within so many steps, in place of "
+               "`hysteresis`, which stays 1. After a backoff they are counted anew. 0: off.");
+  keys.integer("backoff_overflows", &ScalerOptions::backoff_overflows, {1, RecentOverflows::length},
+               "overflows", "How many within `backoff_window` make the scale back off.");
   keys.number("min_scale", &ScalerOptions::min_scale, scale, "", "The scale never falls below this.");
   keys.number("max_scale", &ScalerOptions::max_scale, scale, "", "The scale never grows above this.");
   keys.integer(

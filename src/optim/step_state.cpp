@@ -83,11 +83,16 @@ void advance(const Execution& exec, const StepRule& rule, const AgreementResult*
         const bool tried = agreed->overflow != 0 || agreed->sums.samples > 0;
         state->record.event =
             tried ? rule.scaler.advance(state->scaler, agreed->overflow != 0) : ScaleEvent::unchanged;
+        if (state->control.apply != 0) state->scaler.note_applied(state->record.gradient_norm);
         state->step += 1;
         state->updates += static_cast<std::uint64_t>(state->control.apply);
         state->halted = rule.scaler.exhausted(state->scaler) ? 1 : 0;
         state->record.step = state->step;
         state->record.updates = state->updates;
+        state->record.overflow_rate = state->scaler.recent.rate();
+        state->record.increases = state->scaler.increases;
+        state->record.decreases = state->scaler.decreases;
+        state->record.tolerated = state->scaler.tolerated;
         records[slot] = state->record;
       });
 }

@@ -18,6 +18,8 @@ ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode) {
   rule.growth_interval = options.growth_interval;
   rule.hysteresis = options.hysteresis;
   rule.max_consecutive_skips = options.max_consecutive_skips;
+  rule.backoff_window = options.backoff_window;
+  rule.backoff_overflows = options.backoff_overflows;
   return rule;
 }
 

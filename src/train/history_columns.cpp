@@ -9,8 +9,9 @@
 namespace mylos {
 namespace {
 
-/// Whether the same steps would give the same values again.
-enum class Source { computed, clock };
+/// Whether the same steps would give the same values again; added: they would, but earlier builds did not
+/// write them.
+enum class Source { computed, added, clock };
 
 /// Calls `column` with each name, source, format in history.csv, and place in a row. An int32 is a rank + 1,
 /// 0 for none.
@@ -25,6 +26,10 @@ void for_each_column(const Function& column) {
   column("scale", computed, "{:.9g}", [](auto& row) { return &row.record.scale; });
   column("overflow", computed, "{}", [](auto& row) { return &row.record.overflow; });
   column("updates", computed, "{}", [](auto& row) { return &row.record.updates; });
+  column("overflow_rate", added, "{:.6g}", [](auto& row) { return &row.record.overflow_rate; });
+  column("scale_increases", added, "{}", [](auto& row) { return &row.record.increases; });
+  column("scale_decreases", added, "{}", [](auto& row) { return &row.record.decreases; });
+  column("tolerated_overflows", added, "{}", [](auto& row) { return &row.record.tolerated; });
   column("samples_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.samples_per_s; });
   column("tokens_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.tokens_per_s; });
   column("model_flops_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.model_flops_per_s; });
@@ -85,7 +90,7 @@ std::string computed_part(std::string_view line) {
 
 HistoryColumns::HistoryColumns(std::size_t rows) {
   for_each_column([&](const char* name, Source source, const char*, auto place) {
-    columns_.push_back({std::string("/history/") + name, source == Source::clock,
+    columns_.push_back({std::string("/history/") + name, source != Source::computed,
                         std::vector<StoredType<decltype(place)>>(rows)});
   });
 }
@@ -124,7 +129,7 @@ void HistoryColumns::add_to(CheckpointState& state) {
 
 void HistoryColumns::add_to(CheckpointState& state, const CheckpointReader& saved) {
   for (Column& column : columns_) {
-    if (!column.by_clock || saved.exists(column.path)) column.add_to(state);
+    if (!column.may_be_missing || saved.exists(column.path)) column.add_to(state);
   }
 }
 

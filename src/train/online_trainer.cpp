@@ -167,6 +167,10 @@ std::int64_t OnlineTrainer::most_samples() const {
   return parts_->most_samples;
 }
 
+ScalerStatistics OnlineTrainer::scaler() const {
+  return statistics_of(parts_->assembly.trainer->read_state().scaler);
+}
+
 const Trainer& OnlineTrainer::trainer() const {
   return *parts_->assembly.trainer;
 }

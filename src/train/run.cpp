@@ -207,7 +207,7 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
       .batch = options().data.batch,
       .position = position_,
       .skipped = log_.skipped(),
-      .scale = static_cast<double>(state_.step.scaler.scale),
+      .scaler = statistics_of(state_.step.scaler),
       .work = log_.work(),
       .peak_is_measured = options().run.peak_flops == 0,
       .metrics = metrics,

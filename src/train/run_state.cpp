@@ -5,6 +5,22 @@
 namespace mylos {
 namespace {
 
+/// Of which earlier builds wrote nothing: they begin where such a checkpoint is gone on from.
+void add_statistics(CheckpointState& state, ScalerState& scaler) {
+  const auto add = [&state](const char* path, auto& value) {
+    state.add_scalar(path, value);
+    state.let_last_be_missing();
+  };
+  RecentOverflows& recent = scaler.recent;
+  state.add_host("/scaler/recent_flags", recent.bits, {RecentOverflows::words});
+  state.let_last_be_missing();
+  add("/scaler/recent_noted", recent.noted);
+  add("/scaler/recent_overflows", recent.overflows);
+  add("/scaler/since_backoff", scaler.since_backoff);
+  add("/scaler/applied", scaler.applied);
+  add("/scaler/gradient_norm_sum", scaler.norm_sum);
+}
+
 void add_scaler(CheckpointState& state, ScalerState& scaler) {
   state.add_scalar("/scaler/scale", scaler.scale);
   state.add_scalar("/scaler/good_steps", scaler.good_steps);
@@ -15,6 +31,7 @@ void add_scaler(CheckpointState& state, ScalerState& scaler) {
   state.add_scalar("/scaler/increases", scaler.increases);
   state.add_scalar("/scaler/decreases", scaler.decreases);
   state.add_scalar("/scaler/tolerated", scaler.tolerated);
+  add_statistics(state, scaler);
 }
 
 void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& scaling) {

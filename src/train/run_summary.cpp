@@ -105,6 +105,21 @@ ordered_json speed_members(const RunSummary& summary) {
   return members;
 }
 
+ordered_json members_of(const ScalerStatistics& scaler) {
+  const bool has_norm = scaler.applied > 0;
+  return {{"scale", scaler.scale},
+          {"steps", scaler.steps},
+          {"overflows", scaler.overflows},
+          {"overflow_rate", scaler.overflow_rate},
+          {"recent_steps", scaler.recent_steps},
+          {"recent_overflows", scaler.recent_overflows},
+          {"recent_overflow_rate", scaler.recent_overflow_rate},
+          {"increases", scaler.increases},
+          {"decreases", scaler.decreases},
+          {"tolerated", scaler.tolerated},
+          {"mean_gradient_norm", has_norm ? ordered_json(scaler.mean_gradient_norm) : ordered_json(nullptr)}};
+}
+
 }  // namespace
 
 std::string table_of(const RunSummary& summary) {
@@ -119,7 +134,10 @@ std::string table_of(const RunSummary& summary) {
                            position.of_start(), summary.skipped));
   if (summary.loss) row("training loss", fmt::format("{:.4f}", *summary.loss));
   for (const auto& [part, result] : summary.evaluations) row(part, result);
-  row("loss scale", fmt::format("{:g}", summary.scale));
+  row("loss scale", describe_scale(summary.scaler));
+  row("overflows", describe_overflows(summary.scaler));
+  if (summary.scaler.applied > 0)
+    row("mean gradient norm", fmt::format("{:.4g}", summary.scaler.mean_gradient_norm));
   row("speed", describe_speed(summary, speed));
   row("model FLOPs", describe_share(summary, speed));
   row("checkpoints", summary.checkpoints);
@@ -166,6 +184,7 @@ std::string document_of(const RunSummary& summary) {
       {"fastest_rank", pace(metrics.fastest)},
       {"slowest_rank", pace(metrics.slowest)},
       {"speed", speed_members(summary)},
+      {"scaler", members_of(summary.scaler)},
       {"memory",
        {{"budget_bytes", summary.budget_bytes},
         {"planned_bytes", summary.planned_bytes},

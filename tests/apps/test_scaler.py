@@ -1,5 +1,5 @@
 """The loss scale of random runs with random overflows, against the rules of docs/numerics.md: every step's scale, flag and
-count of updates, every checkpoint's /scaler, over a restart, and the end of runs that diverge.
+count of updates, every checkpoint's /scaler with its statistics, over a restart, and the end of runs that diverge.
 
 usage: test_scaler.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 
@@ -48,6 +48,7 @@ class Expected:
     def __init__(self, deck, rows):
         self.scaler = Scaler(complete(deck.scaler, deck.compute))
         self.states = [dict(self.scaler.state(), updates=0)]
+        self.norm_sums, norms = [0], []
         slopes = gradients(deck)
         for row in rows:
             step, overflow = int(row["step"]), row["overflow"] == "1"
@@ -60,15 +61,22 @@ class Expected:
             self.scaler.step(overflow)
             updates = self.scaler.steps - self.scaler.overflows
             assert int(row["updates"]) == updates, f"step {step}: {row['updates']} updates, expected {updates}"
+            for name, value in self.scaler.row().items():
+                assert abs(float(row[name]) - value) <= 1e-5 * value, f"step {step}: {name} {row[name]}, expected {value}"
             self.states.append(dict(self.scaler.state(), updates=updates))
+            norms.append(float(row["gradient_norm"]) if not overflow else 0)
+            self.norm_sums.append(sum(norms))
 
 
 def compare_checkpoints(command, expected):
     files = sorted((command.folder / "run" / "checkpoints").glob("step-*.h5"))
     for path in files:
         with h5py.File(path, "r") as file:
-            found = {name: file["scaler"][name][()] for name in file["scaler"]}
+            found = {name: file["scaler"][name][()] for name in file["scaler"] if name != "recent_flags"}
             step, found["updates"] = int(file["schedule/step"][()]), file["schedule/updates"][()]
+        assert found.pop("applied") == found["updates"], f"{path.name}: not all updates are in the mean norm"
+        norm_sum, of_rows = found.pop("gradient_norm_sum"), expected.norm_sums[step]
+        assert abs(norm_sum - of_rows) <= 1e-7 * of_rows, f"{path.name}: norms of {norm_sum}, in the rows {of_rows}"
         assert found == expected.states[step], f"{path.name}: {found}, expected {expected.states[step]}"
     return len(files)
 

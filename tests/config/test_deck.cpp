@@ -53,8 +53,10 @@ initial_scale = 1024
 growth_factor = 4
 backoff_factor = 0.25
 growth_interval = 10
-hysteresis = 2
+hysteresis = 1
 hysteresis_refill = "good_step"
+backoff_window = 500
+backoff_overflows = 3
 min_scale = 0.5
 max_scale = 4096
 max_consecutive_skips = 7
@@ -100,8 +102,8 @@ gemm = "kokkos"
   model.loss = LossType::mse;
   model.inputs = 7;
   model.outputs = 2;
-  const ScalerOptions scaler{ScalerMode::fixed,           1024, 4,    0.25, 10, 2,
-                             HysteresisRefill::good_step, 0.5,  4096, 7};
+  const ScalerOptions scaler{ScalerMode::fixed,           1024, 4,    0.25, 10,  1,
+                             HysteresisRefill::good_step, 0.5,  4096, 7,    500, 3};
   const PrecisionOptions precision{DType::fp16, GradientType::fp32, {{"head", DType::fp32}}, scaler};
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};

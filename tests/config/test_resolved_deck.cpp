@@ -148,8 +148,12 @@ class Draw {
                     one_of<HysteresisRefill>(2),
                     positive(1e-30, 1),
                     positive(1e10, 1e30),
-                    integer(1, 99)};
+                    integer(1, 99),
+                    0,
+                    2};
     s.initial_scale = positive(s.min_scale, s.max_scale);
+    s.backoff_overflows = integer(1, 9);
+    if (s.hysteresis == 1 && integer(0, 1) == 0) s.backoff_window = integer(9, 1000);
     return s;
   }
 

@@ -11,7 +11,11 @@ const HistoryRow skipped{.record = {.step = 7,
                                     .gradient_norm = 2.5,
                                     .lr = 0.0009765625f,  // exact
                                     .scale = 65536,
-                                    .overflow = 3},
+                                    .overflow = 3,
+                                    .overflow_rate = 2.0 / 7,
+                                    .increases = 4,
+                                    .decreases = 1,
+                                    .tolerated = 6},
                          .epoch = 1.25,
                          .speed = {.samples_per_s = 4821.34,
                                    .tokens_per_s = 617131.52,
@@ -22,13 +26,16 @@ const HistoryRow skipped{.record = {.step = 7,
                          .elapsed_s = 12.3456};
 
 TEST(HistoryColumns, StandInTheFileInThisOrderAndPrecision) {
-  EXPECT_EQ(history_header(),
-            "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,tokens_per_s,"
-            "model_flops_per_s,model_flop_utilisation,communication_s,data_wait_s,elapsed_s\n");
+  EXPECT_EQ(
+      history_header(),
+      "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,overflow_rate,scale_increases,scale_decreases,"
+      "tolerated_overflows,samples_per_s,tokens_per_s,"
+      "model_flops_per_s,model_flop_utilisation,communication_s,data_wait_s,elapsed_s\n");
   EXPECT_EQ(history_line(skipped),
-            "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,4821.34,617132,3.21099e+11,0.3712,0.001235,"
-            "3.2e-07,12.346\n");
-  EXPECT_EQ(computed_part(history_line(skipped)), "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5");
+            "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,0.285714,4,1,6,4821.34,617132,3.21099e+11,"
+            "0.3712,0.001235,3.2e-07,12.346\n");
+  EXPECT_EQ(computed_part(history_line(skipped)),
+            "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,0.285714,4,1,6");
 }
 
 TEST(HistoryColumns, ComeBackFromACheckpointAsTheyWere) {
@@ -38,7 +45,7 @@ TEST(HistoryColumns, ComeBackFromACheckpointAsTheyWere) {
   HistoryColumns saved(std::deque<HistoryRow>{skipped, other});
   CheckpointState state;
   saved.add_to(state);
-  ASSERT_EQ(state.arrays.size(), 15u);
+  ASSERT_EQ(state.arrays.size(), 19u);
   for (const StateArray& array : state.arrays)
     EXPECT_EQ(array.dims, std::vector<std::int64_t>{2}) << array.path;
 

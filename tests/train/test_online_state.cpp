@@ -43,6 +43,36 @@ TEST(OnlineCheckpoint, DivergenceNamesItsCauseAndALoadedCheckpointGoesOn) {
   std::filesystem::remove(file);
 }
 
+TEST(OnlineCheckpoint, HasTheScalersStatistics) {
+  Options options = online_options(DType::fp16);
+  OnlineTrainer first(options, MPI_COMM_WORLD);
+  const Samples good(0, 0, most);
+  const Samples bad(0, 0, most);
+  Kokkos::deep_copy(bad.targets, std::numeric_limits<float>::infinity());
+  double norms = 0;
+  for (const Samples* samples : {&good, &bad, &good, &bad, &good})
+    if (const StepReport report = first.step(samples->inputs, samples->targets); report.updated)
+      norms += report.gradient_norm;
+  const auto expect_five_steps = [norms](const ScalerStatistics& found) {
+    EXPECT_EQ(found.steps, 5);
+    EXPECT_EQ(found.overflows, 2);
+    EXPECT_EQ(found.recent_steps, 5);
+    EXPECT_DOUBLE_EQ(found.recent_overflow_rate, 0.4);
+    EXPECT_EQ(found.decreases, 2);
+    EXPECT_EQ(found.scale, 16384);
+    EXPECT_EQ(found.applied, 3);
+    EXPECT_DOUBLE_EQ(found.mean_gradient_norm, norms / 3);
+  };
+  expect_five_steps(first.scaler());
+  const std::string file = scratch("statistics.h5");
+  first.save(file);
+  OnlineTrainer second(options, MPI_COMM_WORLD);
+  second.load(file);
+  expect_five_steps(second.scaler());
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
 TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
   Options options = online_options(GetParam());
   options.model.dropout = 0.1;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "train/synthetic.hpp"
@@ -14,42 +16,84 @@ using namespace testing_support;  // NOLINT
 /// Every member: another one does not compile here, and then wants its place in the checkpoint.
 std::vector<double> members_of(const ScalerState& state) {
   const auto& [scale, good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases, decreases,
-               tolerated] = state;
-  std::vector<double> values{static_cast<double>(scale)};
-  for (const std::int64_t count :
-       {good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases, decreases, tolerated})
+               tolerated, recent, since_backoff, applied, norm_sum] = state;
+  std::vector<double> values{static_cast<double>(scale), norm_sum};
+  for (const std::int64_t count : {good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases,
+                                   decreases, tolerated, since_backoff, applied})
     values.push_back(static_cast<double>(count));
+  const auto& [bits, noted, of_recent] = recent;
+  for (const std::uint64_t word : bits) values.push_back(static_cast<double>(word));
+  values.push_back(static_cast<double>(noted));
+  values.push_back(static_cast<double>(of_recent));
   return values;
 }
 
-TEST(RunState, EveryMemberOfTheScalerComesBack) {
-  SmallRun run(small_options(DType::fp16));
-  run.step();
-  RankGroup& ranks = run.communicator->ranks();
-  const test::SharedFolder folder(ranks);
+ScalerState some_state() {
+  ScalerState state{.scale = 512,
+                    .good_steps = 2,
+                    .hysteresis_left = 3,
+                    .skipped_in_a_row = 5,
+                    .steps = 17,
+                    .overflows = 6,
+                    .increases = 7,
+                    .decreases = 8,
+                    .tolerated = 9,
+                    .recent = {},
+                    .since_backoff = 10,
+                    .applied = 11,
+                    .norm_sum = 12.5};
+  for (int step = 0; step < 900; ++step) state.recent.note(step % 7 == 0);
+  return state;
+}
+
+/// Of a run at step 17.
+void write(SmallRun& run, const std::string& file, const ScalerState& scaler) {
   RunState saved;
   saved.step.step = 17;
   saved.step.updates = 11;
-  saved.step.scaler = {.scale = 512,
-                       .good_steps = 2,
-                       .hysteresis_left = 3,
-                       .skipped_in_a_row = 5,
-                       .steps = 17,
-                       .overflows = 6,
-                       .increases = 7,
-                       .decreases = 8,
-                       .tolerated = 9};
-  const std::string file = folder.path() + "/state.h5";
+  saved.step.scaler = scaler;
   CheckpointHeader header;
   header.step = 17;
-  write_checkpoint_file(ranks, file, header, full_state(*run.trainer, saved));
+  write_checkpoint_file(run.communicator->ranks(), file, header, full_state(*run.trainer, saved));
+}
 
+class RunStateInFile : public testing::Test {
+ protected:
+  [[nodiscard]] CheckpointReader reader() { return {run_.communicator->ranks(), file_}; }
+
+  SmallRun run_{small_options(DType::fp16)};
+  test::SharedFolder folder_{run_.communicator->ranks()};
+  std::string file_ = folder_.path() + "/state.h5";
+};
+
+TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
+  run_.step();
+  write(run_, file_, some_state());
   RunState restored;
-  CheckpointState places = full_state(*run.trainer, restored);
-  CheckpointReader(ranks, file).read(places);
-  EXPECT_EQ(members_of(restored.step.scaler), members_of(saved.step.scaler));
+  CheckpointState places = full_state(*run_.trainer, restored);
+  reader().read(places);
+  EXPECT_EQ(members_of(restored.step.scaler), members_of(some_state()));
   EXPECT_EQ(restored.step.step, 17u);
   EXPECT_EQ(restored.step.updates, 11u);
+}
+
+TEST_F(RunStateInFile, ACheckpointOfABuildWithoutStatisticsIsTaken) {
+  RunState saved;
+  saved.step.scaler = some_state();
+  CheckpointState of_before = full_state(*run_.trainer, saved);
+  std::erase_if(of_before.arrays, [](const StateArray& array) { return array.may_be_missing; });
+  EXPECT_EQ(std::count_if(of_before.arrays.begin(), of_before.arrays.end(),
+                          [](const StateArray& array) { return array.path.starts_with("/scaler/"); }),
+            9);
+  write_checkpoint_file(run_.communicator->ranks(), file_, {}, of_before);
+  RunState restored;
+  CheckpointState places = full_state(*run_.trainer, restored);
+  reader().read(places);
+  ScalerState expected = some_state();
+  expected.recent = {};
+  expected.since_backoff = expected.applied = 0;
+  expected.norm_sum = 0;
+  EXPECT_EQ(members_of(restored.step.scaler), members_of(expected));
 }
 
 }  // namespace mylos::run_state_test

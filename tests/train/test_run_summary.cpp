@@ -27,7 +27,18 @@ RunSummary sample_summary() {
           .skipped = 3,
           .loss = 0.25,
           .evaluations = {{"test", "loss 0.3, accuracy 0.9 (100 samples)"}},
-          .scale = 1024,
+          .scaler = {.scale = 1024,
+                     .steps = 60,
+                     .overflows = 6,
+                     .overflow_rate = 0.1,
+                     .recent_steps = 40,
+                     .recent_overflows = 5,
+                     .recent_overflow_rate = 0.125,
+                     .increases = 1,
+                     .decreases = 4,
+                     .tolerated = 2,
+                     .applied = 54,
+                     .mean_gradient_norm = 1.5},
           .work = {.tokens_of_sample = 256, .sample = {.model = 5e8, .recomputed = 1e8}, .peak_flops = 2e11},
           .metrics = {.time = {.compute_s = 7,
                                .communication_s = 2,
@@ -65,6 +76,9 @@ TEST(RunSummary, IsJsonWithTheseKeysAndUnits) {
               "model_flops_per_sample": 5e8, "recomputed_flops_per_sample": 1e8,
               "model_flops_per_s": 64e9, "model_flops_per_s_per_rank": 32e9, "recomputed_flops_per_s": 12.8e9,
               "peak_flops_per_rank": 1e11, "peak": "measured", "model_flop_utilisation": 0.32},
+    "scaler": {"scale": 1024.0, "steps": 60, "overflows": 6, "overflow_rate": 0.1, "recent_steps": 40,
+               "recent_overflows": 5, "recent_overflow_rate": 0.125, "increases": 1, "decreases": 4,
+               "tolerated": 2, "mean_gradient_norm": 1.5},
     "memory": {"budget_bytes": 4096, "planned_bytes": 2048, "host_bytes": 100, "host_peak_bytes": 200,
                "device_bytes": 300}})")
           .patch(json::parse(R"([{"op": "add", "path": "/threads_per_rank", "value": )" +
@@ -75,11 +89,13 @@ TEST(RunSummary, IsJsonWhateverTheRunIsCalledAndWhereThereIsNoLoss) {
   RunSummary summary = sample_summary();
   summary.name = "a\"\xff\n";
   summary.loss.reset();
+  summary.scaler.applied = 0;
   summary.position.step = summary.position.total;
   summary.work = {.sample = {.model = 1e6}, .peak_flops = 3e11};
   summary.peak_is_measured = false;
   const json document = json::parse(document_of(summary));
   EXPECT_TRUE(document["training_loss"].is_null());
+  EXPECT_TRUE(document["scaler"]["mean_gradient_norm"].is_null()) << "no step moved weights";
   EXPECT_EQ(document["outcome"], "done");
   EXPECT_FALSE(document["speed"].contains("tokens_per_s")) << "the data are no tokens";
   EXPECT_EQ(document["speed"]["peak"], "deck");
@@ -89,6 +105,11 @@ TEST(RunSummary, ATableSaysTheSameInWords) {
   using testing::HasSubstr;
   const std::string table = table_of(sample_summary());
   EXPECT_THAT(table, HasSubstr("  speed                 32768 tokens/s, 16384 per rank\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("  loss scale            1024, raised 1 time, lowered 4 times, 2 overflows tolerated\n"));
+  EXPECT_THAT(table, HasSubstr("  overflows             6 of 60 steps (10 %), 5 of the last 40 (12.5 %)\n"));
+  EXPECT_THAT(table, HasSubstr("  mean gradient norm    1.5\n"));
   EXPECT_THAT(table,
               HasSubstr("  model FLOPs           64 GFLOP/s, 32 % of a peak of 100 GFLOP/s per rank, as "
                         "measured\n"));

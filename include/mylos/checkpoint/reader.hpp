@@ -29,13 +29,16 @@ class CheckpointReader {
 
   /// All ranks call this. Fills every array (its pieces) and text of `state`, and verifies each CRC-32.
   /// Before anything is read, names, types and dimensions are compared: the first array, in the state's
-  /// order, that the file has otherwise or not at all is named by the Error (bad_input), and so is one that
-  /// the file has beyond the state's in a top-level group of which the state names any ("/model").
+  /// order, that the file has otherwise or not at all (unless it may be missing) is named by the Error
+  /// (bad_input), and so is one that the file has beyond the state's in a top-level group of which the state
+  /// names any ("/model").
   void read(CheckpointState& state) const;
   /// All ranks call this. The comparison alone.
   void require_match(const CheckpointState& state) const;
 
  private:
+  /// Not there, and need not be.
+  [[nodiscard]] bool is_missing(const StateArray& array) const;
   void require_match_here(const CheckpointState& state) const;
 
   RankGroup& ranks_;

@@ -27,6 +27,7 @@ struct StateArray {
   std::vector<StatePiece> pieces;  // what this rank holds of it, in ascending order
   bool on_device = false;          // they are device memory (on host-only builds there is no difference)
   bool sharded = false;            // the ranks hold different pieces, each element once; else each holds all
+  bool may_be_missing = false;     // in files of earlier builds: what memory holds then stays
 
   /// All elements.
   [[nodiscard]] std::int64_t size() const {
@@ -58,6 +59,8 @@ struct CheckpointState {
   void add_scalar(const std::string& path, T& value) {
     add_host(path, &value, {});
   }
+  /// The array that was added last is one that earlier builds did not write.
+  void let_last_be_missing() { arrays.back().may_be_missing = true; }
   template <class T>
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
     add_whole(path, dtype_of<T>, std::move(dims), data, true);

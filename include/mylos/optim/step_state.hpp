@@ -38,6 +38,11 @@ struct StepRecord {
   std::int32_t overflow = 0;  // rank + 1
   std::int32_t stop = 0;      // rank + 1
   std::int32_t error = 0;     // rank + 1
+  // Of the scaler, after it.
+  double overflow_rate = 0;    // of the last 1,000 steps
+  std::int64_t increases = 0;  // of the scale, so far
+  std::int64_t decreases = 0;  // likewise
+  std::int64_t tolerated = 0;  // overflows, so far
 };
 
 struct StepState {

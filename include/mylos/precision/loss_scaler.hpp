@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "mylos/precision/options.hpp"
+#include "mylos/precision/recent_overflows.hpp"
 
 namespace mylos {
 
@@ -28,6 +29,17 @@ struct ScalerState {
   std::int64_t increases = 0;
   std::int64_t decreases = 0;
   std::int64_t tolerated = 0;
+  // Statistics; earlier builds did not keep what follows.
+  RecentOverflows recent;
+  std::int64_t since_backoff = 0;  // steps since the scale was last lowered
+  std::int64_t applied = 0;        // steps that moved weights
+  double norm_sum = 0;             // of their gradients, before clipping
+
+  /// Of a step that moved weights.
+  KOKKOS_INLINE_FUNCTION void note_applied(double gradient_norm) {
+    applied += 1;
+    norm_sum += gradient_norm;
+  }
 };
 
 /// The scaler's parameters in the form that kernels read.
@@ -41,10 +53,14 @@ struct ScalerRule {
   std::int64_t growth_interval = 2000;
   std::int64_t hysteresis = 1;
   std::int64_t max_consecutive_skips = 20;
+  std::int64_t backoff_window = 0;     // steps; 0: by hysteresis
+  std::int64_t backoff_overflows = 2;  // within them until the scale backs off
 
   /// Advances the state by one step. `overflow` is the agreed flag: true if the step was skipped.
   KOKKOS_INLINE_FUNCTION ScaleEvent advance(ScalerState& state, bool overflow) const {
     state.steps += 1;
+    state.since_backoff += 1;
+    state.recent.note(overflow);
     return overflow ? after_overflow(state) : after_good_step(state);
   }
 
@@ -61,16 +77,28 @@ struct ScalerRule {
     const bool at_floor = state.scale <= min_scale;
     if (!dynamic || at_floor) state.skipped_in_a_row += 1;
     if (!dynamic) return ScaleEvent::unchanged;
-    const bool tolerate = state.hysteresis_left > 1;
-    if (state.hysteresis_left > 0) state.hysteresis_left -= 1;
+    const bool tolerate = tolerates(state);
     if (at_floor) return ScaleEvent::unchanged;
     if (tolerate) {
       state.tolerated += 1;
       return ScaleEvent::tolerated;
     }
     state.decreases += 1;
+    state.since_backoff = 0;
     state.scale = Kokkos::fmax(state.scale * backoff_factor, min_scale);
     return ScaleEvent::decreased;
+  }
+
+  /// Whether the overflow that was just noted leaves the scale as it is. Those before a backoff count no
+  /// more.
+  KOKKOS_INLINE_FUNCTION bool tolerates(ScalerState& state) const {
+    if (backoff_window > 0) {
+      const bool is_shorter = state.since_backoff < backoff_window;
+      return state.recent.of_last(is_shorter ? state.since_backoff : backoff_window) < backoff_overflows;
+    }
+    const bool has_more = state.hysteresis_left > 1;
+    if (state.hysteresis_left > 0) state.hysteresis_left -= 1;
+    return has_more;
   }
 
   KOKKOS_INLINE_FUNCTION ScaleEvent after_good_step(ScalerState& state) const {

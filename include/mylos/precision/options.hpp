@@ -24,6 +24,8 @@ struct ScalerOptions {
   double min_scale = 1;
   double max_scale = 16777216;
   std::int64_t max_consecutive_skips = 20;
+  std::int64_t backoff_window = 0;  // 0: the hysteresis decides
+  std::int64_t backoff_overflows = 2;
 
   bool operator==(const ScalerOptions&) const = default;
 };

@@ -35,8 +35,8 @@ class History {
 
   /// Adds the tail to what a checkpoint is to hold; `state` points into this object then.
   void save(CheckpointState& state);
-  /// Adds room for that of a checkpoint, which is read before restore(): as far as it has the columns of the
-  /// clock. Throws Error where it has no history.
+  /// Adds room for that of a checkpoint, which is read before restore(): as far as it has the columns that
+  /// builds before this one did not write. Throws Error where it has no history.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
   /// resume() with the tail that was read.
   [[nodiscard]] std::string restore(std::uint64_t step) { return resume(saved_.rows(), step); }

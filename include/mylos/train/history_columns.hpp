@@ -43,14 +43,14 @@ class HistoryColumns {
   [[nodiscard]] std::deque<HistoryRow> rows() const;
   /// `state` points into this object then.
   void add_to(CheckpointState& state);
-  /// The same, to be read from this checkpoint: without columns of a clock that it does not have, as it was
-  /// written by a build that did not know them. They stay 0.
+  /// The same, to be read from this checkpoint: without columns that it does not have, as it was written by a
+  /// build that did not know them. They stay 0.
   void add_to(CheckpointState& state, const CheckpointReader& saved);
 
  private:
   struct Column {
-    std::string path;  // in a checkpoint
-    bool by_clock = false;
+    std::string path;             // in a checkpoint
+    bool may_be_missing = false;  // in files of earlier builds
     std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                  std::vector<std::int32_t>>
         values;

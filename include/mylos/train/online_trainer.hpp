@@ -19,6 +19,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/config/options.hpp"
+#include "mylos/precision/scaler_statistics.hpp"
 
 namespace mylos {
 
@@ -71,6 +72,10 @@ class OnlineTrainer {
   /// finite and no lower loss scale helps: only load() goes on from there.
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
+
+  /// What became of the loss scale and how often gradients overflowed, in all steps so far: those before a
+  /// checkpoint that was loaded are among them. The same on all ranks.
+  [[nodiscard]] ScalerStatistics scaler() const;
 
   /// predictions [samples, model.outputs] of inputs [samples, model.inputs], of any number of samples; of a
   /// classifier the logits. Other ranks take no part: throws Error (bad_input) on this one alone.

@@ -3,7 +3,7 @@
 //
 //   /model/<layer>/<parameter>           master weights
 //   /optimizer/<layer>/<parameter>/<m>   moments
-//   /scaler/...                          the loss scaler's whole state
+//   /scaler/...                          the loss scaler's whole state, and its statistics
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
 //   /data/{position, epoch, identity}    samples consumed; which data
 //   /data/normalization/{inputs,targets}/{shift,scale}

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
+#include "mylos/precision/scaler_statistics.hpp"
 #include "mylos/train/run_metrics.hpp"
 #include "mylos/train/run_position.hpp"
 #include "mylos/train/run_speed.hpp"
@@ -26,7 +27,7 @@ struct RunSummary {
   std::int64_t skipped = 0;  // steps of this start
   std::optional<double> loss = {};
   std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data; what came of it
-  double scale = 0;
+  ScalerStatistics scaler = {};                                       // of all starts
   RunWork work;
   bool peak_is_measured = true;
   RunMetrics metrics;

@@ -25,6 +25,9 @@ def draw_scaler(source, compute):
             "growth_interval": source.choice([1, 2, 3, 5, 9]), "hysteresis": source.choice([1, 1, 2, 3, 5]),
             "hysteresis_refill": source.choice(["growth", "good_step"]),
             "max_consecutive_skips": source.choice([1, 3, 8, 20, 20])}
+    if source.random() < 0.4:
+        window = source.choice([1, 2, 5, 17, 60, 1000])
+        keys.update(hysteresis=1, backoff_window=window, backoff_overflows=source.randint(1, min(window, 4)))
     if source.random() < 0.5:
         keys.update(growth_factor=source.choice([1.5, 2.0, 3.7]), backoff_factor=source.choice([0.3, 0.5, 0.9]))
     if source.random() < 0.5:
