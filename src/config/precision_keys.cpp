@@ -124,6 +124,9 @@ void add_scaler_keys(Schema& schema) {
       "max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, largest_count}, "steps",
       "The run ends as diverged after this many skips in a row: with a dynamic scale counted from the "
       "first skip at `min_scale`, else from the first.");
+  keys.boolean("reset", &ScalerOptions::reset,
+               "A restart begins with a fresh scale and fresh statistics, once: not from checkpoints that "
+               "were written with `reset = true`. Without a restart it does nothing.");
 }
 
 }  // namespace

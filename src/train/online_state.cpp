@@ -85,7 +85,12 @@ void OnlineTrainer::load(const std::string& path) {
   CheckpointState state = full_state(trainer, run);
   run_on_all(ranks, [&] { parts.history.make_room(reader, state); });
   reader.read(state);
-  run_on_all(ranks, [&] { parts.go_on_with_engines(engines_of(reader), path); });
+  std::string reset;
+  run_on_all(ranks, [&] {
+    parts.go_on_with_engines(engines_of(reader), path);
+    reset = reset_scaler(reader, parts.assembly.options.precision.scaler, trainer.initial_scaler(), run.step);
+  });
+  if (!reset.empty()) parts.line(reset);
   trainer.write_state(run.step);
   trainer.refresh_weights();
   parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now

@@ -105,6 +105,10 @@ void Run::restore(const RunStart& start) {
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
+  std::string reset;
+  run_on_all(ranks(), [&] {
+    reset = reset_scaler(reader, options().precision.scaler, trainer.initial_scaler(), state_.step);
+  });
   trainer.write_state(state_.step);
   trainer.refresh_weights();
   parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
@@ -117,6 +121,7 @@ void Run::restore(const RunStart& start) {
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   if (!gap.empty()) start.line(gap);
+  if (!reset.empty()) start.line(reset);
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
 }
 

@@ -1,5 +1,8 @@
 #include "mylos/train/run_state.hpp"
 
+#include <fmt/format.h>
+
+#include "mylos/config/deck.hpp"
 #include "mylos/train/plan_document.hpp"
 
 namespace mylos {
@@ -19,6 +22,7 @@ void add_statistics(CheckpointState& state, ScalerState& scaler) {
   add("/scaler/since_backoff", scaler.since_backoff);
   add("/scaler/applied", scaler.applied);
   add("/scaler/gradient_norm_sum", scaler.norm_sum);
+  add("/scaler/reset_step", scaler.reset_step);
 }
 
 void add_scaler(CheckpointState& state, ScalerState& scaler) {
@@ -154,6 +158,19 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   state.add_scalar("/plan/rank_bytes", run.rank_bytes);
   state.add_text("/plan/list", run.operations);
   return state;
+}
+
+std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
+                         const ScalerState& fresh, StepState& state) {
+  const Deck written = read_stored_deck(saved.header().deck, saved.path());
+  if (!options.reset || written.options.precision.scaler.reset) return "";
+  const float before = state.scaler.scale;
+  state.scaler = fresh;
+  state.scaler.reset_step = static_cast<std::int64_t>(state.step);
+  return fmt::format(
+      "precision.scaler.reset: the loss scale begins afresh at step {} with {:g} (was {:g}), and so do its "
+      "statistics",
+      state.step, fresh.scale, before);
 }
 
 Normalizer read_normalizer(const CheckpointReader& reader) {

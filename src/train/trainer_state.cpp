@@ -70,6 +70,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                                : std::nullopt),
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
+      initial_scaler_(initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()))),
       told_("step input"),
       state_("step state"),
       sums_("loss sums"),
@@ -83,7 +84,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
   StepState state;
-  state.scaler = initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()));
+  state.scaler = initial_scaler_;
   write_state(state);
   model_.parameters().initialize(exec_, options.run.seed);
 }

@@ -60,6 +60,7 @@ backoff_overflows = 3
 min_scale = 0.5
 max_scale = 4096
 max_consecutive_skips = 7
+reset = true
 [optimizer]
 type = "sgd"
 lr = 0.5
@@ -102,8 +103,8 @@ gemm = "kokkos"
   model.loss = LossType::mse;
   model.inputs = 7;
   model.outputs = 2;
-  const ScalerOptions scaler{ScalerMode::fixed,           1024, 4,    0.25, 10,  1,
-                             HysteresisRefill::good_step, 0.5,  4096, 7,    500, 3};
+  const ScalerOptions scaler{
+      ScalerMode::fixed, 1024, 4, 0.25, 10, 1, HysteresisRefill::good_step, 0.5, 4096, 7, 500, 3, true};
   const PrecisionOptions precision{DType::fp16, GradientType::fp32, {{"head", DType::fp32}}, scaler};
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};

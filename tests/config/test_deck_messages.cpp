@@ -88,7 +88,7 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
       message_of("[communication]\n[kernels]\n[precision]\nscaler = 'off'"),
       "deck.toml:4: 'precision.scaler' is a section, not a key; its keys are mode, preset, initial_scale, "
       "growth_factor, backoff_factor, growth_interval, hysteresis, hysteresis_refill, backoff_window, "
-      "backoff_overflows, min_scale, max_scale, max_consecutive_skips");
+      "backoff_overflows, min_scale, max_scale, max_consecutive_skips, reset");
 }
 
 TEST(ValueOfALaterFeature, IsRefusedAndNotIgnored) {

@@ -150,8 +150,10 @@ class Draw {
                     positive(1e10, 1e30),
                     integer(1, 99),
                     0,
-                    2};
+                    2,
+                    false};
     s.initial_scale = positive(s.min_scale, s.max_scale);
+    s.reset = integer(0, 1) == 0;
     s.backoff_overflows = integer(1, 9);
     if (s.hysteresis == 1 && integer(0, 1) == 0) s.backoff_window = integer(9, 1000);
     return s;

@@ -43,7 +43,7 @@ TEST(OnlineCheckpoint, DivergenceNamesItsCauseAndALoadedCheckpointGoesOn) {
   std::filesystem::remove(file);
 }
 
-TEST(OnlineCheckpoint, HasTheScalersStatistics) {
+TEST(OnlineCheckpoint, HasTheScalersStatisticsAndAResetBeginsThemAnew) {
   Options options = online_options(DType::fp16);
   OnlineTrainer first(options, MPI_COMM_WORLD);
   const Samples good(0, 0, most);
@@ -69,6 +69,18 @@ TEST(OnlineCheckpoint, HasTheScalersStatistics) {
   OnlineTrainer second(options, MPI_COMM_WORLD);
   second.load(file);
   expect_five_steps(second.scaler());
+
+  options.precision.scaler.reset = true;
+  std::string said;
+  OnlineTrainer third(options, MPI_COMM_WORLD, [&](const std::string& line) { said = line; });
+  third.load(file);
+  EXPECT_EQ(third.scaler().steps, 0);
+  EXPECT_EQ(third.scaler().scale, 65536);
+  EXPECT_THAT(said, testing::HasSubstr(rank_of(MPI_COMM_WORLD) == 0 ? "begins afresh at step 5" : ""));
+  third.step(bad.inputs, bad.targets);
+  third.save(file);
+  third.load(file);
+  EXPECT_EQ(third.scaler().steps, 1) << "a checkpoint of its own is not reset again";
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file);
 }

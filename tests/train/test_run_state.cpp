@@ -1,12 +1,14 @@
 // What of a run's state comes back from a checkpoint.
 #include "mylos/train/run_state.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
+#include "mylos/config/deck.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::run_state_test {
@@ -16,10 +18,10 @@ using namespace testing_support;  // NOLINT
 /// Every member: another one does not compile here, and then wants its place in the checkpoint.
 std::vector<double> members_of(const ScalerState& state) {
   const auto& [scale, good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases, decreases,
-               tolerated, recent, since_backoff, applied, norm_sum] = state;
+               tolerated, recent, since_backoff, applied, norm_sum, reset_step] = state;
   std::vector<double> values{static_cast<double>(scale), norm_sum};
   for (const std::int64_t count : {good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases,
-                                   decreases, tolerated, since_backoff, applied})
+                                   decreases, tolerated, since_backoff, applied, reset_step})
     values.push_back(static_cast<double>(count));
   const auto& [bits, noted, of_recent] = recent;
   for (const std::uint64_t word : bits) values.push_back(static_cast<double>(word));
@@ -41,19 +43,25 @@ ScalerState some_state() {
                     .recent = {},
                     .since_backoff = 10,
                     .applied = 11,
-                    .norm_sum = 12.5};
+                    .norm_sum = 12.5,
+                    .reset_step = 13};
   for (int step = 0; step < 900; ++step) state.recent.note(step % 7 == 0);
   return state;
 }
 
-/// Of a run at step 17.
-void write(SmallRun& run, const std::string& file, const ScalerState& scaler) {
+/// Of a run at step 17, whose deck said this of the reset.
+void write(SmallRun& run, const std::string& file, const ScalerState& scaler, bool reset) {
   RunState saved;
   saved.step.step = 17;
   saved.step.updates = 11;
   saved.step.scaler = scaler;
   CheckpointHeader header;
   header.step = 17;
+  Options options;
+  options.run.steps = 20;
+  options.model.inputs = options.model.outputs = 1;
+  options.precision.scaler.reset = reset;
+  header.deck = resolve(options);
   write_checkpoint_file(run.communicator->ranks(), file, header, full_state(*run.trainer, saved));
 }
 
@@ -68,7 +76,7 @@ class RunStateInFile : public testing::Test {
 
 TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
   run_.step();
-  write(run_, file_, some_state());
+  write(run_, file_, some_state(), false);
   RunState restored;
   CheckpointState places = full_state(*run_.trainer, restored);
   reader().read(places);
@@ -91,9 +99,33 @@ TEST_F(RunStateInFile, ACheckpointOfABuildWithoutStatisticsIsTaken) {
   reader().read(places);
   ScalerState expected = some_state();
   expected.recent = {};
-  expected.since_backoff = expected.applied = 0;
+  expected.since_backoff = expected.applied = expected.reset_step = 0;
   expected.norm_sum = 0;
   EXPECT_EQ(members_of(restored.step.scaler), members_of(expected));
+}
+
+TEST_F(RunStateInFile, TheScalerIsResetOnceAndKeepsTheStep) {
+  const ScalerState fresh = run_.trainer->initial_scaler();
+  ScalerOptions options = run_.options.precision.scaler;
+  for (const bool asks : {false, true}) {
+    for (const bool had_it : {false, true}) {
+      options.reset = asks;
+      write(run_, file_, some_state(), had_it);
+      StepState state;
+      state.step = 17;
+      state.scaler = some_state();
+      const std::string said = reset_scaler(reader(), options, fresh, state);
+      if (!asks || had_it) {
+        EXPECT_EQ(said, "");
+        EXPECT_EQ(members_of(state.scaler), members_of(some_state()));
+        continue;
+      }
+      EXPECT_THAT(said, testing::HasSubstr("at step 17 with 65536 (was 512)"));
+      ScalerState expected = fresh;
+      expected.reset_step = 17;
+      EXPECT_EQ(members_of(state.scaler), members_of(expected));
+    }
+  }
 }
 
 }  // namespace mylos::run_state_test

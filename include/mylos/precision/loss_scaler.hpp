@@ -34,6 +34,7 @@ struct ScalerState {
   std::int64_t since_backoff = 0;  // steps since the scale was last lowered
   std::int64_t applied = 0;        // steps that moved weights
   double norm_sum = 0;             // of their gradients, before clipping
+  std::int64_t reset_step = 0;     // of the run, at which the state was last made afresh; 0: never
 
   /// Of a step that moved weights.
   KOKKOS_INLINE_FUNCTION void note_applied(double gradient_norm) {

@@ -26,6 +26,7 @@ struct ScalerOptions {
   std::int64_t max_consecutive_skips = 20;
   std::int64_t backoff_window = 0;  // 0: the hysteresis decides
   std::int64_t backoff_overflows = 2;
+  bool reset = false;
 
   bool operator==(const ScalerOptions&) const = default;
 };

@@ -1,4 +1,5 @@
-// ScalerStatistics: what a loss scaler's state says of the steps since the run began.
+// ScalerStatistics: what a loss scaler's state says of the steps since the run began, or since the scaler was
+// reset.
 #pragma once
 
 #include <cstdint>

@@ -50,6 +50,11 @@ void note_assembly(const Assembly& parts, RunState& state);
 [[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
 /// All but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
+/// What precision.scaler.reset asks of a start that goes on from `saved`: a fresh loss scaler in `state`,
+/// which was read from there; once, as a checkpoint whose own deck asked for it is of a run that had it.
+/// Returns a line about it; "": nothing was asked.
+[[nodiscard]] std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
+                                       const ScalerState& fresh, StepState& state);
 /// Its dimensions in the file: those of a matrix, or the one of a vector.
 [[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
 /// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the

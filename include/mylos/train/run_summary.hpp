@@ -27,7 +27,7 @@ struct RunSummary {
   std::int64_t skipped = 0;  // steps of this start
   std::optional<double> loss = {};
   std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data; what came of it
-  ScalerStatistics scaler = {};                                       // of all starts
+  ScalerStatistics scaler = {};                                       // of all starts, or since it was reset
   RunWork work;
   bool peak_is_measured = true;
   RunMetrics metrics;

@@ -53,6 +53,8 @@ class Trainer {
   /// What the device knows after the last step. Waits for it where it is not the host.
   [[nodiscard]] StepState read_state() const;
   void write_state(const StepState& state);
+  /// The loss scaler's state before the first step.
+  [[nodiscard]] const ScalerState& initial_scaler() const { return initial_scaler_; }
   /// The records of the steps (from, to], oldest first; at most record_capacity.
   [[nodiscard]] std::vector<StepRecord> read_records(std::uint64_t from, std::uint64_t to) const;
   static constexpr std::int64_t record_capacity = 1024;
@@ -108,6 +110,7 @@ class Trainer {
   GradientCheck check_;
   AgreementBuffer agreement_;
   StepRule rule_;
+  const ScalerState initial_scaler_;
   StepInput input_;  // of the step that is made
   Kokkos::View<StepInput, Device> told_;
   Kokkos::View<StepState, Device> state_;

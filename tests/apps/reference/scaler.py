@@ -92,7 +92,7 @@ class Scaler:
         """By the names of /scaler."""
         names = ("scale", "good_steps", "hysteresis_left", "skipped_in_a_row", "steps", "overflows", "increases",
                  "decreases", "tolerated", "recent_overflows", "since_backoff")
-        return {name: getattr(self, name) for name in names} | {"recent_noted": self.steps}
+        return {name: getattr(self, name) for name in names} | {"recent_noted": self.steps, "reset_step": 0}
 
     def row(self):
         """By the columns of history.csv, after a step."""

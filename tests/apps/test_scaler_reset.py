@@ -1,0 +1,117 @@
+"""precision.scaler.reset gives a run a fresh loss scale at one restart, and checkpoints of builds that kept no statistics of
+the scaler are gone on from.
+
+usage: test_scaler_reset.py MYLOS RANKS
+"""
+import json
+import shutil
+import sys
+import tempfile
+import zlib
+
+import h5py
+import numpy
+
+from checkpoints import checkpoint_block, compare, history_without_times, last_checkpoint
+from small_problem import Command, prepare
+
+INITIAL = 2 ** 24  # overflows at first
+TRAIN = ["train", "deck.toml", "precision.compute=fp16", f"precision.scaler.initial_scale={INITIAL}"]
+RESET = [*TRAIN, "precision.scaler.reset=true", "--restart", "latest"]
+STATISTICS = ["recent_flags", "recent_noted", "recent_overflows", "since_backoff", "applied", "gradient_norm_sum",
+              "reset_step"]
+COLUMNS = ["overflow_rate", "scale_increases", "scale_decreases", "tolerated_overflows"]
+
+
+def scaler_of(command, folder):
+    with h5py.File(last_checkpoint(command, folder), "r") as file:
+        return {name: file["scaler"][name][()] for name in file["scaler"]}
+
+
+def check_reset(command, ranks):
+    """Once, and what is stopped behind it ends with the same bits."""
+    command.must(*TRAIN, "run.folder=first", "--stop-after", 12, ranks=ranks, code=85)
+    lowered = scaler_of(command, "first")
+    assert lowered["scale"] < INITIAL and lowered["reset_step"] == 0 and lowered["steps"] == 12, lowered
+    for folder in ("whole", "parts"):
+        shutil.copytree(command.folder / "first", command.folder / folder)
+    said = f"precision.scaler.reset: the loss scale begins afresh at step 12 with {INITIAL:g} (was {lowered['scale']:g})"
+
+    whole = command.must(*RESET, "run.folder=whole", ranks=ranks).stdout
+    assert said in whole, whole
+    rows = history_without_times(command, "whole")
+    assert float(rows[12]["scale"]) == INITIAL and rows[12]["overflow_rate"] == rows[12]["overflow"], rows[12]
+    assert command.must(*RESET, "run.folder=parts", "--stop-after", 3, ranks=ranks, code=85).stdout.count(said) == 1
+    again = command.must(*RESET, "run.folder=parts", ranks=ranks).stdout
+    assert "begins afresh" not in again, again
+    compare(last_checkpoint(command, "whole"), last_checkpoint(command, "parts"), "reset")
+    assert rows == history_without_times(command, "parts")
+    scaler = scaler_of(command, "parts")
+    assert scaler["reset_step"] == 12 and scaler["steps"] == len(rows) - 12 == scaler["recent_noted"], scaler
+    summary = json.loads((command.folder / "parts/summary.json").read_text())["scaler"]
+    assert summary["steps"] == len(rows) - 12 and summary["overflows"] == scaler["overflows"], summary
+    info = command.must("info", "parts").stdout
+    rate = 100 * scaler["overflows"] / scaler["steps"]
+    assert f"{rate:.3g} % of all steps overflowed" in info and "mean gradient norm" in info, info
+
+
+def check_no_restart(command, ranks):
+    """Where nothing is gone on from, the wish does nothing, and its checkpoints are not reset either."""
+    command.must(*TRAIN, "run.folder=plain", ranks=ranks)
+    start = command.must(*TRAIN, "precision.scaler.reset=true", "run.folder=wish", "--stop-after", 5, ranks=ranks, code=85)
+    on = command.must(*RESET, "run.folder=wish", ranks=ranks)
+    assert "begins afresh" not in start.stdout + on.stdout, on.stdout
+    compare(last_checkpoint(command, "plain"), last_checkpoint(command, "wish"), "a wish without a restart")
+
+
+def without_statistics(path):
+    """The file as a build would have written it that kept none."""
+    with h5py.File(path, "r+") as file:
+        for name in STATISTICS:
+            del file["scaler"][name]
+        for name in COLUMNS:
+            del file["history"][name]
+        lines = [line for line in file["deck"][()].decode().splitlines()
+                 if line.split(" ")[0] not in ("backoff_window", "backoff_overflows", "reset")]
+        deck = "\n".join(lines).encode()
+        del file["deck"]
+        file["deck"] = numpy.bytes_(deck)
+        file["deck"].attrs["crc32"] = numpy.int64(zlib.crc32(deck))
+    path.write_bytes(checkpoint_block.with_right_block(path.read_bytes()))
+
+
+def check_older_build(command, ranks):
+    """Statistics begin at the restart; everything else goes on with the same bits."""
+    shutil.copytree(command.folder / "first", command.folder / "older")
+    without_statistics(last_checkpoint(command, "older"))
+    text = (command.folder / "older/history.csv").read_text().splitlines()
+    kept = [i for i, name in enumerate(text[0].split(",")) if name not in COLUMNS]
+    (command.folder / "older/history.csv").write_text(
+        "".join(",".join(line.split(",")[i] for i in kept) + "\n" for line in text), encoding="utf-8")
+    restart = [*TRAIN, "run.folder=older", "--restart", "latest"]
+    on = command.must(*restart, "--stop-after", 4, ranks=ranks, code=85).stdout
+    assert "history.csv has other columns: now" in on and "12 rows taken from the checkpoint" in on, on
+    on = command.must(*restart, ranks=ranks).stdout
+    assert "history.csv" not in on, on
+    scaler = scaler_of(command, "older")
+    rows = history_without_times(command, "older")
+    assert scaler["recent_noted"] == len(rows) - 12 and scaler["steps"] == len(rows), scaler
+    plain = history_without_times(command, "plain")
+    assert [{name: row[name] for name in row if name not in COLUMNS} for row in rows] == \
+        [{name: row[name] for name in row if name not in COLUMNS} for row in plain]
+    recent = sum(int(row["overflow"]) for row in rows[12:])
+    assert scaler["recent_overflows"] == recent, scaler
+    assert abs(float(rows[-1]["overflow_rate"]) - recent / (len(rows) - 12)) < 1e-5, rows[-1]
+
+
+def main():
+    program, ranks = sys.argv[1], int(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(program, folder)
+        prepare(command)
+        for check in (check_reset, check_no_restart, check_older_build):
+            check(command, ranks)
+            print(f"{check.__name__}, {ranks} ranks: passed", flush=True)
+
+
+main()
