@@ -13,6 +13,7 @@
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/plan_table.hpp"
 #include "mylos/train/product_choice.hpp"
+#include "mylos/train/smaller_micro_batch.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
 
@@ -58,7 +59,13 @@ ExitCode plan_command(const PlanArguments& arguments) {
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
   problem.budget = memory_budget(options.memory, problem.place, 1);
-  std::string note = choose_engines(problem, {});
+  std::string note;
+  if (const auto smaller = smaller_micro_batch(problem)) {
+    options.data.micro_batch = smaller->samples;
+    note = smaller->note;
+  }
+  if (const std::string engines = choose_engines(problem, {}); !engines.empty())
+    note += (note.empty() ? "" : "\n") + engines;
   const Output output = standard_output(0);
   if (arguments.products) {
     output.line(products_table(stages, problem));

@@ -125,6 +125,12 @@ void add_memory_keys(Schema& schema) {
       "Where the plan's times come from: measured on this machine before the run takes its memory (about a "
       "second), or a model of arithmetic and memory traffic. auto: `train` measures where recompute is "
       "\"auto\" and something must be computed again; `plan` does not. A restart keeps its plan.");
+  keys.choice(
+      "on_oom", &MemoryOptions::on_oom,
+      Words<OutOfMemory>{{"refuse", OutOfMemory::refuse}, {"shrink", OutOfMemory::shrink}},
+      "What becomes of a run that does not fit `budget`. refuse: it does not start, and says what would fit. "
+      "shrink: it takes the largest `data.micro_batch` that fits, with the same batch. A restart takes it "
+      "again.");
 }
 
 }  // namespace mylos

@@ -45,11 +45,6 @@ std::size_t least_bytes(const MemoryStatement& statement, const MemoryOptions& o
   return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
 }
 
-bool fits(const MemoryProblem& problem) {
-  if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
-  return least_bytes(state_memory(problem), problem.options.memory) <= problem.budget;
-}
-
 /// The largest of the halves of the micro-batch that fits, or what a reproducible run allows below it; 0:
 /// none.
 std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
@@ -59,7 +54,7 @@ std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samp
     samples = (samples + 1) / 2;
     while (!allows_ranks(options, samples, problem.place.ranks)) --samples;  // 1 is always allowed
     options.data.micro_batch = samples;
-    if (fits(smaller)) return samples;
+    if (fits_budget(smaller)) return samples;
   }
   return 0;
 }
@@ -79,7 +74,7 @@ int fitting_ranks(MemoryProblem problem) {
     const std::int64_t before = share();
     ranks *= 2;
     const bool takes_less = share() != before || problem.options.optimizer.shard != Shard::none;
-    if (takes_less && fits(problem)) return ranks;
+    if (takes_less && fits_budget(problem)) return ranks;
   }
   return 0;
 }
@@ -91,7 +86,7 @@ std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
   for (const Shard shard : {Shard::state, Shard::gradients}) {
     if (shard <= problem.options.optimizer.shard) continue;
     options.optimizer.shard = shard;
-    if (fits({options, problem.gemm, problem.place, problem.data, problem.budget})) return shard;
+    if (fits_budget({options, problem.gemm, problem.place, problem.data, problem.budget})) return shard;
   }
   return std::nullopt;
 }
@@ -125,7 +120,17 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (shard) message += fmt::format("; optimizer.shard = \"{}\" would fit", name_of(*shard));
   const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
   const int ranks = fitting_ranks(problem);
-  if (micro_batch > 0) message += fmt::format("; data.micro_batch = {} would fit", micro_batch);
+  if (memory.on_oom == OutOfMemory::shrink) {
+    const bool cuts_gradients = problem.options.optimizer.cuts_gradients(problem.place.ranks);
+    message += cuts_gradients
+                   ? "; memory.on_oom = \"shrink\" cannot help, as optimizer.shard = \"gradients\" "
+                     "needs a rank's share in one micro-batch"
+                   : "; memory.on_oom = \"shrink\" found no smaller micro-batch that fits";
+  }
+  if (micro_batch > 0) {
+    message += fmt::format(
+        "; data.micro_batch = {} would fit (memory.on_oom = \"shrink\" takes one that does)", micro_batch);
+  }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
   if (micro_batch == 0 && ranks == 0 && !shard)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
@@ -150,6 +155,13 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
 }
 
 }  // namespace
+
+bool fits_budget(const MemoryProblem& problem, std::size_t lent) {
+  if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
+  MemoryStatement statement = state_memory(problem);
+  statement.lend_to_process(lent);
+  return least_bytes(statement, problem.options.memory) <= problem.budget;
+}
 
 std::size_t MemoryPlan::arena_bytes() const {
   return std::max(plan.placement.bytes, statement.evaluation_bytes);

@@ -42,6 +42,12 @@ void require_online(const Options& options) {
   if (options.run.reproducible)
     fail_input(
         "run.reproducible needs samples from a data file: a program that shares them out itself decides");
+  if (options.memory.on_oom == OutOfMemory::shrink) {
+    fail_input(
+        "memory.on_oom = \"shrink\" cuts a batch into smaller micro-batches, but a step takes the samples "
+        "that "
+        "the program gives it as one; leave it out and give fewer samples in a step");
+  }
   if (options.data.normalize != Normalize::none) {
     fail_input("data.normalize goes by the statistics of a data file; leave it out and scale the views");
   }

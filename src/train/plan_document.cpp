@@ -71,6 +71,7 @@ ordered_json members_of(const MemoryPlan& memory) {
   const Plan& plan = memory.plan;
   ordered_json document = {{"format", "mylos-plan"},
                            {"version", 1},
+                           {"micro_batch", memory.statement.micro_batch},
                            {"arena_bytes", plan.placement.bytes},
                            {"live_peak_bytes", plan.live_peak},
                            {"time_ms", plan.time},

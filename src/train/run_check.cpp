@@ -13,6 +13,7 @@
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_plan.hpp"
+#include "mylos/train/smaller_micro_batch.hpp"
 #include "mylos/train/step_plan.hpp"
 
 namespace mylos {
@@ -34,9 +35,7 @@ std::string data_line(const Options& options, const RunData& data) {
 }
 
 /// By modelled times: what a run measures changes the order of its operations, not whether they fit.
-std::string machine_line(const Options& options, const RunData& data, RankGroup& ranks) {
-  const std::unique_ptr<GemmEngine> gemm = make_agreed_engine(options.kernels, ranks);
-  const MemoryProblem problem = shared_problem(options, *gemm, ranks, &data);
+std::string machine_line(const MemoryProblem& problem, RankGroup& ranks) {
   std::optional<MemoryPlan> plan;
   run_on_all(ranks, [&] { plan = plan_memory(problem); });
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
@@ -87,6 +86,15 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   });
   static_cast<void>(agreed_identity(*data, options.data, ranks));
   const std::int64_t steps = run_length(options, data->epochs());
+  const std::unique_ptr<GemmEngine> gemm = make_agreed_engine(options.kernels, ranks);
+  const MemoryProblem problem = shared_problem(options, *gemm, ranks, data.get());
+  std::string shrunk;
+  run_on_all(ranks, [&] {
+    const auto smaller = smaller_micro_batch(problem);
+    if (!smaller) return;
+    options.data.micro_batch = smaller->samples;
+    shrunk = fmt::format("# {}\n", smaller->note);
+  });
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
@@ -98,7 +106,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n", steps,
                       options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s", plan.micro_batches,
                       plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
-  text += machine_line(options, *data, ranks);
+  text += shrunk + machine_line(problem, ranks);
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
     text += fmt::format("# {}\n", note);
   std::string folder;  // of the first rank: the others' locks would be in its way

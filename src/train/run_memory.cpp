@@ -1,5 +1,5 @@
-// Which list of operations a run takes: the one that it is given, that of its checkpoint, or a new one. Rank
-// 0 chooses, all ranks take the same.
+// Which list of operations a run takes: the one that it is given, that of its checkpoint, or a new one; and
+// with memory.on_oom = "shrink", for which micro-batch. Rank 0 chooses, all ranks take the same.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/shared_plan.hpp"
+#include "mylos/train/smaller_micro_batch.hpp"
 #include "run_start.hpp"
 
 namespace mylos {
@@ -31,35 +32,98 @@ std::string difference_to(const CheckpointReader& saved, const Options& options,
   if (saved.header().world_size != place.ranks) {
     return fmt::format("it was made for {} ranks", saved.header().world_size);
   }
-  const Deck written = read_stored_deck(saved.header().deck, saved.path());
-  return written.options.memory == options.memory ? "" : "the deck's [memory] has changed";
+  const Options written = read_stored_deck(saved.header().deck, saved.path()).options;
+  if (written.memory != options.memory) return "the deck's [memory] has changed";
+  const bool is_free_to_shrink = options.memory.on_oom == OutOfMemory::shrink;
+  const bool is_same = written.data.micro_batch == options.data.micro_batch;
+  return is_free_to_shrink && !is_same ? "the deck's data.micro_batch has changed" : "";
+}
+
+/// 0 where its plan does not say.
+std::int64_t micro_batch_of(const CheckpointReader& saved) {
+  try {
+    if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).micro_batch;
+  } catch (const Error&) {  // a new plan is made, which says why
+  }
+  return 0;
 }
 
 }  // namespace
 
-std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& before) const {
+/// For data.micro_batch; the deck that goes into checkpoints still says its own.
+void RunStart::take_micro_batch(std::int64_t samples) {
+  parts.options.data.micro_batch = samples;
+  parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
+}
+
+/// The smaller micro-batch that a plan was made for, where the deck lets it be chosen.
+void RunStart::adopt(const StoredPlan& plan) {
+  if (parts.options.memory.on_oom != OutOfMemory::shrink) return;
+  if (plan.micro_batch > 0 && plan.micro_batch < parts.step.micro_batch) take_micro_batch(plan.micro_batch);
+}
+
+std::string RunStart::earlier_list(const MemoryProblem& problem, const std::string& text,
+                                   const std::string& source) {
+  const StoredPlan stored = parse_plan(text, source);
+  const std::int64_t own = parts.step.micro_batch;
+  adopt(stored);
+  std::string list = earlier_plan(problem, stored, source, request.output.line);
+  if (const std::int64_t taken = parts.step.micro_batch; taken != own)
+    line(fmt::format("memory.on_oom: micro-batches of {}, not {}, as the plan that is used again", taken,
+                     own));
+  return list;
+}
+
+/// A reproducible run keeps the micro-batches of its checkpoint on any number of ranks: they decide how its
+/// sums are rounded.
+std::string RunStart::new_list(const MemoryProblem& problem, const ProductEngines& before) {
+  const std::int64_t kept = saved && parts.step.reproducible ? micro_batch_of(*saved) : 0;
+  if (problem.options.memory.on_oom == OutOfMemory::shrink && kept > 0 && kept < parts.step.micro_batch &&
+      allows_ranks(problem.options, kept, problem.place.ranks)) {
+    const std::int64_t own = parts.options.data.micro_batch;
+    take_micro_batch(kept);
+    if (!fits_budget(problem)) take_micro_batch(own);
+  }
+  if (const auto smaller = smaller_micro_batch(problem)) {
+    line(smaller->note);
+    take_micro_batch(smaller->samples);
+  }
+  if (kept > 0 && kept != parts.step.micro_batch) {
+    line(
+        fmt::format("run.reproducible: micro-batches of {}, not {} as before this start: sums are rounded "
+                    "differently",
+                    parts.step.micro_batch, kept));
+  }
+  return new_plan(problem, before, request.output.line);
+}
+
+std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& before) {
   if (saved) before = engines_of(*saved);
   if (const std::string& file = request.plan_file; !file.empty())
-    return earlier_plan(problem, parse_plan(text_of_file(file), file), file, request.output.line);
+    return earlier_list(problem, text_of_file(file), file);
   if (saved) {
+    const std::int64_t own = parts.options.data.micro_batch;
     std::string reason = difference_to(*saved, parts.options, problem.place);
     if (reason.empty()) {
       try {
-        return earlier_plan(problem, parse_plan(saved->text("/plan/list"), "it"), "it", request.output.line);
+        return earlier_list(problem, saved->text("/plan/list"), "it");
       } catch (const Error& error) {
         reason = error.what();
       }
     }
+    take_micro_batch(own);
     line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  return new_plan(problem, before, request.output.line);
+  return new_list(problem, before);
 }
 
 void RunStart::plan_memory() {
   const MemoryProblem problem = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
   ProductEngines before;
-  parts.memory = share_plan(problem, ranks(), source, [&] { return chosen_list(problem, before); });
+  parts.memory = share_plan(
+      problem, ranks(), source, [&] { return chosen_list(problem, before); },
+      [this](const StoredPlan& plan) { adopt(plan); });
   if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
   if (!parts.options.run.reproducible) return;
   if (const std::string note = thread_note(before, parts.memory.engines); !note.empty()) line(note);

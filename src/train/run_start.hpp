@@ -41,7 +41,12 @@ struct RunStart {
   void require_no_other_run() const;
   void require_same_run() const;
   void plan_memory();
-  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, ProductEngines& before) const;
+  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, ProductEngines& before);
+  [[nodiscard]] std::string earlier_list(const MemoryProblem& problem, const std::string& text,
+                                         const std::string& source);
+  [[nodiscard]] std::string new_list(const MemoryProblem& problem, const ProductEngines& before);
+  void take_micro_batch(std::int64_t samples);
+  void adopt(const StoredPlan& plan);
 };
 
 }  // namespace mylos

@@ -51,7 +51,8 @@ std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored,
 }
 
 MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
-                      const std::function<std::string()>& choose) {
+                      const std::function<std::string()>& choose,
+                      const std::function<void(const StoredPlan&)>& adopt) {
   std::string text;
   run_on_all(ranks, [&] {
     if (ranks.rank() == 0) text = choose();
@@ -61,6 +62,7 @@ MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std:
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
   run_on_all(ranks, [&] {
     const StoredPlan stored = parse_plan(text, source);
+    if (adopt) adopt(stored);
     take_engines(problem.gemm, stored.engines);
     plan = plan_again(problem, stored, source);
     require_free_memory(*plan, free_device_memory(), on_device);

@@ -238,6 +238,8 @@ StoredPlan parse_plan(std::string_view text, const std::string& source) {
   StoredPlan plan;
   plan.cost = cost_of(root.at("cost"));
   plan.arena_bytes = root.at("arena_bytes").whole(static_cast<std::size_t>(-1) / 2);
+  if (root.has("micro_batch"))
+    plan.micro_batch = static_cast<std::int64_t>(root.at("micro_batch").whole(most_extent));
   const Node operations = root.at("operations");
   const std::size_t count = operations.length(most_operations);
   for (std::size_t i = 0; i < count; ++i) plan.schedule.push_back(operation_of(operations.at(i), plan.cost));

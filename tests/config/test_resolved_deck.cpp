@@ -130,6 +130,7 @@ class Draw {
     MemoryOptions m;
     m.budget_bytes = integer(0, 1) == 0 ? 0 : integer(1 << 20, std::int64_t{1} << 50);
     m.recompute = one_of<RecomputeMode>(5);
+    m.on_oom = one_of<OutOfMemory>(2);
     if (m.recompute == RecomputeMode::every) m.every = integer(1, 1000);
     if (m.recompute == RecomputeMode::groups) {
       for (std::int64_t first = integer(0, 3); m.groups.size() < 3; first = m.groups.back().last + 1) {

@@ -40,7 +40,7 @@ WRAPPED = {
 MEMORY_WAY = """
 model/chain_cost model/schedule model/lifetimes model/transient_depths model/placement
 planner/lists planner/rotor planner/plan
-train/stored_plan train/memory_statement train/product_choice train/rehearsal train/calibration train/memory_plan train/plan_document
+train/stored_plan train/memory_statement train/product_choice train/rehearsal train/calibration train/memory_plan train/smaller_micro_batch train/plan_document
 train/shared_plan
 """.split()
 

@@ -121,6 +121,9 @@ TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
   options.data.train = "flow.h5";
   expect_refused(options, "data.train");
   options = online_options();
+  options.memory.on_oom = OutOfMemory::shrink;
+  expect_refused(options, "memory.on_oom");
+  options.memory = {};
   options.data.normalize = Normalize::standard;
   expect_refused(options, "data.normalize");
   for (const double timeout_s : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0}) {

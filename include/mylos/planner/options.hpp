@@ -14,6 +14,9 @@ enum class RecomputeMode {
   groups,     // the groups that the deck gives
 };
 
+/// What becomes of a run that does not fit its budget.
+enum class OutOfMemory { refuse, shrink };  // shrink: its micro-batch
+
 enum class TimesSource { automatic, measure, model };
 
 /// Blocks first … last, inclusive, counted from 0, of which only the first one's input is kept.
@@ -30,6 +33,7 @@ struct MemoryOptions {
   std::int64_t every = 0;          // RecomputeMode::every
   std::vector<BlockGroup> groups;  // RecomputeMode::groups
   TimesSource times = TimesSource::automatic;
+  OutOfMemory on_oom = OutOfMemory::refuse;
 
   bool operator==(const MemoryOptions&) const = default;
 };

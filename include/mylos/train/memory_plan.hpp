@@ -41,6 +41,9 @@ struct MemoryPlan {
 /// model.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
 
+/// Whether that fits, with `lent` bytes taken from what is set aside for libraries.
+[[nodiscard]] bool fits_budget(const MemoryProblem& problem, std::size_t lent = 0);
+
 /// Throws Error (does_not_fit) where a device has less than `plan` free for each of the ranks that share it.
 /// `free_bytes`: of the device, as of free_device_memory(); nothing where memory is the host's.
 void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes, int ranks_on_device);

@@ -24,9 +24,11 @@ namespace mylos {
                                        const std::string& source,
                                        const std::function<void(const std::string&)>& line);
 
-/// All ranks call it: the plan that rank 0 chooses. `source` names it in messages. Throws on all ranks where
+/// All ranks call it: the plan that rank 0 chooses. `source` names it in messages. `adopt` is told of it on
+/// each rank before its bytes are compared, to change the options that it decides. Throws on all ranks where
 /// `choose` throws, and as plan_again().
 [[nodiscard]] MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
-                                    const std::function<std::string()>& choose);
+                                    const std::function<std::string()>& choose,
+                                    const std::function<void(const StoredPlan&)>& adopt = {});
 
 }  // namespace mylos

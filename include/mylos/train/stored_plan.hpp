@@ -1,7 +1,8 @@
 // StoredPlan: a plan that comes from JSON text: plan.json, `mylos plan --json`, the copy in the checkpoint,
 // and rank 0's for all ranks.
 //
-// {"format": "mylos-plan", "version": 1, "arena_bytes": …, "live_peak_bytes": …, "time_ms": …,
+// {"format": "mylos-plan", "version": 1, "micro_batch": …, "arena_bytes": …, "live_peak_bytes": …, "time_ms":
+// …,
 //  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
 //  [{"run": "forward", "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …,
 //  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "threads": 8, "products": [{"form":
@@ -38,7 +39,8 @@ struct StoredPlan {
   ChainCost cost;
   Schedule schedule;
   std::size_t arena_bytes = 0;
-  ProductEngines engines;  // empty in plans of versions that did not say
+  std::int64_t micro_batch = 0;  // samples; 0 in plans of versions that did not say
+  ProductEngines engines;        // empty in plans of versions that did not say
 };
 
 /// `source` names the text in messages: "plan.json". Throws bad input where the text is no JSON, no plan, of

@@ -1,0 +1,64 @@
+#include "mylos/train/smaller_micro_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/units.hpp"
+#include "mylos/data/share.hpp"
+#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/step_plan.hpp"
+
+namespace mylos {
+namespace {
+
+/// Smaller than `own`, the largest first.
+std::vector<std::int64_t> even_cuts(std::int64_t share, std::int64_t own) {
+  std::vector<std::int64_t> sizes;
+  const auto divide = [share](std::int64_t by) { return (share + by - 1) / by; };
+  for (std::int64_t size = own; size > 1;) {
+    size = divide(divide(size - 1));  // of the fewest micro-batches that are smaller
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// The same of a reproducible run: all micro-batches are equally large, and its ranks can share them.
+std::vector<std::int64_t> reproducible_cuts(const MemoryProblem& problem, std::int64_t own) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = own - 1; size > 0; --size) {
+    if (allows_ranks(problem.options, size, problem.place.ranks)) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& problem) {
+  if (problem.options.memory.on_oom != OutOfMemory::shrink) return std::nullopt;
+  if (fits_budget(problem, problem.starts ? start_spread : 0)) return std::nullopt;
+  const std::int64_t share = batch_share(problem.options.data.batch, 0, problem.place.ranks).count;
+  const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
+  const std::vector<std::int64_t> sizes =
+      problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
+  Options options = problem.options;
+  const MemoryProblem smaller{options, problem.gemm, problem.place, problem.data, problem.budget};
+  const auto is_too_large = [&](std::int64_t samples) {
+    options.data.micro_batch = samples;
+    return !fits_budget(smaller);
+  };
+  // A reproducible run keeps more sums of micro-batches, the more there are: less need not fit better.
+  const auto found = problem.options.run.reproducible
+                         ? std::find_if_not(sizes.begin(), sizes.end(), is_too_large)
+                         : std::partition_point(sizes.begin(), sizes.end(), is_too_large);
+  if (found == sizes.end()) return std::nullopt;
+  return SmallerMicroBatch{
+      *found,
+      fmt::format("memory.on_oom: a micro-batch of {} does not fit the budget of {} per rank; {} fits and is "
+                  "taken, {} of them for a rank in a step",
+                  own, format_bytes(static_cast<std::int64_t>(problem.budget)), *found,
+                  micro_batch_count(share, *found))};
+}
+
+}  // namespace mylos

@@ -1,0 +1,190 @@
+"""memory.on_oom = "shrink": a run that does not fit takes a smaller micro-batch, with the bits of a deck that gives it.
+
+usage: test_shrink.py MYLOS
+"""
+import json
+import re
+import shutil
+import sys
+import tempfile
+
+import h5py
+
+from checkpoints import compare, history_without_times, last_checkpoint
+from random_data import prepare_random
+from small_problem import Command
+
+MEBIBYTE = 1 << 20
+SHRINK = "memory.on_oom=shrink"
+# Decks whose activations are most of what a micro-batch decides; everything is kept, so that a budget names one micro-batch.
+MLP = """
+[run]
+name = "mlp"
+steps = 5
+log_every = 1
+[data]
+train = "samples.h5"
+test = "samples.h5"
+batch = 6144
+[model]
+hidden = [128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128]
+activation = "gelu"
+dropout = 0.1
+[precision]
+compute = "bf16"
+[memory]
+recompute = "none"
+times = "model"
+"""
+GPT = """
+[run]
+name = "gpt"
+steps = 5
+log_every = 1
+[data]
+train = "tokens.h5"
+batch = 24
+[model]
+type = "gpt"
+layers = 6
+heads = 4
+width = 128
+context = 256
+dropout = 0.1
+[precision]
+compute = "fp16"
+[memory]
+recompute = "none"
+times = "model"
+"""
+
+
+def plan_of(command, deck, ranks, *keys):
+    return json.loads(command.must("plan", deck, "--json", "--ranks", ranks, *keys).stdout)
+
+
+def budget_for(command, deck, ranks, micro_batch, *keys):
+    """With some room for a process that is larger at another start, but too small for twice the micro-batch."""
+    plan = plan_of(command, deck, ranks, f"data.micro_batch={micro_batch}", *keys)
+    copy = plan["checkpoint_copy_bytes"]
+    double = plan_of(command, deck, ranks, f"data.micro_batch={2 * micro_batch}", *keys)
+    room = 3 * MEBIBYTE
+    assert double["activation_bytes"] - plan["activation_bytes"] > 3 * room, "the deck is too small for this test"
+    return f'memory.budget="{plan["rank_bytes"] - copy + room} B"'
+
+
+def taken(command, folder):
+    return json.loads((command.folder / folder / "plan.json").read_text())["micro_batch"]
+
+
+def check_bits(command, deck, ranks, micro_batch):
+    """Refused, shrunk, and as one that gives the micro-batch; stopped and restarted."""
+    name = f"{deck.removesuffix('.toml')}-{ranks}"
+    budget = budget_for(command, deck, ranks, micro_batch)
+    train = ["train", deck, budget]
+    refused = command.must(*train, f"run.folder={name}-refused", ranks=ranks, code=3)
+    assert "does not fit its budget" in refused.stderr, refused.stderr
+
+    output = command.must(*train, SHRINK, f"run.folder={name}-shrunk", ranks=ranks).stdout
+    size = taken(command, f"{name}-shrunk")
+    note, = re.findall(r"^memory\.on_oom: a micro-batch of \d+ does not fit .*", output, re.M)
+    assert f"; {size} fits and is taken, " in note and micro_batch <= size < 2 * micro_batch, (note, micro_batch)
+    for said in (command.must("plan", deck, SHRINK, budget, "--ranks", ranks).stdout,
+                 command.must("train", deck, SHRINK, budget, "--check", ranks=ranks).stdout):
+        assert f"; {size} fits and is taken, " in said and re.search(rf"micro-batch(es)? of {size} in a step", said), said
+
+    command.must(*train, f"data.micro_batch={size}", f"run.folder={name}-given", ranks=ranks)
+    given = last_checkpoint(command, f"{name}-given")
+    compare(given, last_checkpoint(command, f"{name}-shrunk"), f"{name}: given and shrunk")
+    rows = history_without_times(command, f"{name}-given")
+    assert rows == history_without_times(command, f"{name}-shrunk")
+
+    parts = [*train, SHRINK, f"run.folder={name}-parts"]
+    command.must(*parts, "--stop-after", 2, ranks=ranks, code=85)
+    output = command.must(*parts, "--restart", "latest", ranks=ranks).stdout
+    assert f"memory.on_oom: micro-batches of {size}, not " in output and "made anew" not in output, output
+    compare(given, last_checkpoint(command, f"{name}-parts"), f"{name}: restarted")
+
+    whole = ["train", deck, SHRINK, f"run.folder={name}-whole"]
+    output = command.must(*whole, ranks=ranks).stdout
+    assert "memory.on_oom" not in output, output
+    for one, other in zip(rows, history_without_times(command, f"{name}-whole")):
+        assert abs(float(one["loss"]) - float(other["loss"])) < 0.01 * float(other["loss"]), (one, other)
+    print(f"{name}: micro-batches of {size}, bitwise as given", flush=True)
+
+
+def check_restarts(command):
+    """Another budget, another micro-batch or other ranks: the plan is made anew, and says why."""
+    budget = budget_for(command, "mlp.toml", 1, 1024)
+    start = ["train", "mlp.toml", SHRINK, "run.folder=restarts", "--stop-after", 1]
+    command.must(*start, budget, code=85)
+    assert 1024 <= taken(command, "restarts") < 2048
+    output = command.must(*start, budget, "--restart", "latest", ranks=2, code=85).stdout
+    assert "made anew: it was made for 1 ranks" in output and taken(command, "restarts") < 3072, output
+    output = command.must(*start, budget, "data.micro_batch=800", "--restart", "latest", ranks=2, code=85).stdout
+    assert "made anew: the deck's data.micro_batch has changed" in output and taken(command, "restarts") == 800, output
+    output = command.must(*start, "memory.budget=auto", "--restart", "latest", code=85).stdout
+    assert "made anew" in output and taken(command, "restarts") == 6144, output
+
+
+def check_plan_file(command):
+    """A plan that was made for a smaller micro-batch brings it."""
+    budget = budget_for(command, "mlp.toml", 1, 1024)
+    text = command.must("plan", "mlp.toml", SHRINK, budget, "--json").stdout
+    (command.folder / "small.json").write_text(text, encoding="utf-8")
+    run = ["train", "mlp.toml", "--plan", "small.json", "run.steps=1"]
+    command.must(*run, SHRINK, "run.folder=by-plan")
+    assert taken(command, "by-plan") == json.loads(text)["micro_batch"] < 2048
+    refused = command.must(*run, "run.folder=not-asked", code=2)
+    assert "small.json" in refused.stderr, refused.stderr
+    wrong = json.loads(text) | {"micro_batch": -1}
+    (command.folder / "small.json").write_text(json.dumps(wrong), encoding="utf-8")
+    refused = command.must(*run, SHRINK, "run.folder=wrong", code=2)
+    assert "micro_batch is not a whole number" in refused.stderr, refused.stderr
+
+
+def check_reproducible(command):
+    """The micro-batch divides the batch, and a restart on other ranks keeps it, and with it the bits."""
+    keys = ["run.reproducible=true", "data.micro_batch=3072", "kernels.gemm=tiles"]
+    budget = budget_for(command, "mlp.toml", 1, 768, *keys[:1])
+    run = ["train", "mlp.toml", SHRINK, budget, *keys]
+    command.must(*run, "run.folder=reproducible", "--stop-after", 2, code=85)
+    size = taken(command, "reproducible")
+    assert 6144 % size == 0 and (6144 // size) % 2 == 0, size
+    shutil.copytree(command.folder / "reproducible", command.folder / "reproducible-2")
+    command.must(*run, "run.folder=reproducible", "--restart", "latest")
+    output = command.must(*run, "run.folder=reproducible-2", "--restart", "latest", ranks=2).stdout
+    assert taken(command, "reproducible-2") == size and "rounded differently" not in output, output
+    with h5py.File(last_checkpoint(command, "reproducible-2")) as file:
+        assert file["plan/micro_batch"][()] == size
+    compare(last_checkpoint(command, "reproducible"), last_checkpoint(command, "reproducible-2"), "on 1 and 2 ranks")
+
+
+def check_refusals(command):
+    """What shrinking cannot help."""
+    budget = budget_for(command, "mlp.toml", 2, 1024)
+    refused = command.must("train", "mlp.toml", SHRINK, budget, "optimizer.shard=gradients", "run.folder=cut", ranks=2, code=3)
+    assert 'memory.on_oom = "shrink" cannot help, as optimizer.shard = "gradients"' in refused.stderr, refused.stderr
+    refused = command.must("train", "mlp.toml", SHRINK, "memory.budget=20 MiB", "run.folder=tiny", code=3)
+    assert "found no smaller micro-batch that fits" in refused.stderr, refused.stderr
+    refused = command.must("train", "mlp.toml", "memory.on_oom=shrinks", "run.folder=word", code=2)
+    assert 'did you mean "shrink"' in refused.stderr, refused.stderr
+    assert not any((command.folder / name).exists() for name in ("cut", "tiny", "word"))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare_random(command, samples=7000, characters=60000)
+        for name, deck in (("mlp.toml", MLP), ("gpt.toml", GPT)):
+            (command.folder / name).write_text(deck, encoding="utf-8")
+        check_bits(command, "mlp.toml", 1, 1024)
+        check_bits(command, "mlp.toml", 3, 1024)
+        check_bits(command, "gpt.toml", 2, 3)
+        check_bits(command, "gpt.toml", 4, 2)
+        for check in (check_restarts, check_plan_file, check_reproducible, check_refusals):
+            check(command)
+            print(f"{check.__name__} passed", flush=True)
+
+
+main()
