@@ -33,15 +33,21 @@ struct PlanArguments {
 };
 ExitCode plan_command(const PlanArguments& arguments);
 
+/// A checkpoint as a command line names it.
+struct NamedCheckpoint {
+  std::string path;   // a file, or a run's folder or its checkpoints folder: the newest valid one in it
+  bool best = false;  // of the folder, the one that it names the best
+};
+
 struct EvaluateArguments {
-  std::string checkpoint;
+  NamedCheckpoint checkpoint;
   std::string data;            // "" = the deck's
   std::string split = "test";  // "test", "train", "validation"
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
 
 struct PredictArguments {
-  std::string checkpoint;
+  NamedCheckpoint checkpoint;
   std::string input;
   std::string output;
   bool allow_nonfinite = false;  // write outputs that are inf or NaN
@@ -49,7 +55,7 @@ struct PredictArguments {
 ExitCode predict_command(const PredictArguments& arguments);
 
 struct SampleArguments {
-  std::string checkpoint;
+  NamedCheckpoint checkpoint;
   std::string prompt;
   std::int64_t tokens = 500;
   DrawOptions draw;
@@ -94,7 +100,7 @@ ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments);
 ExitCode prepare_stamp_command(const std::string& file);
 
 struct ConvertArguments {
-  std::string input;                // checkpoint file, run's folder, or safetensors file
+  NamedCheckpoint input;            // or a safetensors file
   std::string output;               // the other of the two kinds of file
   std::int64_t heads = 0;           // 0: config.json says
   std::int64_t pad_vocabulary = 1;  // to a multiple of this
@@ -112,12 +118,11 @@ struct CheckPrecisionArguments {
 };
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments);
 
-/// `path`: a checkpoint file, or a run's folder or its checkpoints folder.
-ExitCode info_command(const std::string& path);
+ExitCode info_command(const NamedCheckpoint& checkpoint);
 
 /// Whether all of a checkpoint, of a folder the newest one, is as it was written, seen by a process of its
 /// own.
-ExitCode verify_command(const std::string& path);
+ExitCode verify_command(const NamedCheckpoint& checkpoint);
 /// What that process does, without MPI; it is started with this argument and the file.
 inline constexpr const char* verify_child_argument = "--verify-as-child";
 int verify_as_child(const std::string& file);

@@ -58,7 +58,7 @@ ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const C
 
 ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   if (arguments.output.ends_with(weights_ending)) {
-    fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input,
+    fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input.path,
                arguments.output);
   }
   if (std::filesystem::is_directory(arguments.output)) {
@@ -68,7 +68,7 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
     fail_input("--type is for the way out of a checkpoint; masters in a checkpoint are float always");
   }
   GptWeights weights = read_huggingface(
-      arguments.input, {.heads = arguments.heads, .pad_vocabulary = arguments.pad_vocabulary});
+      arguments.input.path, {.heads = arguments.heads, .pad_vocabulary = arguments.pad_vocabulary});
   write_checkpoint_weights(ranks, weights, arguments.output);
   standard_output(0).line(fmt::format("{}: checkpoint of a GPT, {}", arguments.output, describe(weights)));
   return ExitCode::done;

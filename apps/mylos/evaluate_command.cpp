@@ -1,4 +1,4 @@
-// mylos eval CKPT [--data FILE] [--split test|train|validation]
+// mylos eval CKPT [--best] [--data FILE] [--split test|train|validation]
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -25,11 +25,11 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
       choose_whole_file(data, arguments.data);
     } else if (part == DataPart::test) {
       if (data.test.empty())
-        fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint);
+        fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint.path);
       choose_whole_file(data, std::string(data.test));
     } else {
       if (data.train.empty())
-        fail_input("{}: its deck names no data.train; give --data FILE", arguments.checkpoint);
+        fail_input("{}: its deck names no data.train; give --data FILE", arguments.checkpoint.path);
       data.test.clear();
     }
   });

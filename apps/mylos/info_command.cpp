@@ -13,9 +13,9 @@
 
 namespace mylos::app {
 
-ExitCode info_command(const std::string& path) {
+ExitCode info_command(const NamedCheckpoint& checkpoint) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  const std::string text = describe_checkpoint(ranks, checkpoint_file(ranks, path));
+  const std::string text = describe_checkpoint(ranks, checkpoint_file(ranks, checkpoint));
   standard_output(ranks.rank()).line(text);
   return ExitCode::done;
 }

@@ -23,8 +23,15 @@ using namespace mylos::app;  // NOLINT: this file is the command
 /// What counts of steps, ranks and tokens may be.
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
-constexpr const char* checkpoint_meaning =
-    "Checkpoint file, or a run's folder or its checkpoints folder (the newest valid one)";
+constexpr const char* best_meaning = "Of a run's folder, the checkpoint that checkpoint.keep_best kept";
+
+void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
+  command
+      .add_option("checkpoint", checkpoint.path,
+                  "Checkpoint file, or a run's folder or its checkpoints folder (the newest valid one)")
+      ->required();
+  command.add_flag("--best", checkpoint.best, best_meaning);
+}
 
 /// Everything that the command line can say.
 struct CommandLine {
@@ -41,7 +48,7 @@ struct CommandLine {
   ConvertArguments convert;
   CheckPrecisionArguments precision;
   BenchArguments bench;
-  std::string info;
+  NamedCheckpoint info;
   bool verify = false;
   StopSources stop;
   bool saves_its_work = false;  // where it is asked to stop
@@ -112,7 +119,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
-  evaluate->add_option("checkpoint", line.evaluate.checkpoint, checkpoint_meaning)->required();
+  add_checkpoint(*evaluate, line.evaluate.checkpoint);
   auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
   evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
       ->excludes(data)
@@ -121,7 +128,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  predict->add_option("checkpoint", line.predict.checkpoint, checkpoint_meaning)->required();
+  add_checkpoint(*predict, line.predict.checkpoint);
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
@@ -130,7 +137,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
-  info->add_option("checkpoint", line.info, checkpoint_meaning)->required();
+  add_checkpoint(*info, line.info);
   info->add_flag(
       "--verify", line.verify,
       "Only say whether all of a file is valid: for files of unknown origin, read in a process of its own");
@@ -141,7 +148,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 
 void add_sample(CLI::App& app, CommandLine& line) {
   CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
-  sample->add_option("checkpoint", line.sample.checkpoint, checkpoint_meaning)->required();
+  add_checkpoint(*sample, line.sample.checkpoint);
   sample
       ->add_option("--prompt", line.sample.prompt,
                    "How the text begins; where tokens have no text, their numbers with spaces between them")
@@ -236,8 +243,9 @@ void add_prepare(CLI::App& app, CommandLine& line) {
 void add_convert(CLI::App& app, CommandLine& line) {
   CLI::App* convert = app.add_subcommand(
       "convert", "Turn a GPT's checkpoint into Hugging Face's GPT-2 (safetensors), or the other way round");
-  convert->add_option("input", line.convert.input, "Checkpoint file, run's folder, or FILE.safetensors")
+  convert->add_option("input", line.convert.input.path, "Checkpoint file, run's folder, or FILE.safetensors")
       ->required();
+  convert->add_flag("--best", line.convert.input.best, best_meaning);
   convert
       ->add_option("output", line.convert.output,
                    "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")

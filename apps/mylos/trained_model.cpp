@@ -137,9 +137,26 @@ std::string run_folder(const std::string& path) {
   return folder.has_parent_path() ? folder.parent_path().string() : ".";
 }
 
-std::string checkpoint_file(RankGroup& ranks, const std::string& path) {
+std::string best_file(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path, failure))
+    fail_input("{}: is a file; --best takes a run's folder", path);
+  if (const auto best = best_checkpoint(run_folder(path))) return best->path;
+  fail_input(
+      "{}: has no best checkpoint, which {}/best would name; a run keeps one where its deck says "
+      "checkpoint.keep_best = \"validation.loss\", or another metric",
+      path, checkpoints);
+}
+
+std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint) {
+  const std::string& path = checkpoint.path;
   std::error_code failure;
   if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file or folder", path);
+  if (checkpoint.best) {
+    std::string best;
+    run_on_first(ranks, [&] { best = best_file(path); });
+    return broadcast_text(ranks, best);
+  }
   if (!std::filesystem::is_directory(path, failure)) return path;
   const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
   if (found.path) {
@@ -166,7 +183,7 @@ void choose_whole_file(DataOptions& data, const std::string& file) {
   data.micro_batch = 0;
 }
 
-std::unique_ptr<TrainedModel> open_trained_model(const std::string& checkpoint,
+std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,
                                                  const std::function<void(DataOptions&)>& choose_data,
                                                  const std::function<void(const TrainedModel&)>& check,
                                                  Answers answers) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "commands.hpp"
 #include "mylos/comm/communicator.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/train/evaluation.hpp"
@@ -36,15 +37,19 @@ struct TrainedModel {
 /// The run's folder that the folder `path` is, or whose checkpoints folder it is.
 [[nodiscard]] std::string run_folder(const std::string& path);
 
-/// All ranks call this. `path`, or where it is a run's folder or its checkpoints folder, the newest valid
-/// checkpoint in it; newer ones that are damaged are named on standard error.
-[[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const std::string& path);
+/// For this process alone. The checkpoint that this run's folder names the best. Throws Error (bad_input)
+/// where there is none.
+[[nodiscard]] std::string best_file(const std::string& path);
 
-/// Opens `checkpoint` (a file, or a run's folder: its newest valid one) and the data that `choose_data`
+/// All ranks call this. The file that it means; of a folder's, newer ones that are damaged are named on
+/// standard error. Throws Error (bad_input) where there is none.
+[[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint);
+
+/// Opens `checkpoint` and the data that `choose_data`
 /// leaves in the deck's options, if any; `answers` says whether samples must have theirs. `check` sees all
 /// but the network, before its memory is taken. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
-    const std::string& checkpoint, const std::function<void(DataOptions&)>& choose_data,
+    const NamedCheckpoint& checkpoint, const std::function<void(DataOptions&)>& choose_data,
     const std::function<void(const TrainedModel&)>& check = [](const TrainedModel&) {},
     Answers answers = Answers::needed);
 

@@ -97,7 +97,9 @@ std::string verify_in_child(const std::string& file) {
 }
 
 /// Chosen by its name: nothing of a stranger's files is read here.
-std::string newest_file(const std::string& path) {
+std::string chosen_file(const NamedCheckpoint& checkpoint) {
+  const std::string& path = checkpoint.path;
+  if (checkpoint.best) return best_file(path);
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure)) return path;
   const std::vector<CheckpointFile> files = list_checkpoints(run_folder(path));
@@ -107,10 +109,10 @@ std::string newest_file(const std::string& path) {
 
 }  // namespace
 
-ExitCode verify_command(const std::string& path) {
+ExitCode verify_command(const NamedCheckpoint& checkpoint) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) standard_output(0).line(verify_in_child(newest_file(path)));
+    if (ranks.rank() == 0) standard_output(0).line(verify_in_child(chosen_file(checkpoint)));
   });
   return ExitCode::done;
 }

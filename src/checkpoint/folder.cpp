@@ -97,6 +97,16 @@ fs::path free_name(const fs::path& folder, const fs::path& name) {
   return candidate;
 }
 
+/// A text file that names a checkpoint beside it.
+void write_name(const fs::path& path, const CheckpointFile& file) {
+  PendingFile pending(path.string());
+  std::ofstream text(pending.temporary());
+  text << fs::path(file.path).filename().string() << '\n';
+  text.close();
+  if (!text) fail_run("{}: cannot be written", pending.temporary());
+  pending.publish();
+}
+
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {
@@ -156,7 +166,9 @@ std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& fo
       if (failure) fail_run("{}: cannot be moved to {}: {}", file.path, aside.string(), failure.message());
       moved.push_back(name.string());
     }
-    if (fs::exists(checkpoint_folder(folder))) name_latest(folder);
+    if (!fs::exists(checkpoint_folder(folder))) return;
+    name_latest(folder);
+    if (!best_checkpoint(folder)) forget_best(folder);
   });
   return moved;
 }
@@ -169,21 +181,42 @@ void name_latest(const std::string& folder) {
     fs::remove(latest, failure);
     return;
   }
-  PendingFile pending(latest.string());
-  std::ofstream text(pending.temporary());
-  text << fs::path(files.back().path).filename().string() << '\n';
-  text.close();
-  if (!text) fail_run("{}: cannot be written", pending.temporary());
-  pending.publish();
+  write_name(latest, files.back());
+}
+
+bool name_best(const std::string& folder, std::int64_t step) {
+  const auto files = list_checkpoints(folder);
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [step](const CheckpointFile& file) { return file.step == step; });
+  if (found == files.end()) return false;
+  if (const auto named = best_checkpoint(folder); !named || named->step != step)
+    write_name(checkpoint_folder(folder) / "best", *found);
+  return true;
+}
+
+void forget_best(const std::string& folder) {
+  std::error_code failure;
+  fs::remove(checkpoint_folder(folder) / "best", failure);
+}
+
+std::optional<CheckpointFile> best_checkpoint(const std::string& folder) {
+  std::string name;
+  std::ifstream(checkpoint_folder(folder) / "best") >> name;
+  for (const CheckpointFile& file : list_checkpoints(folder)) {
+    if (fs::path(file.path).filename() == name) return file;
+  }
+  return std::nullopt;
 }
 
 void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& options) {
   remove_half_written(folder);
   const auto files = list_checkpoints(folder);
   if (options.keep_last == 0) return;
+  const auto best = best_checkpoint(folder);
   const auto kept = std::min(files.size(), static_cast<std::size_t>(options.keep_last));
   for (std::size_t i = 0; i + kept < files.size(); ++i) {
     if (options.keep_every > 0 && files[i].step % options.keep_every == 0) continue;
+    if (best && files[i].step == best->step) continue;
     std::error_code failure;
     fs::remove(files[i].path, failure);
     if (failure) fail_run("{}: cannot be deleted: {}", files[i].path, failure.message());

@@ -81,6 +81,7 @@ struct PieceWriter::Write {
   void finish() {
     file->finish(state, std::move(written));
     name_latest(folder);
+    name_best(folder, header.best_step);
     delete_old_checkpoints(folder, options);
   }
 

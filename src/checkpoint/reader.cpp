@@ -43,12 +43,22 @@ const char* owner_of(const std::string& path) {
   return path.starts_with("/model/") ? "the deck's model" : "this run";
 }
 
+/// The tables in it are read one by one, by programs that know them: it holds more than most need.
+bool is_of_history(const std::string& path) {
+  return path == "/history" || path.starts_with("/history/");
+}
+
+/// What is compared as a whole: a top-level group, and each table of the history.
+std::string group_of(const std::string& path) {
+  return path.substr(0, is_of_history(path) ? path.rfind('/') : path.find('/', 1));
+}
+
 /// Paths of all datasets in the group and below it, sorted.
 void collect_datasets(const hdf5::File& file, const std::string& group, std::vector<std::string>& paths) {
   for (const hdf5::Child& child : file.children(group)) {
     const std::string path = group + "/" + child.name;
     if (child.kind == hdf5::ObjectKind::group) {
-      collect_datasets(file, path, paths);
+      if (!is_of_history(path)) collect_datasets(file, path, paths);
     } else {
       paths.push_back(path);
     }
@@ -71,14 +81,13 @@ void require_array(const hdf5::File& file, const StateArray& array) {
   }
 }
 
-/// In each top-level group that the state names, the file may have nothing that the state has not.
+/// In each of these groups of which the state names any, the file may have nothing that the state has not.
 void require_nothing_more(const hdf5::File& file, const CheckpointState& state) {
   std::set<std::string> known;
   std::set<std::string> groups;
   const auto add = [&](const std::string& path) {
     known.insert(path);
-    const auto end = path.find('/', 1);
-    if (end != std::string::npos) groups.insert(path.substr(0, end));
+    if (path.find('/', 1) != std::string::npos) groups.insert(group_of(path));
   };
   for (const StateArray& array : state.arrays) add(array.path);
   for (const StateText& text : state.texts) add(text.path);

@@ -56,6 +56,7 @@ std::string write_into_folder(const WritingGroup& ranks, const std::string& fold
   write_file(ranks, path, header, state);
   ranks.on_first([&] {
     name_latest(folder);
+    name_best(folder, header.best_step);
     delete_old_checkpoints(folder, options);
   });
   return path;

@@ -44,6 +44,17 @@ void add_checkpoint_keys(Schema& schema) {
                "How many of the newest checkpoints are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
                "Checkpoints whose step is a multiple of this are kept for good. 0: none.");
+  keys.choice(
+      "keep_best", &CheckpointOptions::keep_best,
+      Words<std::string>{{"", ""},
+                         {"train.loss", "train.loss"},
+                         {"validation.loss", "validation.loss"},
+                         {"validation.accuracy", "validation.accuracy"},
+                         {"test.loss", "test.loss"},
+                         {"test.accuracy", "test.accuracy"}},
+      "When an evaluation is better by this metric than all before it, a checkpoint is written. "
+      "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean over "
+      "the steps since the evaluation before. \"\": none is kept for that.");
   keys.boolean(
       "background", &CheckpointOptions::background,
       "Steps go on while rank 0 writes a copy of the state, or each rank one of what is cut over them "

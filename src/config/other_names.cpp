@@ -18,6 +18,7 @@ std::vector<OtherName> names_of_other_frameworks() {
         "train_iters", "num_iterations"}},
       {"run.threads", {"num_threads", "n_threads", "omp_num_threads", "num_workers"}},
       {"run.evaluate_every", {"eval_every", "eval_interval", "eval_steps", "val_check_interval"}},
+      {"run.patience", {"early_stopping_patience", "early_stopping", "n_iter_no_change"}},
       {"run.log_every", {"log_interval", "logging_steps", "log_every_n_steps", "print_every"}},
       {"run.walltime", {"time_limit", "max_time"}},
       {"data.train", {"train_file", "train_data", "train_path", "dataset"}},
@@ -58,6 +59,8 @@ std::vector<OtherName> names_of_other_frameworks() {
       {"schedule.factor", {"gamma", "lr_gamma", "decay_rate"}},
       {"checkpoint.every",
        {"save_every", "save_interval", "save_steps", "checkpoint_every", "checkpoint_interval"}},
+      {"checkpoint.keep_best",
+       {"save_best", "save_best_only", "metric_for_best_model", "load_best_model_at_end", "monitor"}},
       {"checkpoint.keep_last", {"save_total_limit", "max_to_keep", "save_top_k"}},
   };
   std::vector<OtherName> result;

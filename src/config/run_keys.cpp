@@ -54,6 +54,11 @@ void add_run_keys(Schema& schema) {
       "evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
       "How often the validation and the test data are evaluated, both where there are both. 0: after "
       "each epoch.");
+  keys.integer(
+      "patience", &RunOptions::patience, {0, largest_count}, "evaluations",
+      "The run ends (exit code 0) after so many evaluations that were no better than the best before "
+      "them, by the metric of `checkpoint.keep_best`, else by the loss of the validation data, else by "
+      "that of the test data. 0: it does not.");
   keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
                "How often a progress line is printed. `history.csv` has every step, whatever this is.");
   Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",

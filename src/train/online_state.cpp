@@ -8,6 +8,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/config/difference.hpp"
 #include "mylos/train/product_choice.hpp"
+#include "mylos/train/run_events.hpp"
 #include "mylos/train/run_state.hpp"
 #include "online_parts.hpp"
 
@@ -83,7 +84,10 @@ void OnlineTrainer::load(const std::string& path) {
   });
   RunState run;
   CheckpointState state = full_state(trainer, run);
-  run_on_all(ranks, [&] { parts.history.make_room(reader, state); });
+  run_on_all(ranks, [&] {
+    parts.history.make_room(reader, state);
+    RunEvents::make_room(reader, state);  // of a run; they are not gone on with
+  });
   reader.read(state);
   std::string reset;
   run_on_all(ranks, [&] {
@@ -95,7 +99,8 @@ void OnlineTrainer::load(const std::string& path) {
   trainer.refresh_weights();
   parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now
   parts.consumed = run.position;
-  static_cast<void>(parts.history.restore(run.step.step));  // there is no file of which to say something
+  static_cast<void>(
+      parts.history.restore(run.step.step, run.step.step));  // there is no file of which to say something
   parts.recorded = run.step.step;
   parts.diverged.reset();
 }

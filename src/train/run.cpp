@@ -133,10 +133,34 @@ void Run::explain_halt(const StepState& state) {
 void Run::evaluate() {
   finish_update();
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
-  evaluations_->evaluate({parts_.trainer->execution(), *parts_.gemm, parts_.trainer->model(), classes},
-                         *parts_.communicator, position_,
-                         [this](const std::string& line) { log_.progress().note(line); });
+  take(evaluations_->evaluate({parts_.trainer->execution(), *parts_.gemm, parts_.trainer->model(), classes},
+                              *parts_.communicator, position_,
+                              [this](const std::string& line) { log_.progress().note(line); }));
   clock_.count(&TimeParts::evaluation_s);
+}
+
+void Run::take(std::vector<EvaluationRow> rows) {
+  rows.insert(rows.begin(), EvaluationRow{.part = DataPart::train, .loss = log_.training_loss().take()});
+  for (EvaluationRow& row : rows) {
+    row.step = static_cast<std::uint64_t>(position_.step);
+    row.epoch = position_.passes(position_.step);
+    row.elapsed_s = clock_.elapsed_s();
+  }
+  // All decide by the numbers of one rank, to the last bit, whatever theirs are.
+  ranks().broadcast(rows.data(), rows.size() * sizeof(EvaluationRow), 0);
+  const bool is_best = evaluation_log_.judge(rows);
+  if (stopped_early()) {
+    log_.tell(
+        {static_cast<std::uint64_t>(position_.step), "early_stop", "patience", "", describe_early_stop()});
+  }
+  try {
+    evaluation_log_.write(rows);
+    log_.write_events();
+  } catch (const Error& error) {
+    meet_trouble(error);
+  }
+  if (is_best && keeps_best() && !finished()) checkpoints_.demand();
+  if (finished() && lock_) lock_->name_holder(true);
 }
 
 void Run::write_checkpoint() {
@@ -147,9 +171,11 @@ void Run::write_checkpoint() {
   state_.position = position_.samples();
   state_.epoch = position_.epoch();
   header_.step = position_.step;
+  if (keeps_best()) header_.best_step = evaluation_log_.best().step();
   CheckpointState state = full_state(*parts_.trainer, state_);
   log_.save(state);
   health_->save(state);
+  evaluation_log_.save(state);
   checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
   clock_.count(&TimeParts::checkpoints_s);
 }
@@ -163,19 +189,30 @@ void Run::meet_trouble(const Error& error) {
   }
 }
 
+std::string Run::describe_early_stop() const {
+  const BestEvaluation& best = evaluation_log_.best();
+  return fmt::format(
+      "stopped early, after {} evaluations without a better {} (run.patience); {}; a larger run.patience, or "
+      "0, and --restart latest go on",
+      best.without_improvement(), name_of(*best.metric()),
+      best.step() < 0 ? "none was a number" : "the best: " + best.text());
+}
+
 ExitCode Run::finish() {
   finish_update();
   const Progress& progress = log_.progress();
   if (stop_.agreed()) {
     progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks())));
   }
+  if (stopped_early() && position_.of_start() == 0)
+    progress.note(fmt::format("step {}: {}", position_.step, describe_early_stop()));
   checkpoints_.wait();
   clock_.count(&TimeParts::checkpoints_s);
   if (checkpoints_.saved_step() != position_.step) write_checkpoint();
   parts_.trainer->throw_if_failed();
   clock_.count(&TimeParts::checkpoints_s);
   progress.clear();
-  const bool done = position_.at_end();
+  const bool done = position_.at_end() || stopped_early();
   const RunSummary summary = summarize(gather_metrics(ranks(), metrics_of_rank(clock_.parts())));
   if (ranks().rank() == 0) {
     const std::string requeue = file("requeue");
@@ -206,6 +243,7 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
       .compute = options().precision.compute,
       .batch = options().data.batch,
       .position = position_,
+      .stopped_early = stopped_early(),
       .skipped = log_.skipped(),
       .scaler = statistics_of(state_.step.scaler),
       .work = log_.work(),
@@ -219,7 +257,9 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
   };
   if (const auto& rows = log_.history().tail(); !rows.empty()) summary.loss = rows.back().record.loss;
   for (const RunEvaluations::Part& part : evaluations_->parts())
-    if (!part.last.empty()) summary.evaluations.emplace_back(part.name, part.last);
+    if (!part.last.empty()) summary.evaluations.emplace_back(name_of(part.part), part.last);
+  if (const BestEvaluation& best = evaluation_log_.best(); best.step() >= 0)
+    summary.best = BestOfRun{name_of(*best.metric()), best.value(), best.step()};
   return summary;
 }
 

@@ -10,6 +10,7 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/metric.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_plan.hpp"
@@ -83,6 +84,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   run_on_all(ranks, [&] {
     data = open_run_data(options);
     data->complete(options.model);
+    static_cast<void>(watched_metric(options, *data));
   });
   static_cast<void>(agreed_identity(*data, options.data, ranks));
   const std::int64_t steps = run_length(options, data->epochs());

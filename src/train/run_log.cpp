@@ -24,6 +24,7 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
     row.record = record;
     row.epoch = position.passes(static_cast<std::int64_t>(record.step));
     if (record.overflow != 0) skipped_ += 1;
+    training_loss_.add(record);
     note_scale(record);
   }
   written_ = last;
@@ -73,11 +74,13 @@ std::string RunLog::begin_anew() {
 
 void RunLog::save(CheckpointState& state) {
   history_.save(state);
+  training_loss_.save(state);
   events_.save(state);
 }
 
 void RunLog::make_room(const CheckpointReader& saved, CheckpointState& state) {
   history_.make_room(saved, state);
+  training_loss_.make_room(saved, state);
   RunEvents::make_room(saved, state);
 }
 
@@ -85,7 +88,7 @@ std::string RunLog::restore(const CheckpointState& state, const std::string& sou
                             RunClock& clock) {
   written_ = step;
   events_.restore(state, source);
-  std::string said = history_.restore(static_cast<std::uint64_t>(step));
+  std::string said = history_.restore(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(step));
   if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
   return said;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"
@@ -41,6 +42,8 @@ Run::Run(RunStart&& start)
       debug_tensors_(start.request.debug_tensors),
       log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "",
            ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
+      evaluation_log_(ranks().rank() == 0 ? file("evaluations.csv") : "",
+                      BestEvaluation(watched_metric(options(), *data_), options().run.patience)),
       checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); },
@@ -100,6 +103,7 @@ void Run::restore(const RunStart& start) {
   run_on_all(ranks(), [&] {
     log_.make_room(reader, state);
     health_->make_room(reader, state);
+    evaluation_log_.make_room(reader, state);
   });
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
@@ -114,14 +118,16 @@ void Run::restore(const RunStart& start) {
   parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
   position_.step = position_.first = step;
   checkpoints_.restarted_from(step);
-  std::string gap;
+  std::vector<std::string> gaps;
   run_on_all(ranks(), [&] {
-    gap = log_.restore(state, reader.path(), step, clock_);
+    gaps = {log_.restore(state, reader.path(), step, clock_), evaluation_log_.restore(step)};
     health_->restore(reader.path(), step);
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
-  if (!gap.empty()) start.line(gap);
-  if (!reset.empty()) start.line(reset);
+  gaps.push_back(reset);
+  for (const std::string& gap : gaps) {
+    if (!gap.empty()) start.line(gap);
+  }
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
 }
 
@@ -136,10 +142,15 @@ void Run::open_folder(const RunStart& start) {
     std::error_code failure;
     std::filesystem::create_directories(file("checkpoints"), failure);
     if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
-    if (afresh) health_->begin_anew();
-    if (const std::string before = afresh ? log_.begin_anew() : ""; !before.empty())
-      notes.push_back(
-          fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
+    if (afresh) {
+      health_->begin_anew();
+      for (const std::string& before : {log_.begin_anew(), evaluation_log_.begin_anew()}) {
+        if (before.empty()) continue;
+        notes.push_back(
+            fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
+      }
+    }
+    if (const std::string lost = name_best_again(); !lost.empty()) notes.push_back(lost);
     if (!write_resolved(resolved, header_.deck))
       notes.push_back(resolved + " was not written by a run: left as it is");
     std::ofstream plan(file("plan.json"), std::ios::trunc);
@@ -164,6 +175,18 @@ void Run::open_folder(const RunStart& start) {
   const MemoryPlan& memory = parts_.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
                          bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+}
+
+/// On rank 0, after checkpoints were set aside. What is to be said; "": nothing.
+std::string Run::name_best_again() const {
+  const BestEvaluation& best = evaluation_log_.best();
+  const std::string& folder = options().run.folder;
+  if (!keeps_best() || name_best(folder, best.step())) return "";
+  forget_best(folder);
+  if (best.step() < 0) return "";
+  return fmt::format(
+      "{}/checkpoints no longer has the best checkpoint so far ({}); the next better one is kept", folder,
+      best.text());
 }
 
 void Run::prepare_checkpoints(const Output& output) {

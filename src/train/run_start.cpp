@@ -6,6 +6,7 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/metric.hpp"
 #include "mylos/train/run_check.hpp"
 #include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_folder.hpp"
@@ -25,6 +26,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_rules_apply(chain, options.precision);
     require_ignored_layers(options.health, chain);
+    static_cast<void>(watched_metric(options, *data));
   });
   choose();
   require_shared_folder(ranks(), options.run.folder);

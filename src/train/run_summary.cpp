@@ -134,6 +134,8 @@ std::string table_of(const RunSummary& summary) {
                            position.of_start(), summary.skipped));
   if (summary.loss) row("training loss", fmt::format("{:.4f}", *summary.loss));
   for (const auto& [part, result] : summary.evaluations) row(part, result);
+  if (const auto& best = summary.best)
+    row("best", fmt::format("{} {:.6g} at step {}", best->metric, best->value, best->step));
   row("loss scale", describe_scale(summary.scaler));
   row("overflows", describe_overflows(summary.scaler));
   if (summary.scaler.applied > 0)
@@ -167,7 +169,7 @@ std::string document_of(const RunSummary& summary) {
       {"format", "mylos-summary"},
       {"version", 1},
       {"run", summary.name},
-      {"outcome", position.at_end() ? "done" : "stopped"},
+      {"outcome", position.at_end() || summary.stopped_early ? "done" : "stopped"},
       {"ranks", summary.ranks},
       {"ranks_on_node", summary.ranks_on_node},
       {"threads_per_rank", Kokkos::DefaultHostExecutionSpace().concurrency()},
@@ -191,6 +193,11 @@ std::string document_of(const RunSummary& summary) {
         {"host_bytes", metrics.host_bytes},
         {"host_peak_bytes", metrics.host_peak_bytes},
         {"device_bytes", metrics.device_bytes}}}};
+  if (summary.best) {
+    const BestOfRun& best = *summary.best;
+    document["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}};
+    document["stopped_early"] = summary.stopped_early;
+  }
   // A name of the command line may be no UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }

@@ -12,10 +12,11 @@ import numpy
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 
-GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history"]
+GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history", "evaluation"]
 # Wall clock: the only thing that may differ.
 TIMES = {"/history/" + name for name in ("samples_per_s", "tokens_per_s", "model_flops_per_s", "model_flop_utilisation",
-                                         "communication_s", "data_wait_s", "elapsed_s")}
+                                         "communication_s", "data_wait_s", "elapsed_s",
+                                         "evaluations/elapsed_s")}
 
 
 def datasets(path):
@@ -36,13 +37,18 @@ def compare(whole, resumed, what):
     a, b = datasets(whole), datasets(resumed)
     assert a.keys() == b.keys(), f"{what}: {a.keys() ^ b.keys()}"
     for name in a:
-        assert numpy.array_equal(numpy.asarray(a[name]), numpy.asarray(b[name])), f"{what}: {name} differs"
+        values = [numpy.asarray(one[name]) for one in (a, b)]  # by their bits: NaN is NaN
+        assert values[0].shape == values[1].shape and values[0].tobytes() == values[1].tobytes(), f"{what}: {name} differs"
     return len(a)
 
 
 def history_without_times(command, folder):
-    """Rows of history.csv, without the columns of a clock."""
-    with open(command.folder / folder / "history.csv", newline="", encoding="utf-8") as file:
+    return rows_without_times(command, folder, "history.csv")
+
+
+def rows_without_times(command, folder, name):
+    """Rows of history.csv or evaluations.csv, without the columns of a clock."""
+    with open(command.folder / folder / name, newline="", encoding="utf-8") as file:
         return [{name: value for name, value in row.items() if f"/history/{name}" not in TIMES} for row in csv.DictReader(file)]
 
 

@@ -19,9 +19,17 @@ namespace fs = std::filesystem;
 
 class Folder : public testing::Test {
  protected:
-  void write(int step, const CheckpointOptions& options = {}) {
+  void write(int step, const CheckpointOptions& options = {}, std::int64_t best_step = -1) {
     SampleState state = SampleState::filled(step);
-    write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), options);
+    CheckpointHeader header = test::header_of(step);
+    header.best_step = best_step;
+    write_checkpoint(ranks, folder.path(), header, state.view(), options);
+  }
+  [[nodiscard]] std::int64_t best() {
+    ranks.barrier();
+    const auto named = best_checkpoint(folder.path());
+    ranks.barrier();
+    return named ? named->step : -1;
   }
   [[nodiscard]] std::vector<std::int64_t> steps() {
     ranks.barrier();
@@ -56,6 +64,46 @@ TEST_F(Folder, KeepLastZeroKeepsAll) {
   options.keep_last = 0;
   for (int step = 1; step <= 4; ++step) write(step, options);
   EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(Folder, TheBestIsKeptUntilThereIsABetterOne) {
+  CheckpointOptions options;
+  options.keep_last = 2;
+  options.keep_every = 500;
+  write(100, options, 100);
+  for (const int step : {200, 300, 400}) write(step, options, 100);
+  EXPECT_THAT(steps(), ElementsAre(100, 300, 400));
+  EXPECT_EQ(best(), 100);
+  write(500, options, 500);
+  EXPECT_THAT(steps(), ElementsAre(400, 500));
+  for (const int step : {600, 700, 800}) write(step, options, step == 600 ? 600 : 700);
+  EXPECT_THAT(steps(), ElementsAre(500, 700, 800));
+  EXPECT_EQ(best(), 700);
+}
+
+TEST_F(Folder, ABestThatWasNotWrittenLeavesTheOneBefore) {
+  write(100, {}, 100);
+  for (const int step : {300, 400, 500}) write(step, {}, 200);
+  EXPECT_EQ(best(), 100);
+  EXPECT_THAT(steps(), ElementsAre(100, 400, 500));
+}
+
+TEST_F(Folder, NoBestIsNamedThatWasSetAside) {
+  CheckpointOptions options;
+  options.keep_last = 0;
+  for (const int step : {100, 200, 300}) write(step, options, 200);
+  set_aside_newer(ranks, folder.path(), 200);
+  EXPECT_EQ(best(), 200);
+  set_aside_newer(ranks, folder.path(), 100);
+  EXPECT_EQ(best(), -1);
+  EXPECT_FALSE(fs::exists(folder.path() + "/checkpoints/best"));
+}
+
+TEST_F(Folder, WhatIsNoNameOfACheckpointHereIsNoBest) {
+  write(100);
+  if (ranks.rank() == 0)
+    std::ofstream(folder.path() + "/checkpoints/best") << "../checkpoints/step-0000000100.h5";
+  EXPECT_EQ(best(), -1);
 }
 
 TEST_F(Folder, AFolderThatWasUsedIsRefusedAsBadInput) {

@@ -23,6 +23,7 @@ epochs = 3
 threads = 4
 evaluate_every = 50
 log_every = 1
+patience = 6
 walltime = "01:02:03"
 reproducible = false
 [data]
@@ -88,12 +89,14 @@ keep_every = 22
 every_minutes = 1.5
 background = false
 on_error = "continue"
+keep_best = "test.accuracy"
 [kernels]
 gemm = "kokkos"
 )",
                                  "deck.toml", {})
                            .options;
-  const RunOptions run{"everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false};
+  const RunOptions run{
+      "everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false, 0, 6};
   const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
   ModelOptions model;
   model.hidden = {32, 16};
@@ -109,7 +112,7 @@ gemm = "kokkos"
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};
   const CommunicationOptions communication{"mpi", 3 * 1048576, ReduceType::compute, 1.5};
-  const CheckpointOptions checkpoint{11, 1.5, 3, 22, false, OnError::go_on};
+  const CheckpointOptions checkpoint{11, 1.5, 3, 22, false, OnError::go_on, "test.accuracy"};
   EXPECT_EQ(read.run, run);
   EXPECT_EQ(read.data, data);
   EXPECT_EQ(read.model, model);

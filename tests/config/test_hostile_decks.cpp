@@ -102,14 +102,14 @@ TEST(HostileDeck, CannotSteerTheTerminal) {
   EXPECT_EQ(
       message,
       "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, seed, epochs, steps, "
-      "reproducible, threads, evaluate_every, log_every, walltime, peak_flops");
+      "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
   EXPECT_EQ(message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"),
             "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
                 "...'; the keys of [run] are name, folder, seed, epochs, steps, reproducible, threads, "
-                "evaluate_every, "
+                "evaluate_every, patience, "
                 "log_every, walltime, peak_flops");
 }
 

@@ -98,7 +98,7 @@ TEST_F(HistoryFile, ARestartCutsItBehindTheCheckpoint) {
   History(path_).append(rows(1, 5));
   std::ofstream(path_, std::ios::app) << "6,0.1,0.";  // a crash in the middle of a row
   History history(path_);
-  EXPECT_EQ(history.resume({}, 3), "");
+  EXPECT_EQ(history.resume({}, 3, 3), "");
   history.append(rows(4, 4));
   EXPECT_EQ(steps(), (std::vector<std::string>{"step", "1", "2", "3", "4"}));
 }
@@ -106,7 +106,7 @@ TEST_F(HistoryFile, ARestartCutsItBehindTheCheckpoint) {
 TEST_F(HistoryFile, WhatItLacksAtARestartComesFromTheCheckpoint) {
   const auto kept = rows(3, 5);
   History history(path_);
-  const std::string said = history.resume({kept.begin(), kept.end()}, 5);
+  const std::string said = history.resume({kept.begin(), kept.end()}, 5, 5);
   EXPECT_THAT(said, testing::HasSubstr("3 rows taken from the checkpoint"));
   EXPECT_THAT(said, testing::HasSubstr("rows of 2 earlier steps are missing"));
   history.append(rows(6, 6));
@@ -118,7 +118,7 @@ TEST_F(HistoryFile, OfABuildWithOtherColumnsIsKeptAside) {
   std::ofstream(path_) << older;
   const auto kept = rows(2, 2);
   History history(path_);
-  const std::string said = history.resume({kept.begin(), kept.end()}, 2);
+  const std::string said = history.resume({kept.begin(), kept.end()}, 2, 2);
   EXPECT_THAT(said, testing::HasSubstr(path_ + " has other columns: now " + path_ + ".1"));
   EXPECT_EQ(steps(), (std::vector<std::string>{"step", "2"}));
   std::ifstream aside(path_ + ".1");

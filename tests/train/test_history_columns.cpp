@@ -27,14 +27,14 @@ const HistoryRow skipped{.record = {.step = 7,
 
 TEST(HistoryColumns, StandInTheFileInThisOrderAndPrecision) {
   EXPECT_EQ(
-      history_header(),
+      header_of<HistoryTable>(),
       "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,overflow_rate,scale_increases,scale_decreases,"
       "tolerated_overflows,samples_per_s,tokens_per_s,"
       "model_flops_per_s,model_flop_utilisation,communication_s,data_wait_s,elapsed_s\n");
-  EXPECT_EQ(history_line(skipped),
+  EXPECT_EQ(line_of<HistoryTable>(skipped),
             "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,0.285714,4,1,6,4821.34,617132,3.21099e+11,"
             "0.3712,0.001235,3.2e-07,12.346\n");
-  EXPECT_EQ(computed_part(history_line(skipped)),
+  EXPECT_EQ(computed_part_of<HistoryTable>(line_of<HistoryTable>(skipped)),
             "7,1.25,0.123456789,0.0009765625,2.5,65536,1,5,0.285714,4,1,6");
 }
 
@@ -52,8 +52,8 @@ TEST(HistoryColumns, ComeBackFromACheckpointAsTheyWere) {
   const std::deque<HistoryRow> rows = saved.rows();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].record.overflow, skipped.record.overflow) << "which rank it was";
-  EXPECT_EQ(history_line(rows[0]), history_line(skipped));
-  EXPECT_EQ(history_line(rows[1]), history_line(other));
+  EXPECT_EQ(line_of<HistoryTable>(rows[0]), line_of<HistoryTable>(skipped));
+  EXPECT_EQ(line_of<HistoryTable>(rows[1]), line_of<HistoryTable>(other));
 }
 
 }  // namespace mylos::history_columns_test

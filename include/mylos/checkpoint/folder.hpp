@@ -40,13 +40,21 @@ struct RestartChoice {
 void require_unused_folder(RankGroup& ranks, const std::string& folder);
 
 /// All ranks call this at a restart from `step` (-1: afresh). Checkpoints after it move to
-/// checkpoints/superseded/, half-written ones are removed, `latest` names what is left. Returns the names of
-/// those that moved (rank 0 only).
+/// checkpoints/superseded/, half-written ones are removed, `latest` names what is left, and so does `best`.
+/// Returns the names of those that moved (rank 0 only).
 std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& folder, std::int64_t step);
 
 /// For this process alone: names the newest checkpoint in the text file FOLDER/checkpoints/latest.
 void name_latest(const std::string& folder);
-/// For this process alone: deletes what `options` do not keep, and what was left half written.
+/// For this process alone: names the checkpoint of `step` in the text file FOLDER/checkpoints/best. False
+/// where it is not there; `best` is as before then.
+bool name_best(const std::string& folder, std::int64_t step);
+/// For this process alone: `best` names none.
+void forget_best(const std::string& folder);
+/// What FOLDER/checkpoints/best names, where both are there.
+[[nodiscard]] std::optional<CheckpointFile> best_checkpoint(const std::string& folder);
+/// For this process alone: deletes what `options` do not keep, and what was left half written. What `best`
+/// names stays.
 void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& options);
 
 }  // namespace mylos

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace mylos {
 
@@ -15,6 +16,7 @@ struct CheckpointOptions {
   std::int64_t keep_every = 0;  // files whose step is a multiple of this are kept for good; 0 = none
   bool background = true;       // from a copy of the state, where the memory budget has room for it
   OnError on_error = OnError::stop;
+  std::string keep_best = {};  // the metric whose best checkpoint is kept, "validation.loss"; "": none
 
   bool operator==(const CheckpointOptions&) const = default;
 };

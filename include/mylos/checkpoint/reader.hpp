@@ -31,7 +31,8 @@ class CheckpointReader {
   /// Before anything is read, names, types and dimensions are compared: the first array, in the state's
   /// order, that the file has otherwise or not at all (unless it may be missing) is named by the Error
   /// (bad_input), and so is one that the file has beyond the state's in a top-level group of which the state
-  /// names any ("/model").
+  /// names any ("/model"), or in a table of the history ("/history" without the groups in it,
+  /// "/history/evaluations").
   void read(CheckpointState& state) const;
   /// All ranks call this. The comparison alone.
   void require_match(const CheckpointState& state) const;

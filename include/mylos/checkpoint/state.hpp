@@ -91,6 +91,7 @@ struct CheckpointHeader {
   std::string deck;             // resolved
   std::string created;          // set when written: "2026-11-21T09:30:00Z"
   std::int64_t world_size = 1;  // ranks of the run; set when all of them write
+  std::int64_t best_step = -1;  // not in the file: which checkpoint `best` names then; -1: as before
 };
 
 }  // namespace mylos

@@ -1,17 +1,11 @@
-// The columns of a run's history: those of history.csv, and the arrays of a checkpoint. A column is a line in
-// history_columns.cpp.
+// The columns of a run's history: those of history.csv, and the arrays of a checkpoint. A column is a line
+// below.
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <string>
-#include <string_view>
-#include <variant>
-#include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
 #include "mylos/optim/step_state.hpp"
+#include "mylos/train/columns.hpp"
 #include "mylos/train/run_speed.hpp"
 
 namespace mylos {
@@ -26,38 +20,50 @@ struct HistoryRow {
   double elapsed_s = 0;        // since the run was first started, restarts included
 };
 
-/// The first line of history.csv.
-[[nodiscard]] std::string history_header();
-/// A row's line in it.
-[[nodiscard]] std::string history_line(const HistoryRow& row);
-/// The part of a line that no clock had a hand in.
-[[nodiscard]] std::string computed_part(std::string_view line);
+struct HistoryTable {
+  using Row = HistoryRow;
+  static constexpr const char* group = "/history/";
+  static constexpr const char* counted = "steps";  // a row for each
 
-/// Rows as a checkpoint holds them: an array per column.
-class HistoryColumns {
- public:
-  /// Room for so many rows.
-  explicit HistoryColumns(std::size_t rows = 0);
-  explicit HistoryColumns(const std::deque<HistoryRow>& rows);
+  /// An int32 is a rank + 1, 0 for none.
+  template <class Function>
+  static void for_each_column(const Function& column) {
+    using enum ColumnSource;
+    column("step", computed, "{}", [](auto& row) { return &row.record.step; });
+    column("epoch", computed, "{:.6g}", [](auto& row) { return &row.epoch; });
+    column("loss", computed, "{:.9g}", [](auto& row) { return &row.record.loss; });
+    column("lr", computed, "{:.9g}", [](auto& row) { return &row.record.lr; });
+    column("gradient_norm", computed, "{:.9g}", [](auto& row) { return &row.record.gradient_norm; });
+    column("scale", computed, "{:.9g}", [](auto& row) { return &row.record.scale; });
+    column("overflow", computed, "{}", [](auto& row) { return &row.record.overflow; });
+    column("updates", computed, "{}", [](auto& row) { return &row.record.updates; });
+    column("overflow_rate", added, "{:.6g}", [](auto& row) { return &row.record.overflow_rate; });
+    column("scale_increases", added, "{}", [](auto& row) { return &row.record.increases; });
+    column("scale_decreases", added, "{}", [](auto& row) { return &row.record.decreases; });
+    column("tolerated_overflows", added, "{}", [](auto& row) { return &row.record.tolerated; });
+    column("samples_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.samples_per_s; });
+    column("tokens_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.tokens_per_s; });
+    column("model_flops_per_s", clock, "{:.6g}", [](auto& row) { return &row.speed.model_flops_per_s; });
+    column("model_flop_utilisation", clock, "{:.4g}",
+           [](auto& row) { return &row.speed.model_flop_utilisation; });
+    column("communication_s", clock, "{:.4g}", [](auto& row) { return &row.communication_s; });
+    column("data_wait_s", clock, "{:.4g}", [](auto& row) { return &row.data_wait_s; });
+    column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
+  }
 
-  [[nodiscard]] std::deque<HistoryRow> rows() const;
-  /// `state` points into this object then.
-  void add_to(CheckpointState& state);
-  /// The same, to be read from this checkpoint: without columns that it does not have, as it was written by a
-  /// build that did not know them. They stay 0.
-  void add_to(CheckpointState& state, const CheckpointReader& saved);
+  /// What history.csv says of a rank + 1 is whether there was one.
+  template <class Value>
+  static Value written(Value value) {
+    if constexpr (std::is_same_v<Value, std::int32_t>) return value != 0 ? 1 : 0;
+    return value;
+  }
 
- private:
-  struct Column {
-    std::string path;             // in a checkpoint
-    bool may_be_missing = false;  // in files of earlier builds
-    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
-                 std::vector<std::int32_t>>
-        values;
-
-    void add_to(CheckpointState& state);
-  };
-  std::vector<Column> columns_;
+  [[nodiscard]] static std::uint64_t step_of(const HistoryRow& row) { return row.record.step; }
+  /// Of the rows of a step, in their order: there is one.
+  [[nodiscard]] static int place_of(const HistoryRow&) { return 0; }
+  [[nodiscard]] static int place_in(std::string_view) { return 0; }
 };
+
+using HistoryColumns = Columns<HistoryTable>;
 
 }  // namespace mylos

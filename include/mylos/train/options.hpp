@@ -19,6 +19,7 @@ struct RunOptions {
   std::int64_t walltime_s = 0;      // that the job has, from the start of the program; 0 = no end
   bool reproducible = false;        // the same bits on every number of ranks that it allows
   double peak_flops = 0;            // FLOP/s of a rank; 0 = measured at the start
+  std::int64_t patience = 0;        // evaluations without improvement that end the run; 0 = none do
 
   bool operator==(const RunOptions&) const = default;
 };

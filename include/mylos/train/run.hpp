@@ -7,6 +7,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/train/assembly.hpp"
+#include "mylos/train/evaluation_log.hpp"
 #include "mylos/train/run_checkpoints.hpp"
 #include "mylos/train/run_clock.hpp"
 #include "mylos/train/run_data.hpp"
@@ -41,8 +42,11 @@ class Run {
   Run(const Run&) = delete;  // its checkpoints speak to it
   Run& operator=(const Run&) = delete;
 
-  /// True at the end of the run, after `stop_after` steps, and after an agreed stop request.
-  [[nodiscard]] bool finished() const { return position_.start_is_over() || stop_.agreed(); }
+  /// True at the end of the run, after `stop_after` steps, after an agreed stop request, and when the run's
+  /// patience is over.
+  [[nodiscard]] bool finished() const {
+    return position_.start_is_over() || stop_.agreed() || evaluation_log_.best().patience_is_over();
+  }
   /// The trainer's next step, by the next batch.
   void step();
   /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go
@@ -52,7 +56,8 @@ class Run {
   void evaluate();
   [[nodiscard]] bool wants_checkpoint() const { return checkpoints_.due(); }
   void write_checkpoint();
-  /// Last checkpoint, summary and summary.json. ExitCode::requeue if the run is not at its end.
+  /// Last checkpoint, summary and summary.json. ExitCode::requeue if the run is neither at its end nor
+  /// stopped early.
   ExitCode finish();
   /// Before an error ends the run: writes the rows of the steps since the last log point, as far as that
   /// works.
@@ -63,6 +68,7 @@ class Run {
   void restore(const RunStart& start);
   void open_folder(const RunStart& start);
   void open_batches();
+  [[nodiscard]] std::string name_best_again() const;
   void prepare_checkpoints(const Output& output);
   void meet_trouble(const Error& error);
   /// Before anything but the next step reads the network, or ranks exchange anything by MPI.
@@ -71,6 +77,14 @@ class Run {
   void log(bool with_progress);
   void look_at_health();
   void find_culprit(const StepState& state);
+  /// All ranks. Rows of an evaluation, and what follows from them.
+  void take(std::vector<EvaluationRow> rows);
+  /// Before its last step, as run.patience says.
+  [[nodiscard]] bool stopped_early() const {
+    return evaluation_log_.best().patience_is_over() && !position_.at_end();
+  }
+  [[nodiscard]] bool keeps_best() const { return !options().checkpoint.keep_best.empty(); }
+  [[nodiscard]] std::string describe_early_stop() const;
   [[noreturn]] void explain_halt(const StepState& state);
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
@@ -88,6 +102,7 @@ class Run {
   RunLog log_;
   std::unique_ptr<RunHealth> health_;
   int culprits_ = 0;  // searches of this start
+  EvaluationLog evaluation_log_;
   RunState state_;
   CheckpointHeader header_;
   RunCheckpoints checkpoints_;

@@ -36,6 +36,8 @@ class RunCheckpoints {
   /// All ranks, once after each step. `log_point`: the run has time to ask rank 0 for the time of day.
   /// `last`: no step follows, and the run's end writes one anyway.
   void decide(std::int64_t step, bool log_point, bool last);
+  /// All ranks, after that: one is to be written now, whatever was decided.
+  void demand() { due_ = true; }
   /// As was decided last.
   [[nodiscard]] bool due() const { return due_; }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/train/evaluation.hpp"
+#include "mylos/train/evaluation_rows.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_position.hpp"
 
@@ -19,14 +20,15 @@ class RunEvaluations {
                  std::int64_t every);
 
   [[nodiscard]] bool due(const RunPosition& position) const;
-  /// All ranks. `note` hears of each part.
-  void evaluate(const InferenceContext& context, Communicator& communicator, const RunPosition& position,
-                const std::function<void(const std::string&)>& note);
+  /// All ranks. A row for each part, of which `note` hears too.
+  [[nodiscard]] std::vector<EvaluationRow> evaluate(const InferenceContext& context,
+                                                    Communicator& communicator, const RunPosition& position,
+                                                    const std::function<void(const std::string&)>& note);
   /// Seconds of the longest one, all parts together.
   [[nodiscard]] double longest_s() const { return longest_s_; }
 
   struct Part {
-    std::string name;  // "validation", "test"
+    DataPart part = DataPart::validation;
     std::unique_ptr<EvaluationPass> pass;
     std::string last;  // of the last evaluation; "": there was none
   };

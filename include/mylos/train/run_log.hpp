@@ -12,6 +12,7 @@
 #include "mylos/train/run_events.hpp"
 #include "mylos/train/run_position.hpp"
 #include "mylos/train/trainer.hpp"
+#include "mylos/train/training_loss.hpp"
 
 namespace mylos {
 
@@ -39,7 +40,12 @@ class RunLog {
   void warn(const std::string& text);
   /// Says it, and keeps it with the next rows.
   void tell(RunEvent event);
+  /// Now. Throws Error as write_rows() does.
+  void write_events() { events_.write(); }
   [[nodiscard]] const RunEvents& events() const { return events_; }
+
+  /// Of the steps whose rows were written.
+  [[nodiscard]] TrainingLoss& training_loss() { return training_loss_; }
 
   [[nodiscard]] std::string begin_anew();
   [[nodiscard]] const History& history() const { return history_; }
@@ -60,6 +66,7 @@ class RunLog {
 
   History history_;
   RunEvents events_;
+  TrainingLoss training_loss_;
   Progress progress_;
   RunWork work_;
   std::int64_t written_ = 0;

@@ -11,6 +11,8 @@
 //   /random/{seed, step, generator}      counter-based: that is all its state
 //   /plan/...                            what the run chose for this machine
 //   /history/<column>                    the last rows of history.csv
+//   /history/evaluations/<column>        the last rows of evaluations.csv
+//   /evaluation/...                      the training loss since the last evaluation; the best one so far
 #pragma once
 
 #include <optional>

@@ -16,6 +16,12 @@
 
 namespace mylos {
 
+struct BestOfRun {
+  std::string metric;  // "validation.loss"
+  double value = 0;
+  std::int64_t step = 0;
+};
+
 struct RunSummary {
   std::string name;
   std::string folder;
@@ -24,10 +30,12 @@ struct RunSummary {
   DType compute = DType::fp32;
   std::int64_t batch = 0;  // samples of a step
   RunPosition position;
-  std::int64_t skipped = 0;  // steps of this start
+  bool stopped_early = false;  // by run.patience
+  std::int64_t skipped = 0;    // steps of this start
   std::optional<double> loss = {};
   std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data; what came of it
-  ScalerStatistics scaler = {};                                       // of all starts, or since it was reset
+  std::optional<BestOfRun> best = {};  // where the deck asks for one, and there is one
+  ScalerStatistics scaler = {};        // of all starts, or since it was reset
   RunWork work;
   bool peak_is_measured = true;
   RunMetrics metrics;

@@ -1,0 +1,162 @@
+// Columns: rows that a run writes, as lines of a CSV file for people and as arrays of a checkpoint, one per
+// column. A table says once what its columns are:
+//
+//   struct Table {
+//     using Row = ...;
+//     static constexpr const char* group = "/history/";  // of the arrays
+//     /// Calls `column` with each name, source, format in the file, and place in a row.
+//     template <class Function> static void for_each_column(const Function& column);
+//     /// What the file says of a value, beside the table's own type of it.
+//     template <class Value> static auto written(Value value);
+//   };
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/state.hpp"
+
+namespace mylos {
+
+/// Whether the same steps would give the same values again; added: they would, but earlier builds did not
+/// write them.
+enum class ColumnSource { computed, added, clock };
+
+/// How a checkpoint holds a value of a row: floats as doubles, a choice by its number, a number that may be
+/// missing as NaN.
+template <class Value>
+auto stored(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return static_cast<std::int32_t>(value);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return static_cast<double>(value);
+  } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+  } else {
+    return value;
+  }
+}
+
+template <class Value, class Stored>
+void restore(Value& value, const Stored& stored) {
+  if constexpr (std::is_same_v<Value, std::optional<double>>) {
+    value = std::isnan(stored) ? std::nullopt : std::optional(stored);
+  } else {
+    value = static_cast<Value>(stored);
+  }
+}
+
+/// The first line of the file.
+template <class Table>
+[[nodiscard]] std::string header_of() {
+  std::string header;
+  Table::for_each_column([&](const char* name, ColumnSource, const char*, auto) {
+    if (!header.empty()) header += ',';
+    header += name;
+  });
+  return header + '\n';
+}
+
+/// A row's line in it.
+template <class Table>
+[[nodiscard]] std::string line_of(const typename Table::Row& row) {
+  std::string line;
+  Table::for_each_column([&](const char*, ColumnSource, const char* format, auto place) {
+    if (!line.empty()) line += ',';
+    fmt::format_to(std::back_inserter(line), fmt::runtime(format), Table::written(*place(row)));
+  });
+  return line + '\n';
+}
+
+/// The part of a line that no clock had a hand in.
+template <class Table>
+[[nodiscard]] std::string computed_part_of(std::string_view line) {
+  std::string part;
+  Table::for_each_column([&](const char*, ColumnSource source, const char*, auto) {
+    const std::string_view value = line.substr(0, line.find_first_of(",\n"));
+    line.remove_prefix(std::min(line.size(), value.size() + 1));
+    if (source == ColumnSource::clock) return;
+    if (!part.empty()) part += ',';
+    part += value;
+  });
+  return part;
+}
+
+/// Rows as a checkpoint holds them: an array per column.
+template <class Table>
+class Columns {
+ public:
+  using Row = typename Table::Row;
+
+  /// Room for so many rows.
+  explicit Columns(std::size_t rows = 0) {
+    Table::for_each_column([&](const char* name, ColumnSource source, const char*, auto place) {
+      columns_.push_back(
+          {std::string(Table::group) + name, source != ColumnSource::computed, Array<decltype(place)>(rows)});
+    });
+  }
+  explicit Columns(const std::deque<Row>& rows) : Columns(rows.size()) {
+    auto column = columns_.begin();
+    Table::for_each_column([&](const char*, ColumnSource, const char*, auto place) {
+      auto& values = std::get<Array<decltype(place)>>((column++)->values);
+      std::transform(rows.begin(), rows.end(), values.begin(),
+                     [&](const Row& row) { return stored(*place(row)); });
+    });
+  }
+
+  [[nodiscard]] std::deque<Row> rows() const {
+    std::deque<Row> rows(std::visit([](const auto& values) { return values.size(); }, columns_[0].values));
+    auto column = columns_.begin();
+    Table::for_each_column([&](const char*, ColumnSource, const char*, auto place) {
+      auto value = std::get<Array<decltype(place)>>((column++)->values).begin();
+      for (Row& row : rows) restore(*place(row), *value++);
+    });
+    return rows;
+  }
+
+  /// `state` points into this object then.
+  void add_to(CheckpointState& state) {
+    for (Column& column : columns_) column.add_to(state);
+  }
+  /// The same, to be read from this checkpoint: without columns that it does not have, as it was written by a
+  /// build that did not know them. They stay 0.
+  void add_to(CheckpointState& state, const CheckpointReader& saved) {
+    for (Column& column : columns_) {
+      if (!column.may_be_missing || saved.exists(column.path)) column.add_to(state);
+    }
+  }
+
+ private:
+  template <class Place>
+  using Array = std::vector<decltype(stored(*std::declval<Place>()(std::declval<const Row&>())))>;
+
+  struct Column {
+    std::string path;             // in a checkpoint
+    bool may_be_missing = false;  // in files of earlier builds
+    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
+                 std::vector<std::int32_t>>
+        values;
+
+    void add_to(CheckpointState& state) {
+      std::visit(
+          [&](auto& rows) { state.add_host(path, rows.data(), {static_cast<std::int64_t>(rows.size())}); },
+          values);
+    }
+  };
+  std::vector<Column> columns_;
+};
+
+}  // namespace mylos

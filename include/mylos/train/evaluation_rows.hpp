@@ -1,0 +1,61 @@
+// What evaluations found, as rows: those of evaluations.csv, and the arrays of a checkpoint. At each
+// evaluation there is a row for the training loss since the one before, and one for each evaluated part of
+// the data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mylos/train/history.hpp"
+#include "mylos/train/run_data.hpp"
+
+namespace mylos {
+
+struct EvaluationRow {
+  std::uint64_t step = 0;
+  double epoch = 0;  // passes over the training data, after the step
+  DataPart part = DataPart::train;
+  double loss = 0;  // of the training data: mean over the applied steps since the evaluation before
+  std::optional<double> accuracy = {};  // of evaluated classes and tokens
+  double elapsed_s = 0;                 // since the run was first started, restarts included
+};
+
+struct EvaluationTable {
+  using Row = EvaluationRow;
+  static constexpr const char* group = "/history/evaluations/";
+  static constexpr const char* counted = "evaluated parts";  // a row for each
+
+  /// Losses and accuracies as they are, to the last bit: they are compared.
+  template <class Function>
+  static void for_each_column(const Function& column) {
+    using enum ColumnSource;
+    column("step", computed, "{}", [](auto& row) { return &row.step; });
+    column("epoch", computed, "{:.6g}", [](auto& row) { return &row.epoch; });
+    column("part", computed, "{}", [](auto& row) { return &row.part; });
+    column("loss", computed, "{}", [](auto& row) { return &row.loss; });
+    column("accuracy", computed, "{}", [](auto& row) { return &row.accuracy; });
+    column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
+  }
+
+  template <class Value>
+  static auto written(const Value& value) {
+    if constexpr (std::is_same_v<Value, DataPart>) {
+      return name_of(value);
+    } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      return value ? fmt::format("{}", *value) : std::string();
+    } else {
+      return value;
+    }
+  }
+
+  [[nodiscard]] static std::uint64_t step_of(const EvaluationRow& row) { return row.step; }
+  /// Of the rows of a step, in their order.
+  [[nodiscard]] static int place_of(const EvaluationRow& row) { return static_cast<int>(row.part); }
+  [[nodiscard]] static int place_in(std::string_view line);
+};
+
+using EvaluationHistory = RowHistory<EvaluationTable>;
+
+}  // namespace mylos

@@ -1,0 +1,15 @@
+#include "mylos/train/evaluation_rows.hpp"
+
+namespace mylos {
+
+int EvaluationTable::place_in(std::string_view line) {
+  constexpr int columns_before_part = 2;
+  for (int i = 0; i < columns_before_part; ++i) line.remove_prefix(std::min(line.size(), line.find(',') + 1));
+  const std::string_view name = line.substr(0, line.find(','));
+  for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test}) {
+    if (name == name_of(part)) return static_cast<int>(part);
+  }
+  return -1;
+}
+
+}  // namespace mylos

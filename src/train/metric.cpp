@@ -1,0 +1,67 @@
+#include "mylos/train/metric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mylos {
+namespace {
+
+std::string names_of(const std::vector<Metric>& metrics) {
+  std::string names;
+  for (const Metric& metric : metrics) names += (names.empty() ? "" : ", ") + name_of(metric);
+  return names;
+}
+
+std::string why_not_measured(const std::string& metric, const RunData& data) {
+  if (metric.starts_with("validation.") && !data.has(DataPart::validation)) return "data.validation is 0";
+  if (metric.starts_with("test.") && !data.has(DataPart::test)) return "the deck names no data.test";
+  return "only evaluated classes and tokens have an accuracy";
+}
+
+}  // namespace
+
+std::string name_of(const Metric& metric) {
+  return fmt::format("{}.{}", name_of(metric.part), metric.quantity == Quantity::loss ? "loss" : "accuracy");
+}
+
+std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric) {
+  for (const EvaluationRow& row : rows) {
+    if (row.part != metric.part) continue;
+    return metric.quantity == Quantity::loss ? row.loss : row.accuracy;
+  }
+  return std::nullopt;
+}
+
+bool is_better(const Metric& metric, double value, double than) {
+  return metric.quantity == Quantity::loss ? value < than : value > than;
+}
+
+std::vector<Metric> measured_metrics(const Options& options, const RunData& data) {
+  std::vector<Metric> metrics{{DataPart::train, Quantity::loss}};
+  for (const DataPart part : judging_parts) {
+    if (!data.has(part)) continue;
+    metrics.push_back({part, Quantity::loss});
+    if (options.model.loss != LossType::mse) metrics.push_back({part, Quantity::accuracy});
+  }
+  return metrics;
+}
+
+std::optional<Metric> watched_metric(const Options& options, const RunData& data) {
+  const std::vector<Metric> measured = measured_metrics(options, data);
+  if (const std::string& wanted = options.checkpoint.keep_best; !wanted.empty()) {
+    const auto found = std::find_if(measured.begin(), measured.end(),
+                                    [&](const Metric& metric) { return name_of(metric) == wanted; });
+    if (found != measured.end()) return *found;
+    fail_input("checkpoint.keep_best = \"{}\" is not measured in this run: {}; measured are {}", wanted,
+               why_not_measured(wanted, data), names_of(measured));
+  }
+  if (options.run.patience == 0) return std::nullopt;
+  if (measured.size() > 1) return measured[1];  // behind the training loss: the validation's, else the test's
+  fail_input(
+      "run.patience = {}: nothing is evaluated in this run; give data.validation or data.test, or go by "
+      "checkpoint.keep_best = \"train.loss\"",
+      options.run.patience);
+}
+
+}  // namespace mylos
