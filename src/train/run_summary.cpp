@@ -196,8 +196,8 @@ std::string document_of(const RunSummary& summary) {
   if (summary.best) {
     const BestOfRun& best = *summary.best;
     document["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}};
-    document["stopped_early"] = summary.stopped_early;
   }
+  if (summary.best || summary.stopped_early) document["stopped_early"] = summary.stopped_early;
   // A name of the command line may be no UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
