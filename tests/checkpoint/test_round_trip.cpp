@@ -109,6 +109,22 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
       << "groups that a reader does not ask for are none of its business";
 }
 
+TEST_F(RoundTrip, TablesOfTheHistoryAreReadOneByOne) {
+  std::vector<double> column(3);
+  const auto with = [&](const std::vector<std::string>& paths) {
+    CheckpointState state;
+    for (const std::string& path : paths) state.add_host(path, column.data(), {3});
+    return state;
+  };
+  const std::string path =
+      write_checkpoint(ranks, folder.path(), test::header_of(1),
+                       with({"/history/step", "/history/evaluations/step", "/history/evaluations/loss"}), {});
+  EXPECT_EQ(refusal(path, with({"/history/step"})), "taken");
+  EXPECT_EQ(refusal(path, with({"/history/evaluations/step", "/history/evaluations/loss"})), "taken");
+  EXPECT_EQ(refusal(path, with({"/history/evaluations/step"})),
+            path + ": has /history/evaluations/loss, which this run has not");
+}
+
 TEST_F(RoundTrip, InfoSaysWhatIsInTheFile) {
   const std::string text = describe_checkpoint(ranks, write(500));
   EXPECT_TRUE(looks_like_checkpoint(checkpoint_path(folder.path(), 500)));
