@@ -120,7 +120,7 @@ std::string note_on(const FilePrecision& file) {
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   if (ranks.size() > 1) fail_input("mylos check-precision runs on one rank; start it without mpirun");
-  const std::string path = checkpoint_file(ranks, arguments.file);
+  const std::string path = checkpoint_file(ranks, {.path = arguments.file});
   const Output output = standard_output(0);
   if (!looks_like_checkpoint(path) && holds_tokens(path)) {
     const TokenDataset tokens(path);

@@ -34,7 +34,7 @@ std::string BestEvaluation::text() const {
 
 void BestEvaluation::save(CheckpointState& state) {
   if (!metric_) return;
-  state.add_text(std::string(group) + "/metric", name_of(*metric_));
+  state.add_text(fmt::format("{}/metric", group), name_of(*metric_));
   state.add_scalar(std::string(group) + "/value", best_value_);
   state.add_scalar(std::string(group) + "/step", best_step_);
   state.add_scalar(std::string(group) + "/without_improvement", without_improvement_);
@@ -42,7 +42,7 @@ void BestEvaluation::save(CheckpointState& state) {
 
 void BestEvaluation::make_room(const CheckpointReader& saved, CheckpointState& state) {
   if (!saved.exists(group)) return;
-  saved_metric_ = saved.text(std::string(group) + "/metric");
+  saved_metric_ = saved.text(fmt::format("{}/metric", group));
   const std::optional<Metric> own = metric_;
   metric_.emplace();  // room for any: the file says which it is
   save(state);
