@@ -123,9 +123,17 @@ ExitCode info_command(const NamedCheckpoint& checkpoint);
 /// Whether all of a checkpoint, of a folder the newest one, is as it was written, seen by a process of its
 /// own.
 ExitCode verify_command(const NamedCheckpoint& checkpoint);
-/// What that process does, without MPI; it is started with this argument and the file.
-inline constexpr const char* verify_child_argument = "--verify-as-child";
-int verify_as_child(const std::string& file);
+/// What that process does. Throws Error (bad_input) with the first thing that is wrong.
+void verify_as_child(const std::string& file);
+
+struct ReportArguments {
+  std::vector<std::string> runs;  // their folders
+  std::string output;             // "" = report.html in the folder of the only run, or here
+  std::int64_t watch_s = 0;       // write it again after so many seconds, as long as a run goes on; 0 = once
+};
+ExitCode report_command(const ReportArguments& arguments);
+/// Prints the history that a checkpoint keeps, as CSV: of a process of its own, as above.
+void history_as_child(const std::string& file);
 
 struct BenchAllreduceArguments {
   std::vector<std::string> sizes;  // byte counts

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 
 #include "bench_options.hpp"
+#include "child_process.hpp"
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/data/dataset_format.hpp"
 #include "precision_options.hpp"
+#include "report_options.hpp"
 #include "runtime.hpp"
 #include "same_start.hpp"
 #include "stop_signals.hpp"
@@ -48,6 +50,7 @@ struct CommandLine {
   ConvertArguments convert;
   CheckPrecisionArguments precision;
   BenchArguments bench;
+  ReportArguments report;
   NamedCheckpoint info;
   bool verify = false;
   StopSources stop;
@@ -271,11 +274,8 @@ ExitCode print_manual() {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  if (argument_count == 3 && std::string_view(arguments[1]) == verify_child_argument) {
-    const int code = verify_as_child(arguments[2]);
-    std::fflush(stdout);
-    _exit(code);  // HDF5 need not close what it could not read
-  }
+  if (const std::optional<int> code = work_as_child(argument_count, arguments))
+    _exit(*code);  // HDF5 need not close what it could not read
   const StopSignals signals;
   CLI::App app(
       "Mylos trains neural networks on clusters in mixed precision.\n"
@@ -293,6 +293,7 @@ int main(int argument_count, char** arguments) {
   add_convert(app, line);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
+  add_report(app, line.report, line.command);
   app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
     line.command = print_manual;
   });

@@ -1,0 +1,33 @@
+// BoundedLines: the lines of a text that comes in pieces, of which no more than one line is ever held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mylos::app {
+
+class BoundedLines {
+ public:
+  /// `take` gets every line that has come to its end, without that end.
+  BoundedLines(std::size_t most_bytes, std::function<void(std::string_view)> take)
+      : most_bytes_(most_bytes), take_(std::move(take)) {}
+
+  void feed(std::string_view piece);
+
+  /// Lines longer than `most_bytes`, which were left out.
+  [[nodiscard]] std::int64_t too_long() const { return too_long_; }
+  /// Whether the text stops before a line's end.
+  [[nodiscard]] bool ends_within_line() const { return !line_.empty() || skipping_; }
+
+ private:
+  std::size_t most_bytes_;
+  std::function<void(std::string_view)> take_;
+  std::string line_;       // what has come of a line whose end has not
+  bool skipping_ = false;  // to the end of a line that is too long
+  std::int64_t too_long_ = 0;
+};
+
+}  // namespace mylos::app

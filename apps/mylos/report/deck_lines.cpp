@@ -1,0 +1,73 @@
+#include "deck_lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "csv_rows.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr std::size_t most_keys = 500;
+constexpr std::size_t most_value_bytes = 2000;
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// What stands before a comment, which may not begin within a string.
+std::string_view without_comment(std::string_view line) {
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '"' && c == '\\') {
+      ++i;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      return line.substr(0, i);
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+DeckLines::DeckLines(std::string_view text) {
+  std::string section;
+  while (!text.empty() && keys_.size() < most_keys) {
+    const std::string_view line = trimmed(without_comment(text.substr(0, text.find('\n'))));
+    text.remove_prefix(std::min(text.size(), text.find('\n')));
+    if (!text.empty()) text.remove_prefix(1);
+    if (line.starts_with('[') && line.ends_with(']')) {
+      section = std::string(trimmed(line.substr(1, line.size() - 2))).substr(0, most_value_bytes);
+      continue;
+    }
+    const std::size_t sign = line.find('=');
+    if (sign == std::string_view::npos) continue;
+    std::string key = section.empty() ? "" : section + ".";
+    key += trimmed(line.substr(0, sign));
+    keys_.emplace_back(key.substr(0, most_value_bytes),
+                       trimmed(line.substr(sign + 1)).substr(0, most_value_bytes));
+  }
+}
+
+std::string DeckLines::value(std::string_view key) const {
+  const auto found =
+      std::find_if(keys_.begin(), keys_.end(), [&](const auto& entry) { return entry.first == key; });
+  if (found == keys_.end()) return {};
+  const std::string& text = found->second;
+  const bool quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'');
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+double DeckLines::number(std::string_view key) const {
+  const double number = number_of(value(key)).value_or(0);
+  return std::isfinite(number) ? number : 0;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,45 @@
+#include "layer_report.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/model/make_chain.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// Names and types do not depend on what the data would say.
+void complete_shapes(ModelOptions& model) {
+  if (model.inputs == 0) model.inputs = 1;
+  if (model.outputs == 0) model.outputs = 1;
+  if (model.vocabulary == 0) model.vocabulary = 1;
+}
+
+}  // namespace
+
+ordered_json layers_of(const std::string& resolved, ordered_json& notes) {
+  ordered_json layers = ordered_json::array();
+  try {
+    Options options = read_stored_deck(resolved, "resolved.toml").options;
+    complete_shapes(options.model);
+    const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+      const Signature& signature = chain.signature(stage);
+      if (signature.kind == "loss") continue;  // its operands have the last layer's type, its sums are float
+      layers.push_back({{"name", signature.name},
+                        {"kind", std::string(signature.kind)},
+                        {"compute", std::string(name_of(signature.compute_type))},
+                        {"input", std::string(name_of(signature.input_type))},
+                        {"output", std::string(name_of(signature.output_type))}});
+    }
+  } catch (const std::exception& error) {
+    notes.push_back(fmt::format("types per layer: this version of Mylos cannot read the run's deck: {}",
+                                printable(error.what(), 500)));
+    return nullptr;
+  }
+  return layers;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,196 @@
+// Curves over steps. A point of a long run stands for several steps: the line is their mean, the band behind it
+// reaches from the least to the largest.
+
+const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
+
+function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary }) {
+  lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
+  if (lines.length === 0) return null;
+  const extent = extentOf(lines);
+  const mayLog = log !== "never" && extent.leastPositive > 0 && extent.largest > extent.leastPositive;
+  let logarithmic = mayLog && (log === "always" || extent.typicalLargest / extent.leastPositive > 40);
+  const say = (value) => format(value) + unit;
+  const toggle = mayLog && log !== "always" && element("button", { type: "button", id: `${id}-log`, "aria-pressed": String(logarithmic),
+    onclick: () => {
+      logarithmic = !logarithmic;
+      toggle.setAttribute("aria-pressed", String(logarithmic));
+      made.redraw();
+    } }, "log scale");
+  const made = card({
+    id, title, wide, buttons: toggle || null,
+    summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
+    legend: lines.length > 1 || lines.some((line) => line.points.some((point) => point.least < point.largest))
+      ? legendOf(lines) : null,
+    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, logarithmic, base, format, say }),
+    table: () => tableOfLines(title, lines, more, say),
+  });
+  return made.figure;
+}
+
+function pointsOf(curve) {
+  const { first, last = first } = curve.steps;
+  const { mean, least = mean, largest = mean } = curve.values;
+  const points = [];
+  for (let i = 0; i < mean.length; i += 1) {
+    if (mean[i] !== null) points.push({ first: first[i], last: last[i], at: (first[i] + last[i]) / 2, mean: mean[i], least: least[i], largest: largest[i], gap: i > 0 && mean[i - 1] === null });
+  }
+  return points;
+}
+
+function extentOf(lines) {
+  const extent = { first: Infinity, last: -Infinity, least: Infinity, largest: -Infinity, leastPositive: Infinity, typicalLargest: 0 };
+  for (const line of lines) {
+    for (const point of line.points) {
+      extent.first = Math.min(extent.first, point.first);
+      extent.last = Math.max(extent.last, point.last);
+      extent.least = Math.min(extent.least, point.least);
+      extent.largest = Math.max(extent.largest, point.largest);
+      extent.typicalLargest = Math.max(extent.typicalLargest, point.mean);
+      if (point.least > 0) extent.leastPositive = Math.min(extent.leastPositive, point.least);
+    }
+  }
+  return extent;
+}
+
+function inWords(line, named, short, say) {
+  const { points } = line;
+  const [start, end] = [points[0], points[points.length - 1]];
+  const lowest = points.reduce((best, point) => (point.least < best.least ? point : best));
+  const highest = points.reduce((best, point) => (point.largest > best.largest ? point : best));
+  const name = named ? `${line.label}: ` : "";
+  if (lowest.least === highest.largest) return `${name}${say(start.mean)} throughout.`;
+  if (short) return `${name}${say(end.mean)} at step ${whole(end.last)}; least ${say(lowest.least)}.`;
+  return `${name}${say(start.mean)} at step ${whole(start.first)}, ${say(end.mean)} at step ${whole(end.last)}; ` +
+    `least ${say(lowest.least)}, largest ${say(highest.largest)}.`;
+}
+
+function lookOf(line) {
+  return { class: `curve s${line.look % 6}`, "stroke-dasharray": dashes[Math.floor(line.look) % dashes.length] || null };
+}
+
+function legendOf(lines) {
+  const banded = lines.some((line) => line.points.some((point) => point.least < point.largest));
+  const entries = lines.map((line) => element("li", {},
+    shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", ...lookOf(line) })), line.label));
+  if (banded) {
+    entries.push(element("li", { class: "soft" },
+      shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("rect", { class: `band f${lines[0].look % 6}`, width: 26, height: 10 })),
+      "least to largest of the steps of a point"));
+  }
+  return element("ul", { class: "legend" }, entries);
+}
+
+function drawLines({ width, high, lines, marks, extent, logarithmic, base, format, say }) {
+  const height = high ? Math.round(Math.min(340, Math.max(220, width * 0.42))) : 210;
+  const bottom = height - 22;
+  const top = marks.length > 0 ? 22 : 8;
+  const y = logarithmic ? logScale(extent.leastPositive, extent.largest, bottom, top, 5, base)
+    : linearScale(Math.min(extent.least, extent.least > 0 && extent.least < extent.largest / 3 ? 0 : extent.least), extent.largest, bottom, top, 5);
+  const labels = y.ticks.map((tick) => format(tick));
+  const left = labelWidth(labels);
+  const x = linearScale(extent.first, extent.last, left, width - 10, Math.max(3, Math.floor(width / 85)));
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
+  y.ticks.forEach((tick, i) => svg.append(
+    shape("line", { class: "grid", x1: left, x2: width - 10, y1: y.place(tick), y2: y.place(tick) }),
+    shape("text", { x: left - 7, y: y.place(tick) + 4, "text-anchor": "end" }, labels[i])));
+  svg.append(shape("line", { class: "axis", x1: left, x2: width - 10, y1: bottom, y2: bottom }));
+  svg.append(shape("text", { x: left - 7, y: height - 5, "text-anchor": "end" }, "step"));
+  for (const tick of x.ticks.filter((step) => Number.isInteger(step))) {
+    svg.append(shape("text", { x: Math.min(x.place(tick), width - 18), y: height - 5, "text-anchor": "middle" }, whole(tick)));
+  }
+  for (const mark of marks) svg.append(drawMark(mark, x, y, top, bottom, lines));
+  for (const line of lines) svg.append(...drawLine(line, x, y));
+  const cursor = shape("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
+  const dots = lines.map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
+  svg.append(cursor, ...dots);
+  return { svg, move: walker(lines, marks, x, y, cursor, dots, say) };
+}
+
+function drawLine(line, x, y) {
+  const { points } = line;
+  const places = points.map((point) => x.place(point.at).toFixed(1));
+  const height = (value) => y.place(value).toFixed(1);
+  const path = points.map((point, i) => `${i === 0 || point.gap ? "M" : "L"}${places[i]} ${height(point.mean)}`).join("");
+  const drawn = [];
+  if (points.some((point) => point.least < point.largest)) {
+    const upper = points.map((point, i) => `${places[i]} ${height(point.largest)}`);
+    const lower = points.map((point, i) => `${places[i]} ${height(point.least)}`).reverse();
+    drawn.push(shape("path", { class: `band f${line.look % 6}`, d: `M${upper.concat(lower).join("L")}Z` }));
+  }
+  drawn.push(shape("path", { ...lookOf(line), d: path }));
+  if (points.length <= 40) {
+    for (let i = 0; i < points.length; i += 1) {
+      drawn.push(shape("circle", { class: `dots f${line.look % 6}`, cx: places[i], cy: height(points[i].mean), r: 3 }));
+    }
+  }
+  return drawn;
+}
+
+// A cross on the curve, or a line with a sign at its top.
+function drawMark(mark, x, y, top, bottom, lines) {
+  const at = x.place(mark.step);
+  if (mark.sign) {
+    return shape("g", {}, shape("line", { class: "event", x1: at, x2: at, y1: top, y2: bottom }),
+      shape("text", { class: "event-sign", x: at, y: top - 6, "text-anchor": "middle" }, mark.sign));
+  }
+  const near = nearest(lines[mark.line || 0].points, mark.step);
+  const height = Math.max(top, y.place(near.largest) - 9);
+  return shape("path", { class: "cross", d: `M${at - 3.5} ${height - 3.5}l7 7m0-7l-7 7` });
+}
+
+function nearest(points, step) {
+  let [low, high] = [0, points.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (points[middle].at < step) low = middle + 1; else high = middle;
+  }
+  if (low > 0 && step - points[low - 1].at < points[low].at - step) low -= 1;
+  return points[low];
+}
+
+// Where the keys and the pointer move the cursor to, and what is read out there.
+function walker(lines, marks, x, y, cursor, dots, say) {
+  const all = lines.reduce((most, line) => (line.points.length > most.length ? line.points : most), lines[0].points);
+  let place = -1;
+  return ({ key, x: pointer }) => {
+    const last = all.length - 1;
+    const stride = Math.max(1, Math.round(all.length / 10));
+    if (key) {
+      const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: stride, PageUp: -stride, Home: -Infinity, End: Infinity };
+      place = place < 0 && moves[key] !== Infinity ? 0 : Math.min(last, Math.max(0, place + moves[key]));
+    } else {
+      const [from, to] = [x.place(x.least), x.place(x.largest)];
+      place = all.indexOf(nearest(all, x.least + ((pointer - from) / (to - from || 1)) * (x.largest - x.least)));
+    }
+    const { at, first, last: end } = all[place];
+    for (const name of ["x1", "x2"]) cursor.setAttribute(name, x.place(at));
+    cursor.setAttribute("visibility", "visible");
+    const words = lines.map((line, i) => {
+      const point = nearest(line.points, at);
+      fill(dots[i], { cx: x.place(point.at), cy: y.place(point.mean), visibility: "visible" }, []);
+      const spread = point.least < point.largest ? ` (${say(point.least)} to ${say(point.largest)})` : "";
+      return `${lines.length > 1 ? `${line.label} ` : ""}${say(point.mean)}${spread}`;
+    });
+    const here = marks.filter((mark) => mark.step >= first && mark.step <= end).slice(0, 3).map((mark) => mark.text);
+    return `${steps(first, end)}: ${words.concat(here).join(" \u00b7 ")}`;
+  };
+}
+
+const mostTableRows = 400;
+
+function tableOfLines(title, lines, more, say) {
+  const rows = [];
+  for (const line of lines) {
+    const every = Math.ceil((line.points.length * lines.length) / mostTableRows);
+    for (let i = 0; i < line.points.length; i += every) {
+      const point = line.points[i];
+      const cells = [steps(point.first, point.last), say(point.mean), say(point.least), say(point.largest)];
+      rows.push({ cells: lines.length > 1 ? [line.label, ...cells] : cells });
+    }
+  }
+  const columns = [{ title: "steps" }, { title: "mean", number: true }, { title: "least", number: true }, { title: "largest", number: true }];
+  if (lines.length > 1) columns.unshift({ title: "curve" });
+  const total = lines.reduce((sum, line) => sum + line.points.length, 0);
+  const caption = rows.length < total ? `${title}: ${rows.length} of ${total} points, evenly chosen` : title;
+  return element("div", {}, more ? more() : null, table({ columns, rows, caption, tall: true }));
+}

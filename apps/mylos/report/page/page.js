@@ -1,0 +1,39 @@
+// The page from its data: sections in the order in which questions come.
+
+function section(id, title, ...parts) {
+  return element("section", { id: `section-${id}`, "aria-labelledby": `heading-${id}` },
+    element("h2", { id: `heading-${id}` }, title), element("div", { class: "cards" }, ...parts));
+}
+
+function contents(sections) {
+  return element("nav", { "aria-label": "Sections" }, element("ul", { class: "contents" },
+    sections.map((one) => element("li", {}, element("a", { href: `#${one.id}` }, one.querySelector("h2").textContent)))));
+}
+
+function showReport(report) {
+  const { runs } = report;
+  const sections = [
+    section("loss", "Loss and evaluations", ...lossSection(runs)),
+    section("optimization", "Learning rate, scale and gradients", ...optimizationSection(runs)),
+    section("health", "Parameters", ...healthSection(runs)),
+    section("speed", "Speed and time", ...ratesSection(runs), timeChart(runs)),
+    section("memory", "Memory and types", memoryChart(runs), typesCard(runs)),
+    section("events", "What happened", eventsCard(runs)),
+    section("deck", runs.length > 1 ? "Decks" : "Deck", deckCard(runs)),
+  ];
+  const head = runs.length > 1 ? headOfMany(runs) : headOfOne(runs[0]);
+  document.getElementById("report").append(...head.filter((part) => part), ...[notesOf(runs)].filter((part) => part), contents(sections), ...sections);
+  document.getElementById("origin").textContent = `Written ${report.written} by Mylos ${report.code_version}. Nothing on this page is loaded from a network.`;
+  document.title = `${runs.length > 1 ? `${runs.length} runs` : runs[0].label} \u2013 Mylos report`;
+}
+
+const started = performance.now();
+const report = JSON.parse(document.getElementById("data").textContent);
+startTheme(document.getElementById("theme"));
+showReport(report);
+drawCards();
+document.body.getBoundingClientRect();  // the layout is part of the time
+document.documentElement.dataset.drawnMs = (performance.now() - started).toFixed(1);
+document.documentElement.dataset.charts = String(document.querySelectorAll("svg.plot").length);
+startReload(document.getElementById("reload"), report.reload_s);
+new ResizeObserver(drawCards).observe(document.getElementById("report"));

@@ -1,0 +1,43 @@
+// Axes: from values to places, and where their ticks are.
+
+function niceStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const factor = rough / power;
+  return (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10) * power;
+}
+
+function linearScale(least, largest, from, to, count) {
+  if (least === largest) {
+    const middle = (from + to) / 2;
+    return { least, largest, place: () => middle, ticks: [least], log: false };
+  }
+  const step = niceStep((largest - least) / count);
+  const ticks = [];
+  for (let i = Math.ceil(least / step - 1e-9); i * step <= largest + step * 1e-9 && ticks.length < 50; i += 1) {
+    ticks.push(Number((i * step).toPrecision(12)));
+  }
+  const place = (value) => from + ((value - least) / (largest - least)) * (to - from);
+  return { least, largest, place, ticks, log: false };
+}
+
+// Of positive values; ticks are powers of `base`.
+function logScale(least, largest, from, to, count, base = 10) {
+  if (least === largest) return linearScale(least, largest, from, to, count);
+  const logarithm = (value) => Math.log(value) / Math.log(base);
+  const [low, high] = [logarithm(least), logarithm(largest)];
+  const place = (value) => from + ((logarithm(Math.max(value, least)) - low) / (high - low)) * (to - from);
+  let ticks = [];
+  const every = Math.max(1, Math.ceil((high - low) / count));
+  for (let power = Math.ceil(low - 1e-9); power <= high + 1e-9; power += 1) {
+    if (power % every === 0) ticks.push(base ** power);
+  }
+  if (ticks.length < 2) {
+    ticks = linearScale(least, largest, from, to, count).ticks.filter((tick) => tick >= least);
+  }
+  return { least, largest, place, ticks, log: true };
+}
+
+// Room for the labels of a vertical axis.
+function labelWidth(labels) {
+  return 12 + 6.6 * Math.max(2, ...labels.map((label) => label.length));
+}

@@ -1,0 +1,17 @@
+// What a run was planned to take and what it measured of itself, for its page: plan.json and summary.json.
+#pragma once
+
+#include <string>
+
+#include "report_json.hpp"
+
+namespace mylos::app {
+
+/// {ranks, parameters, budget_bytes, rank_bytes, parts: [{name, bytes}], blocks, recomputed_blocks}; null,
+/// and a note, where the run has no plan that can be read.
+[[nodiscard]] ordered_json plan_of(const std::string& folder, ordered_json& notes);
+
+/// The numbers and texts of summary.json, {} where there is none; a note where it cannot be read.
+[[nodiscard]] ordered_json summary_of(const std::string& folder, ordered_json& notes);
+
+}  // namespace mylos::app

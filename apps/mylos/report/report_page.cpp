@@ -1,0 +1,27 @@
+#include "report_page.hpp"
+
+#include "mylos/base/error.hpp"
+#include "page_parts.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// The page's template names its parts, each once: {{style}}.
+void put(std::string& page, std::string_view name, std::string_view part) {
+  const std::size_t place = page.find(name);
+  if (place == std::string::npos) fail_run("the page's template has no {}", name);
+  page.replace(place, name.size(), part);
+}
+
+}  // namespace
+
+std::string report_page(const ordered_json& document) {
+  std::string page(page_html);
+  // From the end to the beginning: what is put in may itself hold such a name.
+  put(page, "{{script}}", page_script);
+  put(page, "{{data}}", script_text(document));
+  put(page, "{{style}}", page_style);
+  return page;
+}
+
+}  // namespace mylos::app

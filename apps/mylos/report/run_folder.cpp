@@ -1,0 +1,67 @@
+#include "run_folder.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "../trained_model.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/checkpoint/folder.hpp"
+
+namespace mylos::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+// deck.toml may be anybody's: it does not make a run.
+constexpr const char* files_of_a_run[] = {"history.csv", "summary.json", "plan.json", "resolved.toml"};
+
+bool is_run(const std::string& folder) {
+  std::error_code failure;
+  for (const char* name : files_of_a_run)
+    if (fs::is_regular_file(fs::path(folder) / name, failure)) return true;
+  return !list_checkpoints(folder).empty();
+}
+
+}  // namespace
+
+std::string open_run_folder(const std::string& path) {
+  std::error_code failure;
+  if (!fs::exists(path, failure))
+    fail_input("{}: there is no such folder{}", printable(path, 300), current_folder_note(path));
+  std::string folder = fs::is_directory(path, failure) ? run_folder(path) : path;
+  if (!fs::is_directory(path, failure) || !is_run(folder))
+    fail_input("{}: is no run's folder: it has none of {}, checkpoints/step-*.h5", printable(path, 300),
+               fmt::join(files_of_a_run, ", "));
+  return folder;
+}
+
+bool read_in_pieces(const std::string& path, const std::function<void(std::string_view)>& take) {
+  std::error_code failure;
+  if (!fs::is_regular_file(path, failure)) return false;  // to open a pipe may be to wait for ever
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return false;
+  std::array<char, piece_bytes> piece;
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0)
+    take({piece.data(), static_cast<std::size_t>(file.gcount())});
+  return true;
+}
+
+SmallFile read_small_file(const std::string& path, std::size_t most_bytes) {
+  SmallFile file;
+  file.exists = read_in_pieces(path, [&](std::string_view piece) {
+    if (!file.problem.empty()) return;
+    if (file.text.size() + piece.size() <= most_bytes) {
+      file.text += piece;
+    } else {
+      file.text.clear();
+      file.problem = "is larger than " + format_bytes(static_cast<std::int64_t>(most_bytes));
+    }
+  });
+  return file;
+}
+
+}  // namespace mylos::app

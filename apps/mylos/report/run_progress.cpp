@@ -1,0 +1,61 @@
+#include "run_progress.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/io/folder_lock.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// "" where nobody works in the folder, or where nobody can be seen to.
+std::string worker_in(const std::string& folder) {
+  FolderLock lock(folder);
+  try {
+    if (lock.try_to_take(false) == FolderLock::Attempt::held) return printable(lock.holder().name, 300);
+  } catch (const Error&) {  // a lock that may not be read
+  }
+  return {};
+}
+
+std::string newest_checkpoint(const std::string& folder) {
+  const auto files = list_checkpoints(folder);
+  return files.empty() ? "" : fmt::format("; its newest checkpoint is of step {}", files.back().step);
+}
+
+}  // namespace
+
+RunProgressReport progress_of(const std::string& folder, const std::string& outcome) {
+  using enum RunProgress;
+  const std::string worker = worker_in(folder);
+  // A summary is the last thing that a run writes, and the first that the next start removes.
+  if (outcome == "done") return {done, "the run reached its end"};
+  if (!worker.empty()) return {running, fmt::format("{} works on it", worker)};
+  std::error_code failure;
+  if (outcome == "stopped" || std::filesystem::exists(folder + "/requeue", failure))
+    return {stopped,
+            "it was asked to stop before its end: go on with --restart latest" + newest_checkpoint(folder)};
+  return {unfinished,
+          "it left no summary and nobody works on it: it failed, was killed, or its machine went down" +
+              newest_checkpoint(folder)};
+}
+
+const char* name_of(RunProgress progress) {
+  switch (progress) {
+    case RunProgress::done:
+      return "done";
+    case RunProgress::running:
+      return "running";
+    case RunProgress::stopped:
+      return "stopped";
+    case RunProgress::unfinished:
+      break;
+  }
+  return "unfinished";
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,94 @@
+#include "run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "deck_lines.hpp"
+#include "evaluation_report.hpp"
+#include "event_report.hpp"
+#include "health_report.hpp"
+#include "history_report.hpp"
+#include "layer_report.hpp"
+#include "plan_report.hpp"
+#include "run_folder.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr std::size_t most_deck_bytes = std::size_t{1} << 20;
+
+struct DeckFile {
+  SmallFile file;
+  DeckLines lines{""};
+};
+
+DeckFile read_deck_of(const std::string& folder, ordered_json& notes) {
+  DeckFile deck{.file = read_small_file(folder + "/resolved.toml", most_deck_bytes)};
+  deck.lines = DeckLines(deck.file.text);
+  if (!deck.file.problem.empty()) notes.push_back("resolved.toml: " + deck.file.problem + ": left out");
+  return deck;
+}
+
+/// Steps of the whole run: as the summary or the deck says, or by the epochs that its last step had made. 0:
+/// unknown.
+double steps_of_run(const ordered_json& summary, const DeckLines& deck, const ordered_json& history) {
+  if (const double told = number_member(summary, "steps_of_run", 0); told > 0) return told;
+  if (const double told = deck.number("run.steps"); told > 0) return told;
+  const double epoch = number_member(history, "epoch", 0);
+  const double step = number_member(history, "step", 0);
+  return epoch > 0 ? std::round(deck.number("run.epochs") * step / epoch) : 0;
+}
+
+std::string name_of_run(const std::string& folder, const ordered_json& summary, const DeckLines& deck) {
+  if (std::string name = deck.value("run.name"); !name.empty()) return name;
+  if (std::string name = text_member(summary, "run"); !name.empty()) return name;
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  fs::path path = fs::absolute(folder, failure).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string();
+}
+
+ordered_json keys_of(const DeckLines& deck) {
+  ordered_json keys = ordered_json::array();
+  for (const auto& [key, value] : deck.keys()) keys.push_back({key, value});
+  return keys;
+}
+
+}  // namespace
+
+ReportBounds bounds_for(std::size_t runs) {
+  const ReportBounds one;
+  return {std::max<std::size_t>(300, one.points / runs), std::max<std::size_t>(4000, one.cells / runs)};
+}
+
+RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
+  ordered_json notes = ordered_json::array();
+  const ordered_json summary = summary_of(folder, notes);
+  const DeckFile deck = read_deck_of(folder, notes);
+  const RunProgressReport progress = progress_of(folder, text_member(summary, "outcome"));
+  const bool runs_on = progress.progress == RunProgress::running;
+  RunReport report;
+  report.progress = progress.progress;
+  ordered_json& document = report.document;
+  document = {{"name", name_of_run(folder, summary, deck.lines)},
+              {"folder", folder},
+              {"progress", name_of(progress.progress)},
+              {"progress_text", progress.text}};
+  document["history"] = history_of(folder, deck.lines, runs_on, bounds.points, notes);
+  document["steps_of_run"] = steps_of_run(summary, deck.lines, document["history"]);
+  document["evaluations"] = evaluations_of(folder, runs_on, bounds.points, notes);
+  document["health"] = health_of(folder, runs_on, bounds.cells, notes);
+  document["events"] = events_of(folder, runs_on, notes);
+  document["plan"] = plan_of(folder, notes);
+  document["summary"] = summary;
+  document["layers"] = deck.file.text.empty() ? ordered_json() : layers_of(deck.file.text, notes);
+  document["deck"] = keys_of(deck.lines);
+  document["notes"] = std::move(notes);
+  return report;
+}
+
+}  // namespace mylos::app

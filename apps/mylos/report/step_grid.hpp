@@ -1,0 +1,51 @@
+// StepGrid: of many named things a value over steps, as a heat map draws it: a row per name, a column per
+// stretch of steps, the largest value of the stretch in each cell. Bounded in rows, columns and cells,
+// whatever comes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mylos::app {
+
+class StepGrid {
+ public:
+  static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();  // no value in this cell
+
+  struct Column {
+    std::int64_t first = 0;  // the least and the largest step that it stands for
+    std::int64_t last = 0;
+    std::vector<double> values;  // of the rows; may be shorter than there are rows
+    std::vector<bool> broken;    // a value of this cell was not finite, or said to be
+  };
+
+  StepGrid(std::size_t most_rows, std::size_t most_columns, std::size_t most_cells);
+
+  /// `broken`: what was measured there was not finite, whatever `value` is.
+  void add(std::int64_t step, std::string_view name, double value, bool broken);
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  /// Whether names beyond the bound were left out.
+  [[nodiscard]] bool has_more_names() const { return has_more_names_; }
+
+ private:
+  Column& column_of(std::int64_t step);
+  void merge();
+  [[nodiscard]] std::size_t most_columns() const;
+
+  std::size_t most_rows_;
+  std::size_t most_columns_;
+  std::size_t most_cells_;
+  std::int64_t width_ = 1;
+  std::map<std::string, std::size_t, std::less<>> rows_;
+  std::vector<std::string> names_;
+  std::vector<Column> columns_;
+  bool has_more_names_ = false;
+};
+
+}  // namespace mylos::app

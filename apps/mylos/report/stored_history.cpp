@@ -1,0 +1,64 @@
+// The history that a checkpoint keeps, as CSV on standard output: of a process of its own
+// (child_process.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "../commands.hpp"
+#include "mylos/checkpoint/verify.hpp"
+#include "mylos/io/hdf5.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr const char* group = "/history";
+constexpr std::int64_t rows_of_piece = 4096;
+constexpr std::size_t most_columns = 100;
+
+struct Column {
+  std::string name;
+  hdf5::Dataset dataset;
+};
+
+/// Lists of numbers, as long as the first of them.
+std::vector<Column> columns_of(const hdf5::File& file) {
+  std::vector<Column> columns;
+  if (!file.exists(group)) return columns;
+  for (const hdf5::Child& child : file.children(group)) {
+    if (child.kind != hdf5::ObjectKind::dataset || columns.size() == most_columns) continue;
+    hdf5::Dataset dataset = file.dataset(fmt::format("{}/{}", group, child.name));
+    if (!dataset.type() || dataset.dims().size() != 1) continue;
+    if (!columns.empty() && dataset.size() != columns.front().dataset.size()) continue;
+    columns.push_back({child.name, std::move(dataset)});
+  }
+  return columns;
+}
+
+}  // namespace
+
+void history_as_child(const std::string& path) {
+  (void)verify_contents(path);
+  const hdf5::File file = hdf5::File::open(path);
+  const std::vector<Column> columns = columns_of(file);
+  if (columns.empty()) return;
+  std::string header;
+  for (const Column& column : columns) header += (header.empty() ? "" : ",") + column.name;
+  fmt::print("{}\n", header);
+  const std::int64_t rows = columns.front().dataset.size();
+  std::vector<std::vector<double>> values(columns.size(), std::vector<double>(rows_of_piece));
+  for (std::int64_t first = 0; first < rows; first += rows_of_piece) {
+    const std::int64_t count = std::min(rows_of_piece, rows - first);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].dataset.read(first, count, values[i].data());
+    std::string text;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
+      for (std::size_t i = 0; i < columns.size(); ++i)
+        fmt::format_to(std::back_inserter(text), "{}{:.9g}", i == 0 ? "" : ",", values[i][row]);
+      text += '\n';
+    }
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+}  // namespace mylos::app

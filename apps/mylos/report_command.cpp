@@ -1,0 +1,106 @@
+// mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page of what lies in the folders of runs.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "commands.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "report/report_page.hpp"
+#include "report/run_folder.hpp"
+#include "report/run_report.hpp"
+#include "standard_output.hpp"
+
+namespace mylos::app {
+namespace {
+
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[64];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &parts);
+  return {text, length};
+}
+
+/// Where several runs have one name their folders tell them apart.
+void label(ordered_json& runs) {
+  for (ordered_json& run : runs) {
+    const auto same = std::count_if(runs.begin(), runs.end(),
+                                    [&](const ordered_json& other) { return other["name"] == run["name"]; });
+    run["label"] = same > 1 ? run["folder"] : run["name"];
+  }
+}
+
+void write_page(const std::string& path, const std::string& page) {
+  PendingFile file(path);
+  std::ofstream stream(file.temporary(), std::ios::binary | std::ios::trunc);
+  stream << page << std::flush;
+  if (!stream) fail_run("{}: cannot be written: {}", file.temporary(), std::strerror(errno));
+  stream.close();
+  file.publish();
+}
+
+struct Written {
+  std::size_t bytes = 0;
+  bool any_runs_on = false;
+};
+
+Written write_report(const std::vector<std::string>& folders, const std::string& path, std::int64_t watch_s) {
+  const ReportBounds bounds = bounds_for(folders.size());
+  ordered_json runs = ordered_json::array();
+  Written written;
+  for (const std::string& folder : folders) {
+    RunReport report = report_of(folder, bounds);
+    written.any_runs_on = written.any_runs_on || report.progress == RunProgress::running;
+    runs.push_back(std::move(report.document));
+  }
+  label(runs);
+  const std::string page = report_page({{"format", "mylos-report"},
+                                        {"version", 1},
+                                        {"code_version", code_version()},
+                                        {"written", time_now()},
+                                        {"reload_s", written.any_runs_on ? watch_s : 0},
+                                        {"runs", std::move(runs)}});
+  write_page(path, page);
+  written.bytes = page.size();
+  return written;
+}
+
+}  // namespace
+
+ExitCode report_command(const ReportArguments& arguments) {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > 1) fail_input("mylos report runs on one rank; start it without mpirun");
+  std::vector<std::string> folders;
+  for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
+  std::string path = arguments.output;
+  if (path.empty()) path = folders.size() == 1 ? folders.front() + "/report.html" : "report.html";
+
+  const Output output = standard_output(0);
+  Written written = write_report(folders, path, arguments.watch_s);
+  output.line(
+      fmt::format("{} ({})", printable(path, 300), format_bytes(static_cast<std::int64_t>(written.bytes))));
+  if (arguments.watch_s == 0) return ExitCode::done;
+  if (written.any_runs_on)
+    output.line(fmt::format("written again every {} s until the run ends", arguments.watch_s));
+  while (written.any_runs_on) {
+    std::this_thread::sleep_for(std::chrono::seconds(arguments.watch_s));
+    written = write_report(folders, path, arguments.watch_s);
+  }
+  output.line("no run goes on: the page is complete");
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,15 @@
+// mylos report: what it can be told on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "commands.hpp"
+
+namespace mylos::app {
+
+/// Adds `report`; `command` becomes it where the command line asks for it. Both arguments must outlive the
+/// parsing.
+void add_report(CLI::App& app, ReportArguments& arguments, std::function<ExitCode()>& command);
+
+}  // namespace mylos::app

@@ -1,0 +1,197 @@
+"""mylos report: the page's structure for runs that are done, going on, crashed, strangers', of other versions, or damaged.
+
+usage: test_report.py MYLOS
+"""
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+from small_problem import Command, prepare
+
+HEADER = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,tokens_per_s,elapsed_s\n"
+MOST_BYTES = 3 << 20
+
+
+def data_of(page):
+    """What the page draws. Its script elements must be the two of the template, whatever its data hold."""
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall("<script", text)) == 2 and len(re.findall("</script", text)) == 2, "broken out of its element"
+    assert not re.search(r'(src|href)="(?!#|data:)', text) and "url(" not in text, "loads something"
+    assert "{{" not in re.sub(r'<script.*?</script>', "", text, flags=re.S), "a part of the template is missing"
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def report(command, *arguments, page=None):
+    command.must("report", *arguments)
+    return data_of(command.folder / (page or f"{arguments[0]}/report.html"))
+
+
+def check_done(command):
+    command.must("train", "deck.toml", "run.folder=done")
+    run, = report(command, "done")["runs"]
+    rows = (command.folder / "done/history.csv").read_text().splitlines()[1:]
+    curves = run["history"]["curves"]
+    assert run["progress"] == "done" and run["name"] == "small" and run["notes"] == [], run["notes"]
+    assert run["history"]["rows"] == len(rows) == run["steps_of_run"] == curves["first"][-1]
+    assert "last" not in curves and "least" not in curves["loss"], "each step is a point of its own"
+    for row, loss in zip(rows, curves["loss"]["mean"]):
+        assert math.isclose(float(row.split(",")[2]), loss, rel_tol=1e-5), (row, loss)
+    plan = json.loads((command.folder / "done/plan.json").read_text())
+    assert math.isclose(sum(part["bytes"] for part in run["plan"]["parts"]), plan["rank_bytes"], rel_tol=0.01)
+    types = {layer["name"]: layer["compute"] for layer in run["layers"]}
+    assert types == {"hidden1": "bf16", "hidden2": "bf16", "head": "bf16"}, types
+    assert ["optimizer.lr", "0.01"] in run["deck"]
+    assert run["health"] is None and run["events"] is None
+
+
+def check_several(command):
+    command.must("train", "deck.toml", "run.folder=half", "precision.compute=fp16", "optimizer.lr=0.02")
+    document = report(command, "done", "half", "--out", "pages/both.html", page="pages/both.html")
+    assert [run["label"] for run in document["runs"]] == ["done", "half"], "runs of one name go by their folders"
+    decks = [dict(run["deck"]) for run in document["runs"]]
+    differing = {key for key in decks[0] if decks[0][key] != decks[1].get(key)}
+    assert differing == {"run.folder", "precision.compute", "optimizer.lr"}, differing
+
+
+def wait_for(condition, what):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not come")
+
+
+def check_running_and_crashed(command):
+    """Watched while it runs, killed, and watched no more."""
+    history = command.folder / "live/history.csv"
+    run = command.start("train", "deck.toml", "run.folder=live", "run.epochs=1000000", "checkpoint.every=100000", "run.log_every=500",
+                        "run.evaluate_every=1000000")  # what it prints is not read, and must fit a pipe
+    wait_for(lambda: history.exists() and history.stat().st_size > 5000, "a history")
+    watcher = command.start("report", "live", "--watch", "1")
+    page = command.folder / "live/report.html"
+    wait_for(page.exists, "the page")
+    before = data_of(page)
+    assert before["reload_s"] == 1 and before["runs"][0]["progress"] == "running", before["runs"][0]["progress_text"]
+    wait_for(lambda: data_of(page)["runs"][0]["history"]["step"] > before["runs"][0]["history"]["step"], "a newer page")
+    assert report(command, "live", "--out", "once.html", page="once.html")["reload_s"] == 0
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    watcher.communicate(timeout=60)
+    assert watcher.returncode == 0
+    after = data_of(page)
+    assert after["reload_s"] == 0 and after["runs"][0]["progress"] == "unfinished", after["runs"][0]["progress_text"]
+
+
+def check_stopped_and_checkpoint(command):
+    """Without its history the curves are those that the newest sound checkpoint keeps; a damaged one is named."""
+    command.must("train", "deck.toml", "run.folder=part", "--stop-after", "20", code=85)
+    run, = report(command, "part")["runs"]
+    assert run["progress"] == "stopped" and "step 20" in run["progress_text"], run["progress_text"]
+    losses = run["history"]["curves"]["loss"]["mean"]
+    (command.folder / "part/history.csv").unlink()
+    run, = report(command, "part")["runs"]
+    assert run["history"]["curves"]["loss"]["mean"] == losses, "other curves"
+    assert any("step-0000000020.h5 keeps" in note for note in run["notes"]), run["notes"]
+    newest = command.folder / "part/checkpoints/step-0000000020.h5"
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(content)
+    run, = report(command, "part")["runs"]
+    assert any("step-0000000020.h5 is not used" in note for note in run["notes"]), run["notes"]
+    assert run["history"]["rows"] == 18, "the checkpoint before it"
+    for file in (command.folder / "part/checkpoints").glob("*.h5"):
+        file.write_bytes(b"no HDF5" * 1000)
+    run, = report(command, "part")["runs"]
+    assert run["history"]["rows"] == 0 and len(run["notes"]) >= 2, run["notes"]
+
+
+def make_run(command, name, history, **files):
+    folder = command.folder / name
+    folder.mkdir()
+    (folder / "history.csv").write_text(history, encoding="utf-8")
+    for file, text in files.items():
+        (folder / file.replace("_", ".")).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def check_long(command):
+    """100,000 steps with everything there is: small enough, with every spike."""
+    lines = [HEADER]
+    for step in range(1, 100_001):
+        loss = 50 if step == 54_321 else 2 + 1 / step + 0.01 * (step * 7919 % 101)
+        lines.append(f"{step},{step / 100},{loss},0.001,{1 + step % 7},{2.0 ** (step // 5000)},{int(step % 40 == 0)},{step},1000,64000,{step}.5\n")
+    health = ["step,parameter,gradient_norm,weight_norm,update_ratio,largest_gradient,largest_weight,zeros,subnormals,non_finite\n"]
+    for step in range(100, 100_001, 100):
+        health += [f"{step},layer{i}/weight,{1e-3 * (i + 1)},1,0.001,1,1,0,0,{int(step == 500 and i == 3)}\n" for i in range(100)]
+    events = "".join(json.dumps({"step": i, "kind": "warning", "cause": "c", "subject": "s", "text": "t" * 200}) + "\n" for i in range(5000))
+    make_run(command, "long", "".join(lines), health_csv="".join(health), events_jsonl=events, resolved_toml="[run]\nname = \"long\"\n[data]\nbatch = 10\n")
+    document = report(command, "long")
+    size = (command.folder / "long/report.html").stat().st_size
+    assert size <= MOST_BYTES, size
+    run, = document["runs"]
+    curves, overflows = run["history"]["curves"], run["history"]["overflows"]
+    assert run["history"]["rows"] == 100_000 and 1000 < len(curves["first"]) <= 2000
+    assert max(curves["loss"]["largest"]) == 50 and max(curves["loss"]["mean"]) < 10
+    assert overflows["total"] == 2500 and overflows["every"] == 2 and len(overflows["steps"]) == 1250
+    maps = run["health"]["maps"]["gradient_norm"]
+    assert len(maps["rows"]) == 100 and maps["broken"] == [[3, 0]], maps["broken"]
+    assert run["events"]["total"] == 5000 and len(run["events"]["rows"]) == 400
+    print(f"100,000 steps: {size / 2**20:.2f} MiB")
+
+
+def check_hostile(command):
+    """Names that would end a script, half files, columns of another version; nothing but notes comes of it."""
+    name = '</script><script>alert(1)</script><!-- " \\ & \u2028'
+    deck = f"[run]\nname = '{name}'\nunknown_key = 1\n[data]\nbatch = 10\n".encode() + b"x = \"\xff\xfe\"\n"
+    history = HEADER + "1,0,2.5,1,1,1,0,1,10,0,1\nnonsense\n2,0,nan,1,1,1,0,2,10,0,2\n-3,0,1,1,1,1,0,1,1,1,1\n,,,,,,,,,,\n3,0,2.25,1,1"
+    event = json.dumps({"step": 1, "kind": name, "cause": 7, "text": name})
+    make_run(command, "hostile", history, resolved_toml=deck, summary_json='{"outcome": "done", "speed":', plan_json="[" * 100_000,
+             events_jsonl=event.encode() + b'\n{"step": -1}\n\xff\xfe\n{"step"', evaluations_csv="step,part,loss,accuracy\n1,</script>,1,\n1,a\n",
+             health_csv="step,parameter\n1,</script>\n")
+    run, = report(command, "hostile")["runs"]
+    assert run["name"] == name and run["progress"] == "unfinished"
+    assert run["history"]["rows"] == 2 and run["history"]["broken_losses"] == 1
+    assert run["events"]["rows"][0]["text"] == name and run["events"]["rows"][0]["cause"] == ""
+    notes = "\n".join(run["notes"])
+    for part in ("history.csv: 3 damaged rows", "history.csv: ends within a row", "summary.json", "plan.json", "evaluations.csv: 1 damaged row",
+                 "events.jsonl: 2 damaged lines", "types per layer"):
+        assert part in notes, (part, notes)
+    # A folder whose name is no UTF-8, which some file systems have.
+    odd = os.fsencode(command.folder) + b"/odd\xff"
+    shutil.copytree(os.fsencode(command.folder / "hostile"), odd)
+    command.must("report", os.fsdecode(odd), "--out", "odd.html")
+    data_of(command.folder / "odd.html")
+    old = "step,loss,lr\n1,2.5,0.1\n2,2.25,0.1\n"
+    make_run(command, "old", old)
+    run, = report(command, "old")["runs"]
+    assert run["name"] == "old" and set(run["history"]["curves"]) == {"first", "loss", "lr"} and run["notes"] == []
+
+
+def check_refusals(command):
+    (command.folder / "empty").mkdir()
+    (command.folder / "empty/deck.toml").write_text("[run]\n")
+    for arguments, part in ((["empty"], "none of history.csv"), (["nowhere"], "no such folder"), (["deck.toml"], "no run's folder"),
+                            (["done", "--watch", "0"], "from 1 to"), ([], "required")):
+        result = command.must("report", *arguments, code=2)
+        assert part in result.stderr, (arguments, result.stderr)
+    assert not (command.folder / "empty/report.html").exists()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_long, check_hostile,
+                      check_refusals):
+            check(command)
+            print(check.__name__, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+// What `mylos report` reduces and escapes: curves, grids, rows of tables, decks, and JSON within a page.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "../../apps/mylos/report/csv_rows.hpp"
+#include "../../apps/mylos/report/deck_lines.hpp"
+#include "../../apps/mylos/report/report_json.hpp"
+#include "../../apps/mylos/report/step_curves.hpp"
+#include "../../apps/mylos/report/step_grid.hpp"
+#include "../../apps/mylos/report/thinned_steps.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(StepCurves, KeepsEveryStepWhileThereIsRoom) {
+  StepCurves curves(1, 100);
+  for (std::int64_t step = 1; step <= 100; ++step)
+    curves.add(step, std::array{1.0 / static_cast<double>(step)});
+  ASSERT_EQ(curves.points().size(), 100U);
+  EXPECT_EQ(curves.width(), 1);
+  EXPECT_EQ(curves.points()[41].first, 42);
+  EXPECT_EQ(curves.points()[41].curves[0].mean(), 1.0 / 42);
+}
+
+TEST(StepCurves, ASpikeOfOneStepStaysVisibleAmongAHundredThousand) {
+  StepCurves curves(1, 2000);
+  double sum = 0;
+  for (std::int64_t step = 1; step <= 100'000; ++step) {
+    const double value = step == 77'777 ? 1e6 : 2.0 + 0.1 * std::sin(static_cast<double>(step));
+    sum += value;
+    curves.add(step, std::array{value});
+  }
+  EXPECT_LE(curves.points().size(), 2000U);
+  EXPECT_GT(curves.points().size(), 1000U);
+  double found = 0;
+  std::int64_t count = 0;
+  for (const auto& point : curves.points()) {
+    found += point.curves[0].sum;
+    count += point.curves[0].count;
+    const bool holds_it = point.first <= 77'777 && 77'777 <= point.last;
+    EXPECT_EQ(point.curves[0].largest == 1e6, holds_it);
+    EXPECT_LT(point.curves[0].least, 2.2);
+  }
+  EXPECT_EQ(count, 100'000);
+  EXPECT_NEAR(found, sum, 1e-6 * sum);
+}
+
+TEST(StepCurves, LeavesOutWhatIsNotFiniteAndTakesStepsInAnyOrder) {
+  StepCurves curves(2, 4);
+  for (const std::int64_t step : {9, 1, 8, 2, 7, 3, 6, 4, 5, 5})
+    curves.add(step, std::array{step == 3 ? nan : static_cast<double>(step), nan});
+  std::int64_t count = 0;
+  std::int64_t before = -1;
+  for (const auto& point : curves.points()) {
+    EXPECT_GT(point.first, before);
+    EXPECT_GE(point.last, point.first);
+    before = point.last;
+    count += point.curves[0].count;
+    EXPECT_EQ(point.curves[1].count, 0);
+  }
+  EXPECT_EQ(count, 9);
+  EXPECT_LE(curves.points().size(), 4U);
+}
+
+TEST(StepCurves, OneMadStepDoesNotCoarsenTheOthers) {
+  StepCurves curves(1, 100);
+  curves.add(largest_step, std::array{1.0});
+  for (std::int64_t step = 1; step < 100; ++step) curves.add(step, std::array{1.0});
+  EXPECT_EQ(curves.width(), 1);
+}
+
+TEST(ThinnedSteps, KeepsAllUpToTheBoundThenOneInAPowerOfTwo) {
+  ThinnedSteps few(2000);
+  ThinnedSteps many(2000);
+  for (std::int64_t step = 0; step < 2000; ++step) few.add(step);
+  for (std::int64_t step = 0; step < 9000; ++step) many.add(step);
+  EXPECT_EQ(few.steps().size(), 2000U);
+  EXPECT_EQ(few.every(), 1);
+  EXPECT_EQ(many.total(), 9000);
+  EXPECT_EQ(many.every(), 8);
+  EXPECT_EQ(many.steps().size(), 1125U);
+  for (std::size_t i = 0; i < many.steps().size(); ++i)
+    EXPECT_EQ(many.steps()[i], static_cast<std::int64_t>(8 * i));
+}
+
+TEST(StepGrid, KeepsTheLargestOfACellAndMarksWhatIsBroken) {
+  StepGrid grid(10, 5, 1000);
+  for (std::int64_t step = 0; step < 40; ++step) {
+    grid.add(step, "a", step == 13 ? 99.0 : 1.0, false);
+    grid.add(step, "b", step == 21 ? nan : 2.0, false);
+  }
+  ASSERT_EQ(grid.columns().size(), 5U);
+  for (const auto& column : grid.columns()) {
+    EXPECT_EQ(column.values[0], column.first <= 13 && 13 <= column.last ? 99.0 : 1.0);
+    EXPECT_EQ(column.values[1], 2.0);
+    EXPECT_FALSE(column.broken[0]);
+    EXPECT_EQ(column.broken[1], column.first <= 21 && 21 <= column.last);
+  }
+}
+
+TEST(StepGrid, IsBoundedInNamesAndCells) {
+  StepGrid grid(50, 200, 1000);
+  for (std::int64_t step = 0; step < 300; ++step)
+    for (int name = 0; name < 80; ++name) grid.add(step, "parameter" + std::to_string(name), 1, false);
+  EXPECT_EQ(grid.names().size(), 50U);
+  EXPECT_TRUE(grid.has_more_names());
+  EXPECT_LE(grid.columns().size() * grid.names().size(), 1000U);
+}
+
+TEST(CsvRows, FindsColumnsByNameWhateverElseThereIs) {
+  std::vector<std::string> seen;
+  CsvRows rows({"loss", "missing", "step"}, [&](CsvRows::Row row) {
+    for (const auto field : row) seen.emplace_back(field);
+    return true;
+  });
+  for (const char c : std::string("step,future,loss\r\n1,x,0.5\r\n2,y,0.25\r\n")) rows.feed({&c, 1});
+  EXPECT_EQ(seen, (std::vector<std::string>{"0.5", "", "1", "0.25", "", "2"}));
+  EXPECT_TRUE(rows.has(0));
+  EXPECT_FALSE(rows.has(1));
+}
+
+TEST(CsvRows, CountsDamagedRowsAndLeavesTheHalfOneAtTheEnd) {
+  CsvRows rows({"a"}, [](CsvRows::Row row) { return number_of(row[0]).has_value(); });
+  rows.feed("a,b\n1,2\n3\n4,5,6\nx,7\n" + std::string(1 << 20, '9') + "\n8,9\n10,1");
+  EXPECT_EQ(rows.rows(), 2);
+  EXPECT_EQ(rows.damaged(), 4);
+  EXPECT_TRUE(rows.ends_within_row());
+}
+
+TEST(DeckLines, ReadsWhatARunEchoes) {
+  const DeckLines deck(
+      "# made by\n[run]\nname = \"a # b\"  # a comment\n\n[data]\nbatch = 256\nx = [1, 2]\nnonsense\n");
+  ASSERT_EQ(deck.keys().size(), 3U);
+  EXPECT_EQ(deck.value("run.name"), "a # b");
+  EXPECT_EQ(deck.number("data.batch"), 256);
+  EXPECT_EQ(deck.keys()[2].second, "[1, 2]");
+  EXPECT_EQ(deck.value("run.other"), "");
+}
+
+TEST(ScriptText, NothingWithinItEndsTheElement) {
+  const std::string text = script_text({{"name", "</script><!-- <b> & \xff \xe2\x80\xa8 \" \\"}});
+  EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
+  for (const char c : text) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+  const auto read = ordered_json::parse(text);
+  EXPECT_EQ(read["name"], "</script><!-- <b> & \xef\xbf\xbd \xe2\x80\xa8 \" \\");
+}
+
+TEST(ShortNumber, HasSixDigitsAndNullForWhatJsonCannotSay) {
+  EXPECT_EQ(short_number(0.1F).dump(), "0.1");
+  EXPECT_EQ(short_number(65536).dump(), "65536");
+  EXPECT_EQ(short_number(1.23456789e-12).dump(), "1.23457e-12");
+  EXPECT_TRUE(short_number(nan).is_null());
+  EXPECT_TRUE(short_number(std::numeric_limits<double>::infinity()).is_null());
+}
+
+}  // namespace
+}  // namespace mylos::app
