@@ -1,0 +1,38 @@
+"""Pages of mylos report in a headless Chromium, by scripts/check-report: a small run, two of them, one of 100,000 steps with
+everything there is, and one with hostile names.
+
+usage: test_report_browser.py MYLOS SOURCES
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from small_problem import Command, prepare
+from test_report import check_hostile, check_long
+
+CURVES = "loss,lr,scale,gradient-norm,rate"
+
+
+def main():
+    program, sources = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(program, folder)
+        prepare(command)
+        for name, compute in (("one", "bf16"), ("other", "fp16")):
+            command.must("train", "deck.toml", f"run.folder={name}", f"precision.compute={compute}")
+        command.must("report", "one")
+        command.must("report", "one", "other", "--out", "both.html")
+        check_long(command)
+        check_hostile(command)
+        for expected, pages in ((f"{CURVES},share,parts,time,memory", ["one/report.html"]),
+                                (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory", ["both.html"]),
+                                (f"{CURVES},health-0,ratio-0,parts", ["long/report.html"]), ("loss", ["hostile/report.html", "old/report.html"])):
+            line = [sources / "scripts/check-report", "--expect", expected, *(command.folder / page for page in pages)]
+            code = subprocess.run(line, check=False).returncode
+            if code != 0:
+                sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
