@@ -35,7 +35,8 @@ ExitCode verify_command(const NamedCheckpoint& checkpoint) {
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
     std::string text;
-    read_in_child(verify_child_argument, chosen_file(checkpoint), [&](std::string_view piece) { text += piece; });
+    read_in_child(verify_child_argument, chosen_file(checkpoint),
+                  [&](std::string_view piece) { text += piece; });
     standard_output(0).line(text);
   });
   return ExitCode::done;
