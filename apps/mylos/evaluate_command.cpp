@@ -25,7 +25,8 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
       choose_whole_file(data, arguments.data);
     } else if (part == DataPart::test) {
       if (data.test.empty())
-        fail_input("{}: its deck names no data.test; give --data FILE", arguments.checkpoint.path);
+        fail_input("{}: its deck names no data.test; give --split validation or --data FILE",
+                   arguments.checkpoint.path);
       choose_whole_file(data, std::string(data.test));
     } else {
       if (data.train.empty())

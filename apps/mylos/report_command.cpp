@@ -42,6 +42,17 @@ void label(ordered_json& runs) {
   }
 }
 
+/// A page that is there is written anew; a checkpoint or a table of a run is not replaced by one.
+void require_no_other_file(const std::string& path) {
+  constexpr std::string_view begin = "<!DOCTYPE html>";
+  std::ifstream file(path, std::ios::binary);
+  std::string found(begin.size(), '\0');
+  if (!file.read(found.data(), 1)) return;
+  file.read(found.data() + 1, static_cast<std::streamsize>(found.size()) - 1);
+  if (found != begin)
+    fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
+}
+
 void write_page(const std::string& path, const std::string& page) {
   PendingFile file(path);
   std::ofstream stream(file.temporary(), std::ios::binary | std::ios::trunc);
@@ -87,6 +98,7 @@ ExitCode report_command(const ReportArguments& arguments) {
   for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
   std::string path = arguments.output;
   if (path.empty()) path = folders.size() == 1 ? folders.front() + "/report.html" : "report.html";
+  require_no_other_file(path);
 
   const Output output = standard_output(0);
   Written written = write_report(folders, path, arguments.watch_s);

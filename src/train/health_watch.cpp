@@ -70,6 +70,9 @@ void HealthWatch::see(const StepRecord& step, const HealthRecord* health, std::v
   see_norm(step, health, found);
   see_loss(step, found);
   if (health != nullptr) see_parameters(step, *health, found);
+  // What explodes is no measure of what is usual.
+  if (options_.exploding_norm == 0 || step.gradient_norm <= options_.exploding_norm)
+    norms_.add(step.gradient_norm);
 }
 
 void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found) {
@@ -99,12 +102,11 @@ void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, s
                      "nothing clips it; {}",
                      options_.high_norm, high_norm_steps, clipping_advice())});
   }
-  norms_.add(norm);
 }
 
 std::string HealthWatch::clipping_advice() const {
-  if (norms_.count == 0) return "try optimizer.clip_norm = 1";
-  const double usual = norms_.median(0, norms_.count);
+  const double usual = norms_.count > 0 ? norms_.median(0, norms_.count) : 0;
+  if (!(usual > 0)) return "try optimizer.clip_norm = 1 or a smaller optimizer.lr";
   const double advised = clip_norm_ > 0 ? std::min(usual, clip_norm_ / 2) : usual;
   return fmt::format(
       "try optimizer.clip_norm = {} (the median norm of the last {} steps is {:.3g}) or a smaller "
@@ -139,20 +141,26 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
       part > options_.skipped_share) {
     found.push_back(
         {step.step, "warning", health_cause::skipped, "",
-         fmt::format("{:.1f} % of the last {} steps were skipped because gradients overflowed; try "
-                     "precision.compute = \"bf16\", or precision.scaler.growth_interval = {}",
-                     100 * part, skips_.count, 2 * scaler_.growth_interval)});
+         fmt::format("{:.1f} % of the last {} steps were skipped because gradients were not finite; {}",
+                     100 * part, skips_.count,
+                     scale_is_dynamic_
+                         ? fmt::format("try precision.compute = \"bf16\", or "
+                                       "precision.scaler.growth_interval = {}",
+                                       2 * scaler_.growth_interval)
+                         : std::string("look at the data of those steps, or try optimizer.clip_norm or a "
+                                       "smaller optimizer.lr"))});
   }
   if (!scale_is_dynamic_) return;
-  const auto scale = static_cast<double>(step.scale);
-  if (step.overflow != 0 && scale <= scaler_.min_scale) {
+  // Floats, as the scaler has them: 0.1 is more there.
+  if (step.overflow != 0 && step.scale <= static_cast<float>(scaler_.min_scale)) {
     found.push_back({step.step, "warning", health_cause::floor, where,
                      fmt::format("gradients overflow{} although the loss scale is at its floor of {:g}; try "
                                  "precision.scaler.min_scale = {}, or precision.compute = \"bf16\"",
                                  where.empty() ? "" : " in " + where, scaler_.min_scale,
                                  one_digit(scaler_.min_scale / 1024))});
   }
-  if (step.overflow == 0 && scale >= scaler_.max_scale && scaler_.initial_scale < scaler_.max_scale) {
+  if (step.overflow == 0 && step.scale >= static_cast<float>(scaler_.max_scale) &&
+      scaler_.initial_scale < scaler_.max_scale) {
     found.push_back(
         {step.step, "warning", health_cause::cap, "",
          fmt::format("the loss scale has reached its cap of {:g}: gradients are so small that it would "

@@ -64,7 +64,7 @@ void Run::look_at_step() {
 }
 
 void Run::log(bool with_progress) {
-  look_at_health();
+  look_at_health(position_.step);
   try {
     log_.write_rows(*parts_.trainer, position_.step, position_, clock_);
     health_->write();
@@ -76,9 +76,9 @@ void Run::log(bool with_progress) {
   clock_.count(&TimeParts::other_s);
 }
 
-void Run::look_at_health() {
+void Run::look_at_health(std::int64_t last) {
   if (options().health.every > 0) finish_update();
-  for (RunEvent& event : health_->look(*parts_.trainer, position_.step)) {
+  for (RunEvent& event : health_->look(*parts_.trainer, last)) {
     if (!log_.events().has(event.kind, event.cause, event.subject)) log_.tell(std::move(event));
   }
 }
@@ -101,6 +101,7 @@ void Run::keep_history() {
   try {
     log_.write_rows(*parts_.trainer, static_cast<std::int64_t>(parts_.trainer->read_state().step), position_,
                     clock_);
+    health_->write();
   } catch (const std::exception&) {  // what ends the run matters more
   }
 }
@@ -119,8 +120,9 @@ double Run::reserve_s() const {
 }
 
 void Run::explain_halt(const StepState& state) {
-  keep_history();
   finish_update();
+  look_at_health(static_cast<std::int64_t>(state.step));
+  keep_history();
   parts_.trainer->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
   batches_->seek((step - 1) * options().data.batch);

@@ -68,8 +68,7 @@ void RunHealth::make_room(const CheckpointReader& saved, CheckpointState& state)
   rows_.make_room(saved, state);
 }
 
-void RunHealth::restore(const std::string& source, std::int64_t step) {
-  watch_.require_valid(source);
+void RunHealth::restore(std::int64_t step) {
   rows_.restore(static_cast<std::uint64_t>(step));
   seen_ = step;
 }

@@ -120,9 +120,10 @@ void Run::restore(const RunStart& start) {
   checkpoints_.restarted_from(step);
   std::vector<std::string> gaps;
   run_on_all(ranks(), [&] {
+    health_->require_valid(reader.path());
     gaps.push_back(log_.restore(state, reader.path(), step, clock_));
     gaps.push_back(evaluation_log_.restore(step));
-    health_->restore(reader.path(), step);
+    health_->restore(step);
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   gaps.push_back(reset);

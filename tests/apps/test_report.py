@@ -53,6 +53,10 @@ def check_done(command):
 def check_several(command):
     command.must("train", "deck.toml", "run.folder=half", "precision.compute=fp16", "optimizer.lr=0.02")
     document = report(command, "done", "half", "--out", "pages/both.html", page="pages/both.html")
+    report(command, "done", "half", "--out", "pages/both.html", page="pages/both.html")  # a page is written anew
+    before = (command.folder / "done/history.csv").read_bytes()
+    command.must("report", "done", "--out", "done/history.csv", code=2)
+    assert (command.folder / "done/history.csv").read_bytes() == before, "a run's file was replaced by a page"
     assert [run["label"] for run in document["runs"]] == ["done", "half"], "runs of one name go by their folders"
     decks = [dict(run["deck"]) for run in document["runs"]]
     differing = {key for key in decks[0] if decks[0][key] != decks[1].get(key)}

@@ -45,8 +45,7 @@ class HealthRows {
   void save(CheckpointState& state);
   /// Adds room for what save() wrote; nothing where the checkpoint has none.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// After that was read: the file is cut behind `step`, and gets the looks of the tail that it lacks. Looks
-  /// at other parameters than these are left out.
+  /// After that was read: the file is cut behind `step`, and gets the looks of the tail that it lacks.
   void restore(std::uint64_t step);
 
  private:

@@ -42,8 +42,7 @@ class HealthWatch {
 
   /// `state` points into this object then.
   void save(CheckpointState& state);
-  /// Adds room for what save() wrote; nothing where the checkpoint is of a build that did not watch, or
-  /// watched other parameters.
+  /// Adds room for what save() wrote; nothing where the checkpoint is of a build that did not watch.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
   /// Throws Error (bad_input) for what save() cannot have written.
   void require_valid(const std::string& source) const;

@@ -75,7 +75,8 @@ class Run {
   void finish_update();
   void show_tensors();
   void log(bool with_progress);
-  void look_at_health();
+  /// All ranks. Up to this step.
+  void look_at_health(std::int64_t last);
   void find_culprit(const StepState& state);
   /// All ranks. Rows of an evaluation, and what follows from them.
   void take(std::vector<EvaluationRow> rows);

@@ -28,7 +28,9 @@ class RunHealth {
   /// As of HealthWatch and HealthRows.
   void save(CheckpointState& state);
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  void restore(const std::string& source, std::int64_t step);
+  /// Before files are cut: as HealthWatch.
+  void require_valid(const std::string& source) const { watch_.require_valid(source); }
+  void restore(std::int64_t step);
 
  private:
   std::int64_t every_;
