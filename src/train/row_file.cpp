@@ -83,7 +83,7 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     if (line.rfind("step,", 0) == 0 && line + '\n' != format_.header) rows.why_aside = "has other columns";
     if (std::count(line.begin(), line.end(), ',') != commas) continue;
     const RowPlace place{step_of(line), format_.place_in(line)};
-    if (place.of_step < 0 || place <= newest || place.step > last) continue;
+    if (place.of_step < 0 || !(newest < place) || place.step > last) continue;
     newest = place;
     line += '\n';
     while (own < tail.size() && tail[own].place < place) ++own;

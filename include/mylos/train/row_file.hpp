@@ -15,7 +15,13 @@ struct RowPlace {
   std::uint64_t step = 0;
   int of_step = 0;  // of several rows of that step
 
-  friend auto operator<=>(const RowPlace&, const RowPlace&) = default;
+  // Spelled out: nvcc 13 leaves the equality that comes with a defaulted order undefined.
+  friend bool operator==(const RowPlace& a, const RowPlace& b) {
+    return a.step == b.step && a.of_step == b.of_step;
+  }
+  friend bool operator<(const RowPlace& a, const RowPlace& b) {
+    return a.step != b.step ? a.step < b.step : a.of_step < b.of_step;
+  }
 };
 
 /// What the file needs to know of its rows.
