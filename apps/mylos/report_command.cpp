@@ -53,15 +53,6 @@ void require_no_other_file(const std::string& path) {
     fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
 }
 
-void write_page(const std::string& path, const std::string& page) {
-  PendingFile file(path);
-  std::ofstream stream(file.temporary(), std::ios::binary | std::ios::trunc);
-  stream << page << std::flush;
-  if (!stream) fail_run("{}: cannot be written: {}", file.temporary(), std::strerror(errno));
-  stream.close();
-  file.publish();
-}
-
 struct Written {
   std::size_t bytes = 0;
   bool any_runs_on = false;
@@ -83,7 +74,7 @@ Written write_report(const std::vector<std::string>& folders, const std::string&
                                         {"written", time_now()},
                                         {"reload_s", written.any_runs_on ? watch_s : 0},
                                         {"runs", std::move(runs)}});
-  write_page(path, page);
+  publish_text(path, page);
   written.bytes = page.size();
   return written;
 }

@@ -99,12 +99,7 @@ fs::path free_name(const fs::path& folder, const fs::path& name) {
 
 /// A text file that names a checkpoint beside it.
 void write_name(const fs::path& path, const CheckpointFile& file) {
-  PendingFile pending(path.string());
-  std::ofstream text(pending.temporary());
-  text << fs::path(file.path).filename().string() << '\n';
-  text.close();
-  if (!text) fail_run("{}: cannot be written", pending.temporary());
-  pending.publish();
+  publish_text(path.string(), fs::path(file.path).filename().string() + '\n');
 }
 
 }  // namespace

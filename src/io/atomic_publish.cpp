@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "mylos/base/error.hpp"
@@ -140,6 +141,17 @@ PendingFile::~PendingFile() {
 void PendingFile::publish() {
   mylos::publish(path_);
   published_ = true;
+}
+
+void publish_text(const std::string& path, std::string_view text) {
+  PendingFile pending(path);
+  {
+    std::ofstream file(pending.temporary(), std::ios::trunc);
+    if (file) errno = 0;  // else it says why the file could not be opened
+    file << text << std::flush;
+    if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  }
+  pending.publish();
 }
 
 }  // namespace mylos

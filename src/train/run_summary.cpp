@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
@@ -203,14 +200,7 @@ std::string document_of(const RunSummary& summary) {
 }
 
 void write_summary(const std::string& path, const RunSummary& summary) {
-  PendingFile pending(path);
-  {
-    std::ofstream file(pending.temporary(), std::ios::trunc);
-    if (file) errno = 0;  // else it says why the file could not be opened
-    file << document_of(summary) << std::flush;
-    if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
-  }
-  pending.publish();
+  publish_text(path, document_of(summary));
 }
 
 }  // namespace mylos

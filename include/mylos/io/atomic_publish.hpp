@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace mylos {
 
@@ -44,5 +45,8 @@ class PendingFile {
   std::string temporary_;
   bool published_ = false;
 };
+
+/// A text file as a whole. Throws Error where it cannot be written; an older one stays as it is then.
+void publish_text(const std::string& path, std::string_view text);
 
 }  // namespace mylos
