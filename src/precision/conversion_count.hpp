@@ -116,12 +116,8 @@ struct Stretch {
     }
     Counts<Source> counts;
     if constexpr (some_overflow) counts.overflows = overflows - not_finite;
-    if constexpr (To::least_field > 1) {
-      counts.to_zero = to_zero - zeros;
-      counts.subnormal = below - to_zero;
-    }
-    counts.error_sum = sum;
-    counts.largest_error = counts.to_zero > 0 ? 1 : most;
+    if constexpr (To::least_field > 1) note_small(counts, to_zero, below);
+    note_errors(counts, sum, most);
     return counts;
   }
 
@@ -158,10 +154,8 @@ struct Stretch {
     }
     Counts<Source> counts;
     counts.overflows = overflows - not_finite;
-    counts.to_zero = to_zero - zeros;
-    counts.subnormal = below - to_zero;
-    counts.error_sum = sum;
-    counts.largest_error = counts.to_zero > 0 ? 1 : most;
+    note_small(counts, to_zero, below);
+    note_errors(counts, sum, most);
     return counts;
   }
 
@@ -177,6 +171,15 @@ struct Stretch {
   }
 
  private:
+  void note_small(Counts<Source>& counts, Bits to_zero, Bits below) const {
+    counts.to_zero = to_zero - zeros;
+    counts.subnormal = below - to_zero;
+  }
+  static void note_errors(Counts<Source>& counts, Number sum, Number most) {
+    counts.error_sum = sum;
+    counts.largest_error = counts.to_zero > 0 ? 1 : most;
+  }
+
   void count_source_edges() {
     below_normal = zeros;
     not_finite = nans = 0;

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "kernels/matrix.hpp"
@@ -48,18 +49,24 @@ Tensor window(const Arena& arena, DType type, std::int64_t offset, std::int64_t 
   return {arena.data() + static_cast<std::size_t>(offset) * size_of(type), type, 1, count};
 }
 
-TEST(Convert, EveryPatternOfTheSixteenBitTypesGivesTheScalarBits) {
+/// Calls `check` with every number of the 16-bit types and room for them in each type.
+void with_every_pattern(const std::function<void(const Tensor& source, const Tensor& target)>& check) {
   std::vector<std::uint16_t> patterns(65536);
   for (unsigned i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);
   for (const DType from : {DType::fp16, DType::bf16}) {
     const test::Matrix source(from, 1, 65536);
     test::copy_to_device(patterns.data(), source.tensor().data(), source.tensor().bytes());
-    for (const DType to : test::all_types) {
-      const test::Matrix target(to, 1, 65536);
-      convert(Execution{}, source, target);
-      EXPECT_EQ(target.bytes(), converted_one_by_one(source, to)) << name_of(from) << " to " << name_of(to);
-    }
+    for (const DType to : test::all_types) check(source, test::Matrix(to, 1, 65536));
   }
+}
+
+TEST(Convert, EveryPatternOfTheSixteenBitTypesGivesTheScalarBits) {
+  with_every_pattern([](const Tensor& source, const Tensor& target) {
+    convert(Execution{}, source, target);
+    Execution{}.fence();
+    EXPECT_EQ(test::bytes_of(target), converted_one_by_one(source, target.type()))
+        << name_of(source.type()) << " to " << name_of(target.type());
+  });
 }
 
 TEST(Convert, EveryLengthAndAlignmentGivesTheScalarBitsAndTouchesNothingElse) {
@@ -135,16 +142,8 @@ void expect_saturated(const Tensor& source, const Tensor& target, const std::str
 }
 
 TEST(SaturatingConvert, LeavesNoInfinityOfAnyPatternOfTheSixteenBitTypes) {
-  std::vector<std::uint16_t> patterns(65536);
-  for (unsigned i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);
-  for (const DType from : {DType::fp16, DType::bf16}) {
-    const test::Matrix source(from, 1, 65536);
-    test::copy_to_device(patterns.data(), source.tensor().data(), source.tensor().bytes());
-    for (const DType to : test::all_types) {
-      const test::Matrix target(to, 1, 65536);
-      expect_saturated(source, target, "every pattern");
-    }
-  }
+  with_every_pattern(
+      [](const Tensor& source, const Tensor& target) { expect_saturated(source, target, "every pattern"); });
 }
 
 TEST(SaturatingConvert, MakesTheLargestNumberOfWhatIsBeyondItAndKeepsNaN) {
