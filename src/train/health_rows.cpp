@@ -2,20 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <iterator>
+#include <unordered_map>
+#include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/atomic_publish.hpp"
 
 namespace mylos {
 namespace {
-
-constexpr std::size_t most_unwritten = std::size_t{1} << 22;  // bytes, of a disk that stays full
 
 std::array<double, HealthRows::columns.size()> values_of(const ParameterHealth& seen) {
   return {gradient_norm(seen),
@@ -38,64 +33,43 @@ std::string path_of(std::string_view column) {
   return "/history/health/" + std::string(column);
 }
 
-void append(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::app);
-  if (file) errno = 0;  // else it says why the file could not be opened
-  file << text << std::flush;
-  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
-}
-
-/// The rows of the file up to `step`, whole ones alone; the step of the last of them.
-std::uint64_t copy_rows(const std::string& path, std::uint64_t step, std::ostream& to) {
-  std::uint64_t last = 0;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    std::uint64_t number = 0;
-    std::from_chars(line.data(), line.data() + line.size(), number);
-    if (number < last || number == 0 || number > step) continue;
-    last = number;
-    to << line << '\n';
-  }
-  return last;
+/// By which a line is found in a file: the parameter in its second column.
+RowFormat format_of(const std::vector<std::string>& parameters) {
+  std::unordered_map<std::string, int> places;
+  for (const std::string& parameter : parameters) places.emplace(parameter, static_cast<int>(places.size()));
+  const auto place_in = [places = std::move(places)](std::string_view line) {
+    line.remove_prefix(std::min(line.find(','), line.size() - 1) + 1);
+    const auto found = places.find(std::string(line.substr(0, line.find(','))));
+    return found == places.end() ? -1 : found->second;
+  };
+  const auto whole = [](std::string_view line) { return std::string(line.substr(0, line.find('\n'))); };
+  return {header(), place_in, whole, "parameters"};
 }
 
 }  // namespace
 
-std::string HealthRows::lines_of(const Look& look) const {
-  fmt::memory_buffer lines;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    fmt::format_to(std::back_inserter(lines), "{},{}", look.step, parameters_[i]);
-    for (const double value : look.parameters[i]) fmt::format_to(std::back_inserter(lines), ",{:.6g}", value);
-    lines.push_back('\n');
-  }
-  return fmt::to_string(lines);
+HealthRows::HealthRows(std::string path, std::vector<std::string> parameters)
+    : parameters_(std::move(parameters)), file_(std::move(path), format_of(parameters_)) {}
+
+std::string HealthRows::line_of(const Look& look, std::size_t parameter) const {
+  std::string line = fmt::format("{},{}", look.step, parameters_[parameter]);
+  for (const double value : look.parameters[parameter])
+    fmt::format_to(std::back_inserter(line), ",{:.6g}", value);
+  return line + '\n';
 }
 
 void HealthRows::add(const HealthRecord& record) {
   Look look{record.step, {}};
   for (const ParameterHealth& seen : record.parameters) look.parameters.push_back(values_of(seen));
-  if (!path_.empty() && unwritten_.size() < most_unwritten) unwritten_ += lines_of(look);
+  if (file_.is_written())
+    for (std::size_t i = 0; i < parameters_.size(); ++i) new_lines_ += line_of(look, i);
   tail_.push_back(std::move(look));
   if (tail_.size() > tail_length) tail_.pop_front();
 }
 
 void HealthRows::write() {
-  if (path_.empty() || unwritten_.empty()) return;
-  std::error_code failure;
-  const auto found = std::filesystem::file_size(path_, failure);
-  const auto before = failure ? 0 : found;
-  try {
-    append(path_, (before == 0 ? header() : "") + unwritten_);
-  } catch (const Error&) {
-    std::filesystem::resize_file(path_, before, failure);
-    throw;
-  }
-  unwritten_.clear();
-}
-
-void HealthRows::begin_anew() const {
-  std::error_code failure;
-  std::filesystem::remove(path_, failure);
+  const std::string lines = std::exchange(new_lines_, {});
+  file_.append(lines);
 }
 
 void HealthRows::save(CheckpointState& state) {
@@ -130,7 +104,7 @@ void HealthRows::make_room(const CheckpointReader& saved, CheckpointState& state
   save(state);
 }
 
-void HealthRows::restore(std::uint64_t step) {
+std::string HealthRows::restore(std::uint64_t step) {
   std::size_t element = 0;
   for (std::size_t look = 0; look < tail_.size(); ++look) {
     tail_[look].step = stored_steps_[look];
@@ -139,17 +113,13 @@ void HealthRows::restore(std::uint64_t step) {
       ++element;
     }
   }
-  if (path_.empty() || (tail_.empty() && !std::filesystem::exists(path_))) return;
-  PendingFile pending(path_);
-  {
-    std::ofstream file(pending.temporary(), std::ios::trunc);
-    file << header();
-    const std::uint64_t last = copy_rows(path_, step, file);
-    for (const Look& look : tail_)
-      if (look.step > last) file << lines_of(look);
-    if (!file.flush()) fail_run("{}: cannot be written: {}", pending.temporary(), std::strerror(errno));
+  if (tail_.empty() && !file_.exists()) return "";
+  std::vector<PlacedLine> lines;
+  for (const Look& look : tail_) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      lines.push_back({{look.step, static_cast<int>(i)}, line_of(look, i)});
   }
-  pending.publish();
+  return file_.resume(lines, step, 0);  // how many looks there were, health.every of all starts would say
 }
 
 }  // namespace mylos

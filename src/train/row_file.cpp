@@ -11,12 +11,13 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/io/atomic_publish.hpp"
 
 namespace mylos {
 namespace {
 
 // Of a disk that stays full: some ten thousand rows, which are dropped together.
-constexpr std::size_t most_unwritten = std::size_t{1} << 20;
+constexpr std::size_t most_unwritten = std::size_t{4} << 20;
 
 /// The step in the first column; 0 for the header or what is no row.
 std::uint64_t step_of(const std::string& line) {
@@ -34,14 +35,13 @@ void write_or_fail(std::ofstream& file, const std::string& path, const std::stri
 }  // namespace
 
 struct RowFile::Found {
-  std::string text;                 // of rows before the tail's
   std::vector<std::string> shared;  // by the tail's rows; "": the file lacks it
   std::uint64_t count = 0;          // of all
   std::string why_aside;            // why the file cannot be gone on with; "": it can
 };
 
 void RowFile::append(const std::string& lines) {
-  if (path_.empty() || lines.empty()) return;
+  if (path_.empty() || (lines.empty() && unwritten_.empty())) return;
   if (unwritten_.size() > most_unwritten) unwritten_.clear();
   unwritten_ += lines;
   std::error_code failure;
@@ -71,7 +71,8 @@ std::string RowFile::begin_anew() {
   return aside;
 }
 
-RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t last) const {
+RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t last,
+                             std::ostream& earlier) const {
   Found rows;
   rows.shared.resize(tail.size());
   RowPlace newest{0, std::numeric_limits<int>::max()};
@@ -88,7 +89,7 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     line += '\n';
     while (own < tail.size() && tail[own].place < place) ++own;
     if (tail.empty() || place < tail.front().place) {
-      rows.text += line;
+      earlier << line;
     } else if (own < tail.size() && tail[own].place == place) {
       if (format_.computed_part(tail[own].text) != format_.computed_part(line))
         rows.why_aside = "is of another run";
@@ -103,24 +104,26 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
 
 std::string RowFile::resume(const std::vector<PlacedLine>& tail, std::uint64_t step, std::uint64_t expected) {
   if (path_.empty()) return "";
-  Found found = read(tail, step);
+  PendingFile pending(path_);
+  const auto copy = [&](std::ofstream file) {
+    write_or_fail(file, pending.temporary(), format_.header);
+    Found found = read(tail, step, file);
+    std::string rows;
+    for (std::size_t i = 0; i < tail.size(); ++i)
+      rows += found.shared[i].empty() ? tail[i].text : found.shared[i];
+    write_or_fail(file, pending.temporary(), rows);
+    return found;
+  };
+  const auto anew = std::ios::out | std::ios::trunc;
+  Found found = copy(std::ofstream(pending.temporary(), anew));
   std::string said;
   if (!found.why_aside.empty()) {
     said = fmt::format("{} {}: now {}. ", path_, found.why_aside, begin_anew());
-    found = read(tail, step);
+    found = copy(std::ofstream(pending.temporary(), anew));
   }
-  std::string rows = format_.header + found.text;
-  std::uint64_t taken = 0;
-  for (std::size_t i = 0; i < tail.size(); ++i) {
-    taken += found.shared[i].empty() ? 1 : 0;
-    rows += found.shared[i].empty() ? tail[i].text : found.shared[i];
-  }
-  const std::string aside = path_ + ".tmp";
-  {
-    std::ofstream file(aside, std::ios::trunc);
-    write_or_fail(file, aside, rows);
-  }
-  std::filesystem::rename(aside, path_);
+  pending.publish();
+  const auto taken =
+      static_cast<std::uint64_t>(std::count(found.shared.begin(), found.shared.end(), std::string()));
   begun_ = true;
   if (taken > 0) said += fmt::format("{}: {} rows taken from the checkpoint. ", path_, taken);
   if (found.count + taken < expected) {

@@ -68,9 +68,9 @@ void RunHealth::make_room(const CheckpointReader& saved, CheckpointState& state)
   rows_.make_room(saved, state);
 }
 
-void RunHealth::restore(std::int64_t step) {
-  rows_.restore(static_cast<std::uint64_t>(step));
+std::string RunHealth::restore(std::int64_t step) {
   seen_ = step;
+  return rows_.restore(static_cast<std::uint64_t>(step));
 }
 
 void require_ignored_layers(const HealthOptions& options, const Chain& chain) {

@@ -123,7 +123,7 @@ void Run::restore(const RunStart& start) {
     health_->require_valid(reader.path());
     gaps.push_back(log_.restore(state, reader.path(), step, clock_));
     gaps.push_back(evaluation_log_.restore(step));
-    health_->restore(step);
+    gaps.push_back(health_->restore(step));
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   gaps.push_back(reset);
@@ -145,8 +145,8 @@ void Run::open_folder(const RunStart& start) {
     std::filesystem::create_directories(file("checkpoints"), failure);
     if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
     if (afresh) {
-      health_->begin_anew();
-      for (const std::string& before : {log_.begin_anew(), evaluation_log_.begin_anew()}) {
+      for (const std::string& before :
+           {log_.begin_anew(), evaluation_log_.begin_anew(), health_->begin_anew()}) {
         if (before.empty()) continue;
         notes.push_back(
             fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));

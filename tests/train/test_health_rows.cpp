@@ -47,6 +47,8 @@ class HealthRowsFile : public testing::Test {
   const std::string csv_ = folder_.path() + "/health-" + std::to_string(ranks_.rank()) + ".csv";
   const std::string saved_ = folder_.path() + "/rows.h5";
 
+  std::string said_;  // by the last restore()
+
   void save(HealthRows& rows) {
     CheckpointState state;
     rows.save(state);
@@ -59,7 +61,7 @@ class HealthRowsFile : public testing::Test {
     const CheckpointReader reader(ranks_, saved_);
     rows.make_room(reader, room);
     reader.read(room);
-    rows.restore(step);
+    said_ = rows.restore(step);
     ranks_.barrier();
     return rows;
   }
@@ -96,6 +98,34 @@ TEST_F(HealthRowsFile, ComesFromTheCheckpointWhereItIsGone) {
   std::filesystem::remove(csv_);
   restored(csv_, 6);
   EXPECT_EQ(contents(csv_), before);
+}
+
+TEST_F(HealthRowsFile, IsCutWhereTheCheckpointHasNoLook) {
+  HealthRows saved = rows_to(csv_, 0);
+  save(saved);
+  rows_to(csv_, 2);
+  restored(csv_, 1);
+  EXPECT_EQ(contents(csv_).find('\n'), contents(csv_).size() - 1);
+}
+
+TEST_F(HealthRowsFile, WithHalfALookGetsTheRest) {
+  HealthRows saved = rows_to(csv_, 6);
+  const std::string before = contents(csv_);
+  save(saved);
+  std::filesystem::resize_file(csv_, before.find("6,head/bias"));
+  restored(csv_, 6);
+  EXPECT_EQ(contents(csv_), before);
+  EXPECT_EQ(said_, csv_ + ": 1 rows taken from the checkpoint.");
+}
+
+TEST_F(HealthRowsFile, OfOtherColumnsIsSetAside) {
+  HealthRows saved = rows_to(csv_, 6);
+  const std::string before = contents(csv_);
+  save(saved);
+  std::ofstream(csv_) << "step,parameter,norm\n2,head/weight,1\n";
+  restored(csv_, 6);
+  EXPECT_EQ(contents(csv_), before);
+  EXPECT_EQ(contents(csv_ + ".1"), "step,parameter,norm\n2,head/weight,1\n");
 }
 
 TEST_F(HealthRowsFile, OfOtherParametersIsRefused) {

@@ -12,6 +12,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/train/health_record.hpp"
+#include "mylos/train/row_file.hpp"
 
 namespace mylos {
 
@@ -30,8 +31,7 @@ class HealthRows {
   };
 
   /// `path`: of health.csv; "": no file (ranks but the first). `parameters`: the paths of all.
-  HealthRows(std::string path, std::vector<std::string> parameters)
-      : path_(std::move(path)), parameters_(std::move(parameters)) {}
+  HealthRows(std::string path, std::vector<std::string> parameters);
 
   void add(const HealthRecord& record);
   /// Brings the file up to date. Throws Error where it cannot be written; what it lacks comes with the next
@@ -39,22 +39,23 @@ class HealthRows {
   void write();
   [[nodiscard]] const std::deque<Look>& tail() const { return tail_; }
 
-  /// Of a run that starts afresh: removes the file of an earlier one.
-  void begin_anew() const;
+  /// Of a run that starts afresh: sets aside the file of an earlier one. Returns its new path; "": there was
+  /// none.
+  std::string begin_anew() { return file_.begin_anew(); }
   /// Adds the last looks to what a checkpoint is to hold; `state` points into this object then.
   void save(CheckpointState& state);
   /// Adds room for what save() wrote; nothing where the checkpoint has none.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// After that was read: the file is cut behind `step`, and gets the looks of the tail that it lacks.
-  void restore(std::uint64_t step);
+  /// After that was read: RowFile::resume().
+  [[nodiscard]] std::string restore(std::uint64_t step);
 
  private:
-  [[nodiscard]] std::string lines_of(const Look& look) const;
+  [[nodiscard]] std::string line_of(const Look& look, std::size_t parameter) const;
 
-  std::string path_;
   std::vector<std::string> parameters_;
+  RowFile file_;
   std::deque<Look> tail_;
-  std::string unwritten_;
+  std::string new_lines_;
   // As a checkpoint holds them.
   std::vector<std::uint64_t> stored_steps_;
   std::array<std::vector<double>, columns.size()> stored_;

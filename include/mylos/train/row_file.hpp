@@ -2,8 +2,10 @@
 // cuts behind its checkpoint.
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +29,10 @@ struct RowPlace {
 /// What the file needs to know of its rows.
 struct RowFormat {
   std::string header;
-  int (*place_in)(std::string_view line);  // of several rows of its step, where that row stands; -1: no row
-  std::string (*computed_part)(std::string_view line);  // that no clock had a hand in
-  std::string counted;                                  // what there is a row for: "steps"
+  std::function<int(std::string_view line)>
+      place_in;  // where the row stands among those of its step; -1: no row
+  std::function<std::string(std::string_view line)> computed_part;  // that no clock had a hand in
+  std::string counted;                                              // what there is a row for: "steps"
 };
 
 struct PlacedLine {
@@ -43,8 +46,10 @@ class RowFile {
   RowFile(std::string path, RowFormat format) : path_(std::move(path)), format_(std::move(format)) {}
 
   [[nodiscard]] bool is_written() const { return !path_.empty(); }
+  /// Whether it is there, from this start or an earlier one.
+  [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
   /// Throws Error where the file cannot be written; it is as before then, and the lines are written with the
-  /// next ones.
+  /// next ones, or by a call without any.
   void append(const std::string& lines);
   /// Sets aside the file of an earlier run. Returns its new path; "": there was none.
   std::string begin_anew();
@@ -57,7 +62,9 @@ class RowFile {
 
  private:
   struct Found;
-  [[nodiscard]] Found read(const std::vector<PlacedLine>& tail, std::uint64_t last) const;
+  /// Writes the rows before the tail's to `earlier`, which may be many.
+  [[nodiscard]] Found read(const std::vector<PlacedLine>& tail, std::uint64_t last,
+                           std::ostream& earlier) const;
 
   std::string path_;
   RowFormat format_;

@@ -24,13 +24,14 @@ class RunHealth {
   /// Brings health.csv up to date. Throws Error where it cannot be written.
   void write() { rows_.write(); }
 
-  void begin_anew() const { rows_.begin_anew(); }
+  /// As of HealthRows.
+  [[nodiscard]] std::string begin_anew() { return rows_.begin_anew(); }
   /// As of HealthWatch and HealthRows.
   void save(CheckpointState& state);
   void make_room(const CheckpointReader& saved, CheckpointState& state);
   /// Before files are cut: as HealthWatch.
   void require_valid(const std::string& source) const { watch_.require_valid(source); }
-  void restore(std::int64_t step);
+  [[nodiscard]] std::string restore(std::int64_t step);
 
  private:
   std::int64_t every_;
