@@ -22,15 +22,9 @@ constexpr std::int64_t vanishing_steps = 5;
 constexpr std::int64_t looks_in_a_row = 3;
 constexpr std::int64_t looks_at_units = 10;  // a unit may rest for a batch
 constexpr std::int64_t looks_at_ratio = 10;
-constexpr double least_jump = 1.5;  // of the median: a loss that hardly varies may double no doubt
-constexpr double wanted_ratio = 1e-3;
+constexpr double least_jump = 1.5;        // of the median: a loss that hardly varies may double no doubt
+constexpr double least_part_lost = 0.01;  // of what was learned: a network that has learned all trembles
 constexpr double calm_share_of_lr = 0.1;  // schedules end with small rates, and small updates
-
-/// 0.0123 -> "0.01": advice has one digit.
-std::string one_digit(double value) {
-  return fmt::format("{:.0e}", value) == "inf" ? "1"
-                                               : fmt::format("{:g}", std::stod(fmt::format("{:.0e}", value)));
-}
 
 }  // namespace
 
@@ -41,6 +35,7 @@ HealthWatch::HealthWatch(const Options& options, bool scale_is_dynamic,
       lr_(options.optimizer.lr),
       scale_is_dynamic_(scale_is_dynamic),
       scaler_(options.precision.scaler),
+      advice_(options, scale_is_dynamic),
       parameters_(std::move(parameters)),
       losses_(loss_window),
       norms_(norm_window),
@@ -71,7 +66,8 @@ void HealthWatch::see(const StepRecord& step, const HealthRecord* health, std::v
   see_loss(step, found);
   if (health != nullptr) see_parameters(step, *health, found);
   // What explodes is no measure of what is usual.
-  if (options_.exploding_norm == 0 || step.gradient_norm <= options_.exploding_norm)
+  if (std::isfinite(step.gradient_norm) &&
+      (options_.exploding_norm == 0 || step.gradient_norm <= options_.exploding_norm))
     norms_.add(step.gradient_norm);
 }
 
@@ -82,14 +78,13 @@ void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, s
     found.push_back(
         {step.step - mylos::vanishing_steps + 1, "warning", health_cause::vanishing, "",
          fmt::format("gradients vanish: their norm is {:.3g} (below health.vanishing_norm {:g}) for "
-                     "{} steps; the network may have learned all it can, else try a larger "
-                     "optimizer.lr, a norm (model.norm) or another initial seed",
-                     norm, options_.vanishing_norm, vanishing_steps_)});
+                     "{} steps; {}",
+                     norm, options_.vanishing_norm, vanishing_steps_, advice_.on_vanishing_gradients())});
   }
   if (options_.exploding_norm > 0 && norm > options_.exploding_norm) {
     const std::string largest = largest_of(health);
     found.push_back(
-        {step.step, "warning", health_cause::exploding, largest,
+        {step.step, "warning", health_cause::exploding, "",
          fmt::format("gradients explode: their norm is {:.3g} (above health.exploding_norm {:g}){}; {}", norm,
                      options_.exploding_norm,
                      largest.empty() ? "" : fmt::format(", most of it in {}", largest), clipping_advice())});
@@ -97,7 +92,7 @@ void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, s
   high_steps_ = clip_norm_ == 0 && norm > options_.high_norm ? high_steps_ + 1 : 0;
   if (options_.high_norm > 0 && high_steps_ == high_norm_steps) {
     found.push_back(
-        {step.step - high_norm_steps + 1, "warning", health_cause::high_norm, largest_of(health),
+        {step.step - high_norm_steps + 1, "warning", health_cause::high_norm, "",
          fmt::format("the gradients' norm has been above {:g} (health.high_norm) for {} steps, and "
                      "nothing clips it; {}",
                      options_.high_norm, high_norm_steps, clipping_advice())});
@@ -105,13 +100,7 @@ void HealthWatch::see_norm(const StepRecord& step, const HealthRecord* health, s
 }
 
 std::string HealthWatch::clipping_advice() const {
-  const double usual = norms_.count > 0 ? norms_.median(0, norms_.count) : 0;
-  if (!(usual > 0)) return "try optimizer.clip_norm = 1 or a smaller optimizer.lr";
-  const double advised = clip_norm_ > 0 ? std::min(usual, clip_norm_ / 2) : usual;
-  return fmt::format(
-      "try optimizer.clip_norm = {} (the median norm of the last {} steps is {:.3g}) or a smaller "
-      "optimizer.lr",
-      one_digit(advised), norms_.count, usual);
+  return advice_.on_large_gradients(norms_.count > 0 ? norms_.median(0, norms_.count) : 0, norms_.count);
 }
 
 std::string HealthWatch::largest_of(const HealthRecord* health) const {
@@ -142,22 +131,15 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
     found.push_back(
         {step.step, "warning", health_cause::skipped, "",
          fmt::format("{:.1f} % of the last {} steps were skipped because gradients were not finite; {}",
-                     100 * part, skips_.count,
-                     scale_is_dynamic_
-                         ? fmt::format("try precision.compute = \"bf16\", or "
-                                       "precision.scaler.growth_interval = {}",
-                                       2 * scaler_.growth_interval)
-                         : std::string("look at the data of those steps, or try optimizer.clip_norm or a "
-                                       "smaller optimizer.lr"))});
+                     100 * part, skips_.count, advice_.on_skipped_steps())});
   }
   if (!scale_is_dynamic_) return;
   // Floats, as the scaler has them: 0.1 is more there.
   if (step.overflow != 0 && step.scale <= static_cast<float>(scaler_.min_scale)) {
     found.push_back({step.step, "warning", health_cause::floor, where,
-                     fmt::format("gradients overflow{} although the loss scale is at its floor of {:g}; try "
-                                 "precision.scaler.min_scale = {}, or precision.compute = \"bf16\"",
+                     fmt::format("gradients overflow{} although the loss scale is at its floor of {:g}; {}",
                                  where.empty() ? "" : " in " + where, scaler_.min_scale,
-                                 one_digit(scaler_.min_scale / 1024))});
+                                 advice_.on_overflow_at_floor())});
   }
   if (step.overflow == 0 && step.scale >= static_cast<float>(scaler_.max_scale) &&
       scaler_.initial_scale < scaler_.max_scale) {
@@ -172,11 +154,16 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
 void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found) {
   if (!std::isfinite(step.loss)) return;
   losses_.add(step.loss);
+  if (std::isnan(first_loss_)) first_loss_ = step.loss;
   const std::int64_t before = losses_.count - smoothed;
   if (before < losses_to_judge) return;
   const double now = losses_.median(before, losses_.count);
+  // More than half of those before, or the jump is not least_jump times their median.
+  const auto is_far_below = [now](double loss) { return least_jump * loss < now; };
+  if (std::count_if(losses_.values.begin(), losses_.values.begin() + before, is_far_below) <= before / 2)
+    return;
   const double usual = losses_.median(0, before);
-  if (now <= least_jump * usual) return;
+  if (now - usual <= least_part_lost * (first_loss_ - usual)) return;
 
   double least = losses_.median(0, smoothed);
   for (std::int64_t i = 1; i + smoothed <= before; ++i)
@@ -198,8 +185,8 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
       {step.step - static_cast<std::uint64_t>(losses_.count - 1 - first), "warning", health_cause::loss, "",
        fmt::format(
            "the loss jumps to {:.4g}, {:.3g} times its recent least, from a median of {:.4g} with a robust "
-           "deviation of {:.2g}; try optimizer.lr = {}, or optimizer.clip_norm",
-           now, now / least, usual, deviation, one_digit(lr_ / 3))});
+           "deviation of {:.2g}; {}",
+           now, now / least, usual, deviation, advice_.on_loss_jump())});
   losses_.clear();  // what comes is judged by what comes
 }
 
@@ -229,19 +216,16 @@ void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& hea
                     : too_small ? std::min<std::int64_t>(streaks.ratio, 0) - 1
                                 : 0;
     if (streaks.dead == looks_in_a_row) {
-      warn(
-          health_cause::dead_layer, path,
-          fmt::format("{} has had no gradient but zeros in {} looks: nothing behind it learns from it; try a "
-                      "smaller optimizer.lr, model.activation = \"gelu\", or in 16 bits a larger loss scale "
-                      "(precision.scaler.initial_scale)",
-                      path, streaks.dead));
+      warn(health_cause::dead_layer, path,
+           fmt::format("{} has had no gradient but zeros in {} looks: nothing behind it learns from it; {}",
+                       path, streaks.dead, advice_.on_dead_layer()));
     }
     if (streaks.vanishing == looks_in_a_row) {
       warn(health_cause::vanishing, path,
            fmt::format(
                "the gradients of {} vanish: their norm is {:.3g} (below health.vanishing_norm {:g}) in {} "
-               "looks; try a norm (model.norm), or in 16 bits a larger precision.scaler.initial_scale",
-               path, norm, options_.vanishing_norm, streaks.vanishing));
+               "looks; {}",
+               path, norm, options_.vanishing_norm, streaks.vanishing, advice_.on_vanishing_parameter()));
     }
     if (options_.exploding_norm > 0 && norm > options_.exploding_norm) {
       warn(health_cause::exploding, path,
@@ -251,16 +235,13 @@ void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& hea
     }
     if (streaks.dead_units == looks_at_units && !all_zero) {
       warn(health_cause::dead_units, path,
-           fmt::format(
-               "{:.0f} % of the units behind {} have had no gradient in {} looks: dead units; try a smaller "
-               "optimizer.lr or model.activation = \"gelu\"",
-               100 * share(seen.zeros, seen), path, streaks.dead_units));
+           fmt::format("{:.0f} % of the units behind {} have had no gradient in {} looks: dead units; {}",
+                       100 * share(seen.zeros, seen), path, streaks.dead_units, advice_.on_dead_units()));
     }
     if (std::abs(streaks.ratio) == looks_at_ratio) {
       warn(health_cause::update_ratio, path,
-           fmt::format(
-               "an update changes {} by {:.2g} of its norm, where about 1e-3 is usual; try optimizer.lr = {}",
-               path, ratio, one_digit(lr_ * std::clamp(wanted_ratio / ratio, 1e-2, 1e2))));
+           fmt::format("an update changes {} by {:.2g} of its norm, where about 1e-3 is usual; {}", path,
+                       ratio, advice_.on_update_ratio(ratio)));
     }
   }
 }
@@ -274,6 +255,8 @@ void HealthWatch::save(CheckpointState& state) {
   add("losses", losses_);
   add("norms", norms_);
   add("skips", skips_);
+  state.add_scalar("/health/first_loss", first_loss_);
+  state.let_last_be_missing();
   state.add_scalar("/health/vanishing_steps", vanishing_steps_);
   state.add_scalar("/health/high_norm_steps", high_steps_);
   state.add_host("/health/streaks", &streaks_.data()->vanishing,
@@ -284,7 +267,19 @@ void HealthWatch::require_valid(const std::string& source) const {
   for (const Recent* recent : {&losses_, &norms_, &skips_}) {
     if (recent->count < 0 || recent->count > static_cast<std::int64_t>(recent->values.size()))
       fail_input("{}: /health: {} values in a window of {}", source, recent->count, recent->values.size());
+    if (!std::all_of(recent->values.begin(), recent->values.end(), [](double v) { return std::isfinite(v); }))
+      fail_input("{}: /health: a window has a value that is not finite", source);
   }
+  // Each step or look adds one.
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  const auto is_count = [](std::int64_t value) { return value >= -most && value <= most; };
+  const auto is_valid = [&](const Streaks& streaks) {
+    return is_count(streaks.vanishing) && is_count(streaks.dead) && is_count(streaks.dead_units) &&
+           is_count(streaks.ratio);
+  };
+  if (!is_count(vanishing_steps_) || !is_count(high_steps_) ||
+      !std::all_of(streaks_.begin(), streaks_.end(), is_valid))
+    fail_input("{}: /health: a count of steps or looks is out of range", source);
 }
 
 void HealthWatch::make_room(const CheckpointReader& saved, CheckpointState& state) {

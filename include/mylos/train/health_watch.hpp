@@ -5,12 +5,15 @@
 // (/health), so that a restart in their middle changes no finding.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/config/options.hpp"
+#include "mylos/optim/step_state.hpp"
+#include "mylos/train/health_advice.hpp"
 #include "mylos/train/health_record.hpp"
 #include "mylos/train/run_events.hpp"
 
@@ -78,8 +81,10 @@ class HealthWatch {
   double lr_;
   bool scale_is_dynamic_;
   ScalerOptions scaler_;
+  HealthAdvice advice_;
   std::vector<WatchedParameter> parameters_;
 
+  double first_loss_ = std::numeric_limits<double>::quiet_NaN();  // of the run
   Recent losses_;
   Recent norms_;
   Recent skips_;  // 1: skipped
