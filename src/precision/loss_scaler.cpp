@@ -1,5 +1,7 @@
 #include "mylos/precision/loss_scaler.hpp"
 
+#include <cmath>
+
 namespace mylos {
 
 ScalerMode resolve_mode(ScalerMode mode, bool computes_in_half) {
@@ -28,6 +30,18 @@ ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode) 
   state.scale = mode == ScalerMode::off ? 1.0f : static_cast<float>(options.initial_scale);
   state.hysteresis_left = options.hysteresis;
   return state;
+}
+
+bool is_possible(const ScalerState& state) {
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // so many may be counted on
+  for (const std::int64_t count : {state.good_steps, state.hysteresis_left, state.skipped_in_a_row,
+                                   state.steps, state.overflows, state.increases, state.decreases,
+                                   state.tolerated, state.since_backoff, state.applied, state.reset_step}) {
+    if (count < 0 || count > most) return false;
+  }
+  const RecentOverflows& recent = state.recent;
+  return std::isfinite(state.scale) && state.scale > 0 && std::isfinite(state.norm_sum) &&
+         state.norm_sum >= 0 && recent.overflows == recent.of_last(recent.steps());
 }
 
 }  // namespace mylos

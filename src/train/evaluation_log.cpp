@@ -1,5 +1,7 @@
 #include "mylos/train/evaluation_log.hpp"
 
+#include "mylos/base/error.hpp"
+
 namespace mylos {
 
 void EvaluationLog::write(std::span<const EvaluationRow> rows) {
@@ -17,6 +19,12 @@ void EvaluationLog::make_room(const CheckpointReader& saved, CheckpointState& st
   if (saved.exists("/evaluation")) state.add_scalar("/evaluation/rows", count_);
   if (saved.exists("/history/evaluations")) rows_.make_room(saved, state);
   best_.make_room(saved, state);
+}
+
+void EvaluationLog::require_valid(const std::string& source, std::int64_t step) const {
+  if (count_ < 0 || !best_.is_possible(step))
+    fail_input("{}: /evaluation is of no run that is at step {}: {} rows, the best at step {}", source, step,
+               count_, best_.step());
 }
 
 std::string EvaluationLog::restore(std::int64_t step) {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/train/fault_replay.hpp"
+#include "mylos/train/health_advice.hpp"
 #include "mylos/train/tensor_table.hpp"
 
 namespace mylos {
@@ -35,9 +35,13 @@ void Run::show_tensors() {
   finish_update();
   if (ranks().rank() != 0) return;
   log_.progress().note(fmt::format("tensors of step {} on rank 0:", position_.step + 1));
-  mylos::show_tensors(*parts_.trainer, *batches_,
-                      [this](const std::string& line) { log_.progress().note(line); });
-  batches_->seek(position_.samples());
+  try {
+    mylos::show_tensors(*parts_.trainer, *batches_,
+                        [this](const std::string& line) { log_.progress().note(line); });
+    batches_->seek(position_.samples());
+  } catch (const Error& error) {
+    parts_.trainer->bring_error(error);
+  }
 }
 
 void Run::finish_update() {
@@ -65,21 +69,30 @@ void Run::look_at_step() {
 
 void Run::log(bool with_progress) {
   look_at_health(position_.step);
-  try {
-    log_.write_rows(*parts_.trainer, position_.step, position_, clock_);
-    health_->write();
-  } catch (const Error& error) {
-    meet_trouble(error);
-  }
+  write_rows();
   const auto steps_left = static_cast<double>(position_.total - position_.step);
   if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
   clock_.count(&TimeParts::other_s);
 }
 
+/// Also those that the disk refused before.
+void Run::write_rows() {
+  const auto attempt = [this](const auto& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      meet_trouble(error);
+    }
+  };
+  attempt([this] { log_.write_rows(*parts_.trainer, position_.step, position_, clock_); });
+  attempt([this] { evaluation_log_.write({}); });
+  attempt([this] { health_->write(); });
+}
+
 void Run::look_at_health(std::int64_t last) {
   if (options().health.every > 0) finish_update();
   for (RunEvent& event : health_->look(*parts_.trainer, last)) {
-    if (!log_.events().has(event.kind, event.cause, event.subject)) log_.tell(std::move(event));
+    if (log_.events().wants(event)) log_.tell(std::move(event));
   }
 }
 
@@ -90,11 +103,15 @@ void Run::find_culprit(const StepState& state) {
   if (state.record.overflow == 0 || !is_first || culprits_ == most_culprits) return;
   ++culprits_;
   finish_update();
-  batches_->seek((position_.step - 1) * options().data.batch);
-  const std::optional<Fault> fault = find_fault(*parts_.trainer, *batches_);
-  batches_->seek(position_.samples());
+  const std::optional<Fault> fault = replay(position_.step);
+  run_on_all(ranks(), [&] { batches_->seek(position_.samples()); });
   RunEvent event = not_finite_event(state, fault);
-  if (!log_.events().has(event.kind, event.cause, event.subject)) log_.tell(std::move(event));
+  if (log_.events().wants(event)) log_.tell(std::move(event));
+}
+
+std::optional<Fault> Run::replay(std::int64_t step) {
+  run_on_all(ranks(), [&] { batches_->seek((step - 1) * options().data.batch); });
+  return find_fault(*parts_.trainer, *batches_);
 }
 
 void Run::keep_history() {
@@ -125,11 +142,9 @@ void Run::explain_halt(const StepState& state) {
   keep_history();
   parts_.trainer->throw_if_failed();
   const auto step = static_cast<std::int64_t>(state.step);
-  batches_->seek((step - 1) * options().data.batch);
-  const std::optional<Fault> fault = find_fault(*parts_.trainer, *batches_);
   throw Error(ExitCode::diverged,
-              describe_divergence(state, fault) +
-                  ". A lower optimizer.lr, optimizer.clip_norm or precision.compute = \"bf16\" may help");
+              describe_divergence(state, replay(step)) + "; " +
+                  HealthAdvice(options(), parts_.trainer->scale_is_dynamic()).on_divergence());
 }
 
 void Run::evaluate() {
@@ -208,6 +223,7 @@ ExitCode Run::finish() {
   }
   if (stopped_early() && position_.of_start() == 0)
     progress.note(fmt::format("step {}: {}", position_.step, describe_early_stop()));
+  write_rows();
   checkpoints_.wait();
   clock_.count(&TimeParts::checkpoints_s);
   if (checkpoints_.saved_step() != position_.step) write_checkpoint();

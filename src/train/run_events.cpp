@@ -1,10 +1,7 @@
 #include "mylos/train/run_events.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
@@ -71,14 +68,7 @@ bool RunEvents::has(std::string_view kind, std::string_view cause, std::string_v
 
 void RunEvents::write() {
   if (path_.empty() || is_written_ || events_.empty()) return;
-  PendingFile pending(path_);
-  {
-    std::ofstream file(pending.temporary(), std::ios::trunc);
-    if (file) errno = 0;  // else it says why the file could not be opened
-    file << lines_of(events_) << std::flush;
-    if (!file) fail_run("{}: cannot be written: {}", path_, std::strerror(errno));
-  }
-  pending.publish();
+  publish_text(path_, lines_of(events_));
   is_written_ = true;
 }
 

@@ -8,7 +8,7 @@ namespace mylos {
 
 void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position,
                         RunClock& clock) {
-  if (last == written_) return;
+  if (last == written_) return write_again();
   clock.count_steps(trainer.waits());
   const TimeParts before = std::exchange(written_time_, clock.parts());
   const auto steps = static_cast<double>(last - written_);
@@ -29,6 +29,11 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
   }
   written_ = last;
   history_.append(rows);
+  events_.write();
+}
+
+void RunLog::write_again() {
+  history_.append({});
   events_.write();
 }
 

@@ -111,6 +111,7 @@ void Run::restore(const RunStart& start) {
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
   std::string reset;
   run_on_all(ranks(), [&] {
+    require_possible_scaler(state_.step.scaler, reader.path());
     reset = reset_scaler(reader, options().precision.scaler, trainer.initial_scaler(), state_.step);
   });
   trainer.write_state(state_.step);
@@ -121,6 +122,7 @@ void Run::restore(const RunStart& start) {
   std::vector<std::string> gaps;
   run_on_all(ranks(), [&] {
     health_->require_valid(reader.path());
+    evaluation_log_.require_valid(reader.path(), step);
     gaps.push_back(log_.restore(state, reader.path(), step, clock_));
     gaps.push_back(evaluation_log_.restore(step));
     gaps.push_back(health_->restore(step));

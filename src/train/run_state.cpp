@@ -160,6 +160,15 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   return state;
 }
 
+void require_possible_scaler(const ScalerState& state, const std::string& source) {
+  if (is_possible(state)) return;
+  fail_input(
+      "{}: /scaler is no state of a loss scaler: scale {:g}, {} steps, {} overflows, {} of them among the "
+      "last "
+      "{}; precision.scaler.reset cannot help, as the file was changed; restart from another",
+      source, state.scale, state.steps, state.overflows, state.recent.overflows, state.recent.steps());
+}
+
 std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
                          const ScalerState& fresh, StepState& state) {
   const Deck written = read_stored_deck(saved.header().deck, saved.path());

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 
@@ -256,6 +258,29 @@ void advance_on_device(const ScalerRule& rule, const Kokkos::View<ScalerState, D
       "scaler", 1, KOKKOS_LAMBDA(const int) {
         for (int step = 0; step < 50; ++step) rule.advance(state(), overflows_at(step));
       });
+}
+
+TEST(LossScaler, KnowsStatesThatNoStepsLeadTo) {
+  const ScalerRule rule = scaler_rule(small(), ScalerMode::dynamic);
+  ScalerState state = initial_scaler_state(small(), ScalerMode::dynamic);
+  EXPECT_TRUE(is_possible(state));
+  for (int step = 0; step < 3000; ++step) {
+    rule.advance(state, overflows_at(step));
+    ASSERT_TRUE(is_possible(state)) << step;
+  }
+  const std::vector<std::function<void(ScalerState&)>> damages{
+      [](ScalerState& s) { s.scale = 0; },
+      [](ScalerState& s) { s.scale = std::numeric_limits<float>::infinity(); },
+      [](ScalerState& s) { s.hysteresis_left = std::numeric_limits<std::int64_t>::max(); },
+      [](ScalerState& s) { s.since_backoff = -1; },
+      [](ScalerState& s) { s.recent.overflows += 1; },
+      [](ScalerState& s) { s.recent.noted = 1; },
+      [](ScalerState& s) { s.norm_sum = std::numeric_limits<double>::quiet_NaN(); }};
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    ScalerState damaged = state;
+    damages[i](damaged);
+    EXPECT_FALSE(is_possible(damaged)) << i;
+  }
 }
 
 TEST(LossScaler, AdvancesTheSameInAKernel) {

@@ -50,6 +50,7 @@ class EvaluationLogFile : public testing::Test {
     CheckpointState room;
     log.make_room(reader, room);
     reader.read(room);
+    log.require_valid(file, step);
     return log.restore(step);
   }
   /// The lines of the file, without the last column, which a clock filled.
@@ -71,6 +72,13 @@ TEST_F(EvaluationLogFile, HasALineForEachPartWithEveryBit) {
   EXPECT_EQ(lines(),
             (std::vector<std::string>{"step,epoch,part,loss,accuracy", "5,0.5,train,0.6000000000000001,",
                                       "5,0.5,validation,0.30000000000000004,0.1"}));
+}
+
+TEST_F(EvaluationLogFile, WithABestFromTheFutureIsRefused) {
+  EvaluationLog log = this->log();
+  take(log, evaluation(20, 0.5));
+  const std::string file = save(log);
+  EXPECT_THROW((void)restore(log, file, 19), Error);
 }
 
 TEST_F(EvaluationLogFile, ARestartCutsItBehindTheCheckpointAndGoesOnWithTheBest) {

@@ -78,6 +78,8 @@ TEST_F(HistoryFile, NoPartOfARowStaysWhereTheDiskFills) {
     EXPECT_THROW(history.append(rows(7, 7)), Error);
     EXPECT_EQ(text(), before);
   }
+  history.append({});
+  EXPECT_EQ(steps().size(), 1 + 7u);
   history.append(rows(8, 8));
   EXPECT_EQ(steps(), (std::vector<std::string>{"step", "1", "2", "3", "4", "5", "6", "7", "8"}));
   EXPECT_EQ(history.tail().size(), 8u);

@@ -60,6 +60,23 @@ TEST_F(RunEventsFile, HasWhatWasAddedOnceItIsWritten) {
   EXPECT_FALSE(events.has("warning", "exploding gradients", "hidden2"));
 }
 
+TEST(RunEvents, HaveRoomLeftForOthersWhereThereAreManyWarnings) {
+  RunEvents events("");
+  RunEvent warning = exploding();
+  EXPECT_TRUE(events.wants(warning));
+  events.add(warning);
+  EXPECT_FALSE(events.wants(warning));
+  while (events.all().size() < RunEvents::most_warnings) {
+    warning.subject += 'x';
+    ASSERT_TRUE(events.wants(warning));
+    events.add(warning);
+  }
+  warning.subject += 'x';
+  EXPECT_FALSE(events.wants(warning));
+  events.add({99, "early_stop", "patience", "", ""});
+  EXPECT_EQ(events.all().back().step, 99u);
+}
+
 TEST_F(RunEventsFile, IsThatOfTheCheckpointAfterARestart) {
   CheckpointState saved;
   {

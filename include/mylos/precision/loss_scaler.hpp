@@ -124,4 +124,7 @@ struct ScalerRule {
 [[nodiscard]] ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode);
 [[nodiscard]] ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode);
 
+/// Whether any steps can have led to it: of a state that a file says.
+[[nodiscard]] bool is_possible(const ScalerState& state);
+
 }  // namespace mylos

@@ -1,6 +1,7 @@
 // BestEvaluation: which evaluation of a run was the best so far, and for how many there was none better.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -37,6 +38,10 @@ class BestEvaluation {
   void save(CheckpointState& state);
   /// Adds room for what the checkpoint has of it.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// Whether a run that is at `now` can have come to what was read.
+  [[nodiscard]] bool is_possible(std::int64_t now) const {
+    return best_step_ >= -1 && best_step_ <= now && !std::isnan(best_value_) && without_improvement_ >= 0;
+  }
   /// After that was read, with the last rows: where the run went by another metric before, or by none, the
   /// best of those rows is the best.
   void restore(const std::deque<EvaluationRow>& rows);

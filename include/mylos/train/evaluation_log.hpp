@@ -27,6 +27,8 @@ class EvaluationLog {
   void save(CheckpointState& state);
   /// Adds room for what the checkpoint has of it: nothing, where its build kept no evaluations.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
+  /// Before files are cut. Throws Error (bad_input) for what save() cannot have written up to this step.
+  void require_valid(const std::string& source, std::int64_t step) const;
   /// After that was read: goes on behind `step`. Returns what there is to say of rows that are missing; "":
   /// nothing.
   [[nodiscard]] std::string restore(std::int64_t step);

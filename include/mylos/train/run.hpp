@@ -8,6 +8,7 @@
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/train/assembly.hpp"
 #include "mylos/train/evaluation_log.hpp"
+#include "mylos/train/fault_replay.hpp"
 #include "mylos/train/run_checkpoints.hpp"
 #include "mylos/train/run_clock.hpp"
 #include "mylos/train/run_data.hpp"
@@ -75,9 +76,12 @@ class Run {
   void finish_update();
   void show_tensors();
   void log(bool with_progress);
+  void write_rows();
   /// All ranks. Up to this step.
   void look_at_health(std::int64_t last);
   void find_culprit(const StepState& state);
+  /// All ranks. Of this step, whose weights are still there. The next batch is the one behind it then.
+  [[nodiscard]] std::optional<Fault> replay(std::int64_t step);
   /// All ranks. Rows of an evaluation, and what follows from them.
   void take(std::vector<EvaluationRow> rows);
   /// Before its last step, as run.patience says.

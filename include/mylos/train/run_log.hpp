@@ -62,6 +62,8 @@ class RunLog {
                                     std::int64_t step, RunClock& clock);
 
  private:
+  /// What the disk refused before.
+  void write_again();
   void note_scale(const StepRecord& record) const;
 
   History history_;
