@@ -10,19 +10,20 @@ namespace {
 
 constexpr std::size_t most_bar = 40;  // characters of a histogram's longest line
 
-double percent(std::int64_t part, const ConversionCounts& counts) {
-  return 100 * static_cast<double>(part) / static_cast<double>(counts.judged + counts.overflows);
+/// Two digits: "0.0012 %", "100 %".
+std::string percent(std::int64_t part, const ConversionCounts& counts) {
+  const double share =
+      100 * static_cast<double>(part) / static_cast<double>(counts.judged + counts.overflows);
+  return share >= 99.5 ? fmt::format("{:.0f} %", share) : fmt::format("{:.2g} %", share);
 }
 
 /// The verdict and what it comes from.
 std::string verdict_text(const ConversionCounts& counts) {
   const std::string verdict(name_of(counts.verdict()));
   if (counts.verdict() == Verdict::safe) return verdict;
-  if (counts.overflows > 0)
-    return fmt::format("{}: {:.2g} % overflow", verdict, percent(counts.overflows, counts));
-  if (counts.to_zero > 0)
-    return fmt::format("{}: {:.2g} % to zero", verdict, percent(counts.to_zero, counts));
-  return fmt::format("{}: {:.2g} % subnormal", verdict, percent(counts.subnormal, counts));
+  if (counts.overflows > 0) return fmt::format("{}: {} overflow", verdict, percent(counts.overflows, counts));
+  if (counts.to_zero > 0) return fmt::format("{}: {} to zero", verdict, percent(counts.to_zero, counts));
+  return fmt::format("{}: {} subnormal", verdict, percent(counts.subnormal, counts));
 }
 
 std::string line_of(std::size_t width, const ArrayPrecision& array, const ConversionCounts& counts,

@@ -53,6 +53,8 @@ void require_no_other_file(const std::string& path) {
     fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
 }
 
+constexpr std::size_t most_runs = 12;  // what a reader can tell apart
+
 struct Written {
   std::size_t bytes = 0;
   bool any_runs_on = false;
@@ -85,6 +87,8 @@ ExitCode report_command(const ReportArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input("mylos report runs on one rank; start it without mpirun");
+  if (arguments.runs.size() > most_runs)
+    fail_input("a page shows at most {} runs, {} are named", most_runs, arguments.runs.size());
   std::vector<std::string> folders;
   for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
   std::string path = arguments.output;

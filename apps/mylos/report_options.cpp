@@ -5,7 +5,6 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_runs = 12;  // what a reader can tell apart
 constexpr const char* usual_watch_s = "10";
 constexpr std::int64_t longest_watch_s = 86400;
 
@@ -17,8 +16,7 @@ void add_report(CLI::App& app, ReportArguments& arguments, std::function<ExitCod
   report
       ->add_option("runs", arguments.runs,
                    "Folders of runs, done, going on or crashed; several are laid over each other")
-      ->required()
-      ->expected(1, most_runs);
+      ->required();
   report->add_option("--out", arguments.output,
                      "The page to write (default: report.html, in the folder of the only run, or here)");
   report

@@ -142,6 +142,9 @@ std::string best_file(const std::string& path) {
   if (!std::filesystem::is_directory(path, failure))
     fail_input("{}: is a file; --best takes a run's folder", path);
   if (const auto best = best_checkpoint(run_folder(path))) return best->path;
+  const std::string name = run_folder(path) + "/" + checkpoints + "/best";
+  if (std::filesystem::exists(name, failure))
+    fail_input("{}: names a checkpoint that is not there; the next one that is better gets its place", name);
   fail_input(
       "{}: has no best checkpoint, which {}/best would name; a run keeps one where its deck says "
       "checkpoint.keep_best = \"validation.loss\", or another metric",

@@ -78,12 +78,14 @@ void require_ignored_layers(const HealthOptions& options, const Chain& chain) {
   for (const std::string& pattern : options.ignore) {
     const auto means = [&](const ParameterSlot& slot) { return is_meant(pattern, slot); };
     if (std::any_of(layout.slots.begin(), layout.slots.end(), means)) continue;
-    std::vector<std::string> layers;
+    const bool is_parameter = pattern.find('/') != std::string::npos;
+    std::vector<std::string> names;
     for (auto slot = layout.slots.rbegin(); slot != layout.slots.rend(); ++slot) {
-      if (layers.empty() || layers.back() != slot->layer) layers.push_back(slot->layer);
+      const std::string name = is_parameter ? slot->path() : slot->layer;
+      if (names.empty() || names.back() != name) names.push_back(name);
     }
-    fail_input("health.ignore: '{}' is no layer of this model, nor a pattern of one; it has {}", pattern,
-               fmt::join(layers, ", "));
+    fail_input("health.ignore: '{}' is no {} of this model, nor a pattern of one; it has {}", pattern,
+               is_parameter ? "parameter" : "layer", fmt::join(names, ", "));
   }
 }
 

@@ -16,6 +16,7 @@ struct Events {
   long fences = 0;
   long copies_to_host = 0;
   long kernels = 0;
+  long health_kernels = 0;  // of these, by their names
 };
 inline Events events;  // NOLINT: callbacks of Kokkos Tools are plain functions
 
@@ -38,7 +39,10 @@ class EventCounter {
       if (memory_is_host || std::string_view(to.name) != Memory::name()) ++events.copies_to_host;
     });
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
-        [](const char*, std::uint32_t, std::uint64_t*) { ++events.kernels; });
+        [](const char* name, std::uint32_t, std::uint64_t*) {
+          ++events.kernels;
+          if (std::string_view(name).find("health") != std::string_view::npos) ++events.health_kernels;
+        });
     Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(
         [](const char*, std::uint32_t, std::uint64_t*) { ++events.kernels; });
   }

@@ -188,4 +188,27 @@ TEST(ScalerCost, ScalerOnAndOffRunTheSameKernels) {
   EXPECT_EQ(kernels[1], kernels[0]);
 }
 
+/// Of 4 steps.
+Events events_with_looks_every(std::int64_t steps) {
+  Options options = busy_options(DType::bf16, GemmChoice::automatic);
+  options.health.every = steps;
+  SmallRun run(options);
+  run.step();
+  const EventCounter counter;
+  for (int i = 0; i < 4; ++i) run.step();
+  return events;
+}
+
+TEST(HealthCost, LooksAreOneKernelMoreInAPassAndNoneWhereThereAreNoLooks) {
+  const Events without = events_with_looks_every(0);
+  const Events with = events_with_looks_every(1);
+  EXPECT_GT(without.kernels, 0);
+  EXPECT_EQ(without.health_kernels, 0);
+  EXPECT_GT(with.health_kernels, 0);
+  EXPECT_EQ(with.kernels - with.health_kernels, without.kernels);
+  EXPECT_EQ(with.fences, without.fences);
+  EXPECT_EQ(with.allocations, without.allocations);
+  EXPECT_EQ(with.copies_to_host, without.copies_to_host);
+}
+
 }  // namespace mylos::steady_state_test

@@ -39,8 +39,11 @@ function colourLegend(least, largest, zeroText) {
   element("li", { class: "soft" }, zeroText));
 }
 
+// Without its middle: the layer stands in front, the parameter at the end.
 function shortened(name, most) {
-  return name.length <= most ? name : `\u2026${name.slice(name.length - most + 1)}`;
+  if (name.length <= most) return name;
+  const end = Math.floor((most - 1) / 2);
+  return `${name.slice(0, most - 1 - end)}\u2026${name.slice(name.length - end)}`;
 }
 
 function drawHeatMap({ width, parameters, first, last, map, broken, shade }) {

@@ -50,8 +50,10 @@ function typesCard(runs) {
 
 function eventsCard(runs) {
   const known = runs.filter((run) => run.events);
-  if (known.length === 0) return nothing("events", "No events.jsonl: the run warned of nothing, returned to no checkpoint and adapted nothing. `health.every` makes a run look for trouble.");
-  const rows = known.flatMap((run) => run.events.rows.map((event) => ({
+  if (known.length === 0) return nothing("events", "No events.jsonl: the run warned of nothing, returned to no checkpoint and adapted nothing."
+    + (runs.some((run) => Number(valueOfKey(run, "health.every")) > 0) ? "" : " `health.every` makes a run look at its parameters too."));
+  const byStep = (run) => [...run.events.rows].sort((one, other) => one.step - other.step);  // told when found, of an earlier step
+  const rows = known.flatMap((run) => byStep(run).map((event) => ({
     cells: [...(runs.length > 1 ? [run.label] : []), whole(event.step),
       element("span", {}, element("span", { class: "sign", "aria-hidden": "true" }, signOf(event.kind)), event.kind), event.cause, event.subject, event.text] })));
   const kinds = known.map((run) => `${runs.length > 1 ? `${run.label}: ` : ""}${Object.entries(run.events.kinds).map(([kind, count]) => `${whole(count)} \u00d7 ${kind}`).join(", ") || "nothing happened"}`);
@@ -59,5 +61,5 @@ function eventsCard(runs) {
   const columns = [...(runs.length > 1 ? [{ title: "run" }] : []), { title: "step", number: true }, { title: "kind" }, { title: "cause" }, { title: "of" }, { title: "what it says", wrap: true }];
   return element("div", { class: "card wide", id: "events" }, element("h3", {}, "Warnings, returns and adaptations"),
     element("p", { class: "summary" }, kinds.join("; ") + (rows.length < total ? `; the first and the last ${whole(rows.length)} of ${whole(total)} are shown.` : ".")),
-    rows.length > 0 ? table({ columns, rows, label: "Events", tall: true }) : null);
+    rows.length > 0 ? table({ columns, rows, label: "Events", tall: true, long: true }) : null);
 }

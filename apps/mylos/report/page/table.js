@@ -1,6 +1,6 @@
 // Tables. A column is {title, number}, a cell is text or an element.
 
-function table({ columns, rows, caption, tall, label }) {
+function table({ columns, rows, caption, tall, long, label }) {
   const side = (column) => (column.number ? { class: "number" } : { class: column.wrap ? "wrap" : null });
   const head = element("tr", {}, columns.map((column) => element("th", { scope: "col", ...side(column) }, column.title)));
   const body = rows.map((row) => {
@@ -9,7 +9,7 @@ function table({ columns, rows, caption, tall, label }) {
       : element("td", side(columns[i]), cell)));
     return element("tr", { class: row.differs ? "differs" : null }, cells);
   });
-  const grid = element("table", {}, caption && element("caption", {}, caption), element("thead", {}, head),
+  const grid = element("table", { class: long ? "long" : null }, caption && element("caption", {}, caption), element("thead", {}, head),
     element("tbody", {}, body));
   return element("div", { class: tall ? "scroll tall" : "scroll", tabindex: "0", role: "region",
     "aria-label": label || caption || "table" }, grid);
