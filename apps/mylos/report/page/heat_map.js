@@ -34,16 +34,19 @@ function colourLegend(least, largest, zeroText) {
   const width = 180;
   const bars = Array.from({ length: colourSteps }, (_, level) => shape("rect", {
     x: (level * width) / colourSteps, width: width / colourSteps + 0.5, height: 10, fill: colourOf(level) }));
-  return element("ul", { class: "legend" }, element("li", {}, number(least, 2),
+  return element("ul", { class: "legend" }, element("li", { class: "whole" }, number(least, 2),
     shape("svg", { width, height: 10, "aria-hidden": "true" }, bars), `${number(largest, 2)}, logarithmic`),
   element("li", { class: "soft" }, zeroText));
 }
 
-// Without its middle: the layer stands in front, the parameter at the end.
+// "attention12/qkv_weight" -> "atte…12/qkv_we…": the layer's number and the parameter's beginning tell rows apart.
 function shortened(name, most) {
   if (name.length <= most) return name;
-  const end = Math.floor((most - 1) / 2);
-  return `${name.slice(0, most - 1 - end)}\u2026${name.slice(name.length - end)}`;
+  const [, letters, number, parameter] = /^(.*?)(\d*(?:\/|$))(.*)$/.exec(name);
+  const half = Math.floor((most - number.length) / 2);
+  const layer = letters.length <= half ? letters : `${letters.slice(0, half - 1)}\u2026`;
+  const room = most - number.length - layer.length;
+  return layer + number + (parameter.length <= room ? parameter : `${parameter.slice(0, room - 1)}\u2026`);
 }
 
 function drawHeatMap({ width, parameters, first, last, map, broken, shade }) {
