@@ -15,6 +15,7 @@
 #include "mylos/optim/gradient_reduction.hpp"
 #include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
+#include "mylos/train/health_rows.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/step_plan.hpp"
 #include "mylos/train/trainer.hpp"
@@ -218,6 +219,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
       {"health records", Trainer::health_bytes(options.health, layout)},
+      {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
+       false},
       {"sums of micro-batches", sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},

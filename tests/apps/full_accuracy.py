@@ -1,4 +1,4 @@
-"""Fashion-MNIST, inputs/fashion_mlp*.toml, three seeds in each type: mean test accuracy and how far types differ.
+"""Fashion-MNIST, inputs/fashion_mlp*.toml, three seeds in each type: mean test accuracy and how far types differ. No run warns of anything.
 
 usage: full_accuracy.py MYLOS REPOSITORY
 
@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 
+import soundness
 from small_problem import Command
 
 RAW = pathlib.Path("/usr/share/datasets/fashion-mnist")
@@ -30,7 +31,8 @@ def main():
             for seed in (1, 2, 3):
                 result = command.must("train", repository / "inputs" / f"{deck}.toml", f"run.seed={seed}",
                                       f"run.folder=runs/{compute}-{seed}", "run.threads=2", "run.log_every=200",
-                                      timeout=1200)
+                                      soundness.EVERY_PARAMETER, timeout=1200)
+                soundness.require_no_warning(command.folder / f"runs/{compute}-{seed}")
                 accuracies.append(float(re.findall(r"accuracy ([\d.]+)", result.stdout)[-1]))
                 speed = re.search(r"speed +(.*)", result.stdout).group(1)
                 print(f"{compute} seed {seed}: {accuracies[-1]:.4f} ({speed})", flush=True)

@@ -1,4 +1,4 @@
-"""inputs/gpt_shakespeare_cpu.toml, three seeds in each type: validation loss after 2000 steps.
+"""inputs/gpt_shakespeare_cpu.toml, three seeds in each type: validation loss after 2000 steps. No run warns of anything.
 
 usage: full_shakespeare.py MYLOS REPOSITORY
 
@@ -11,6 +11,7 @@ import statistics
 import sys
 import tempfile
 
+import soundness
 from small_problem import Command
 
 TYPES = ("fp32", "bf16", "fp16")
@@ -20,7 +21,8 @@ SEEDS = (1, 2, 3)
 def validation_loss(command, repository, compute, seed):
     said = command.must("train", repository / "inputs/gpt_shakespeare_cpu.toml", f"precision.compute={compute}",
                         f"run.seed={seed}", f"run.folder=runs/{compute}-{seed}", "run.threads=2", "run.log_every=500",
-                        timeout=1200).stdout
+                        soundness.EVERY_PARAMETER, timeout=1200).stdout
+    soundness.require_no_warning(command.folder / f"runs/{compute}-{seed}")
     return float(re.findall(r"validation loss ([\d.]+)", said)[-1])
 
 

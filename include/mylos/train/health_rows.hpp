@@ -38,6 +38,10 @@ class HealthRows {
   /// rows.
   void write();
   [[nodiscard]] const std::deque<Look>& tail() const { return tail_; }
+  /// That so many parameters take at most: the last looks, and as a checkpoint holds them.
+  [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t parameters) {
+    return 2 * tail_length * parameters * columns.size() * sizeof(double);
+  }
 
   /// Of a run that starts afresh: sets aside the file of an earlier one. Returns its new path; "": there was
   /// none.
