@@ -1,6 +1,6 @@
 // The whole training step of a GPT over 65 characters with AdamW, on the commands of step_program.hpp.
 //
-//   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, small, deep (gpt_subject.hpp)
+//   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, medium12, deep, small (gpt_subject.hpp)
 #include <fmt/core.h>
 #include <mpi.h>
 
@@ -16,7 +16,7 @@ int main(int argument_count, char** arguments) {
     std::vector<std::string> words(arguments + 1, arguments + argument_count);
     try {
       mylos::hold_to_instructions(words);
-      if (words.empty()) mylos::fail_input("say first which GPT: medium, small, deep");
+      if (words.empty()) mylos::fail_input("say first which GPT: medium, medium12, deep, small");
       const mylos::GptSubject gpt(words.front());
       exit_code = mylos::answer_commands(gpt, {words.begin() + 1, words.end()});
     } catch (const mylos::Error& error) {

@@ -28,8 +28,8 @@ class OneBatchOfTokens final : public BatchSource {
 GptSubject::GptSubject(const std::string& shape) {
   model_.type = ModelType::gpt;
   model_.vocabulary = 65;
-  if (shape == "medium" || shape == "deep") {
-    model_.layers = shape == "deep" ? 24 : 6;
+  if (shape == "medium" || shape == "medium12" || shape == "deep") {
+    model_.layers = shape == "deep" ? 24 : shape == "medium12" ? 12 : 6;
     model_.heads = 6;
     model_.width = 384;
     model_.context = 256;
@@ -41,7 +41,7 @@ GptSubject::GptSubject(const std::string& shape) {
     model_.context = 64;
     samples_ = 12;
   } else {
-    fail_input("\"{}\" is none of medium, small, deep", shape);
+    fail_input("\"{}\" is none of medium, medium12, deep, small", shape);
   }
 }
 

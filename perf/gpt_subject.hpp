@@ -2,7 +2,7 @@
 //
 //   medium   6 layers, 6 heads, 384 wide, context 256, batch 4
 //   small    4 layers, 4 heads, 128 wide, context 64, batch 12: that of inputs/gpt_shakespeare_cpu.toml
-//   deep     medium with 24 layers
+//   medium12, deep   medium with 12 and with 24 layers
 #pragma once
 
 #include "step_program.hpp"

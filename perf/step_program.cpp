@@ -64,6 +64,7 @@ class StepRun {
     if (const std::int64_t batch = number_behind(name, "-batch-"); batch > 0) options.data.batch = batch;
     if (const std::int64_t kib = number_behind(name, "-bucket-"); kib > 0)
       options.communication.bucket_bytes = kib << 10;
+    if (name.find("-health") != std::string::npos) options.health.every = 1;
     if (name.find("-state") != std::string::npos) options.optimizer.shard = Shard::state;
     const bool alone = name.find("-alone") != std::string::npos;
     if (alone) options.data.batch = share_of(options.data.batch);

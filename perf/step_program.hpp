@@ -9,9 +9,10 @@
 //                          recomputation should lengthen it, and the ms that the step should take
 //
 // NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows; "-batch-N" samples a
-// step; gradients in buckets of "-bucket-N" KiB; "-alone": the ranks exchange nothing, each trains with its
-// part of the samples; then what is recomputed: "-every-K" keeps the input of every K-th block, "-save-P" is
-// the plan for P % fewer bytes than keeping all takes. Plans go by measured times, where the name ends in
+// step; "-health": all parameters are looked at in each step; gradients in buckets of "-bucket-N" KiB;
+// "-alone": the ranks exchange nothing, each trains with its part of the samples; then what is recomputed:
+// "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than keeping all
+// takes. Plans go by measured times, where the name ends in
 // "-model" by modelled ones. A command comes as arguments, or one after the other on standard input; every
 // answer ends with an empty line. Under mpirun the ranks part a step's samples, and the first rank reads and
 // answers.

@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+"""Does 16-bit pay on this machine? The tables of docs/precision.md: memory, time and losses of float and mixed precision
+with and without recomputation; steps by type, network and batch; errors and rates of products; rates of conversions; what
+the loss scaler and looks at the parameters' health cost.
+
+Steps take turns, and ratios are formed within a round. Needs a build with benchmarks, and an idle machine for half an hour.
+
+  perf/precision_study.py [--bin build/host/bin] [--tables configurations steps ...] [--write docs/precision.md]
+"""
+
+import argparse
+import pathlib
+
+import turns
+from precision_tables import configurations, numbers, page, steps
+
+TABLES = {
+    "configurations": configurations.table,
+    "steps": steps.by_batch,
+    "products": lambda arguments, quiet: numbers.products(arguments),
+    "conversions": lambda arguments, quiet: numbers.conversions(arguments),
+    "costs": steps.costs,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=turns.ROOT / "build/host/bin", help="where the programs are")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--write", type=pathlib.Path, help="a page with places for the tables, which are put there")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=5, help="steps of one turn; their median counts")
+    parser.add_argument("--seeds", type=int, default=3, help="of each configuration's runs")
+    parser.add_argument("--training-steps", type=int, default=300, help="of each of these")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
+    parser.add_argument("--instructions", choices=turns.INSTRUCTIONS, help="hold the programs to them; default: the machine's")
+    arguments = parser.parse_args()
+    for program in ("mylos", "gpt_bench", "step_bench", "product_error", "conversion_bench"):
+        if not (arguments.bin / program).exists():
+            parser.error(f"{arguments.bin / program} does not exist: build with benchmarks, or say --bin")
+
+    turns.print_machine("Mixed precision", arguments)
+    machine = page.machine(arguments.instructions, arguments.threads, turns.ROOT)
+    quiet = turns.Quiet(arguments.patience)
+    tables = []
+    for name in arguments.tables:
+        table = TABLES[name](arguments, quiet)
+        print(f"\n{table.markdown(machine)}\n", flush=True)
+        tables.append(table)
+        if arguments.write:
+            page.write(arguments.write, tables, machine)
+    quiet.report()
+
+
+if __name__ == "__main__":
+    main()

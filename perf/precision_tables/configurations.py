@@ -1,0 +1,74 @@
+"""Float, mixed, recomputed, both: memory, time and losses of a GPT of 12 layers."""
+
+import csv
+import pathlib
+import statistics
+import tempfile
+
+import turns
+from precision_tables import page, runs
+
+SUBJECTS = {"float": "fp32", "mixed": "bf16", "recompute": "fp32-save-62", "both": "bf16-save-58"}
+BYTES = {"mixed": 0.55, "recompute": 0.40, "both": 0.22}
+NATIVE_TIMES, OTHER_TIMES = {"mixed": 0.65, "both": 0.85}, {"mixed": 1.05, "both": 1.35}
+TRAINING = ["model.layers=12", "run.evaluate_every=0", "run.log_every=50", "checkpoint.every=0"]
+
+
+def losses(arguments, folder, seed, compute, recompute):
+    """The validation loss at the end of a short run, and a digest of its weights."""
+    deck = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
+    target = folder / f"{compute}-{recompute}-{seed}"
+    runs.mylos(arguments, "train", deck, f"data.train={folder / 'shakespeare.h5'}", f"run.folder={target}",
+               f"run.steps={arguments.training_steps}", f"run.seed={seed}", f"precision.compute={compute}",
+               f"memory.recompute={recompute}", *TRAINING)
+    with open(target / "evaluations.csv", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["part"] == "validation"]
+    return float(rows[-1]["loss"])
+
+
+def train_all(arguments):
+    """{configuration: [loss of each seed]}."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        runs.mylos(arguments, "prepare", "text", turns.ROOT / "inputs/data/tinyshakespeare.txt", "--out",
+                   folder / "shakespeare.h5")
+        found = {}
+        for configuration, subject in SUBJECTS.items():
+            recompute = "all" if "save" in subject else "none"
+            found[configuration] = [losses(arguments, folder, seed, subject[:4], recompute)
+                                    for seed in range(1, arguments.seeds + 1)]
+            print(f"losses, {configuration}: {' '.join(f'{loss:.4f}' for loss in found[configuration])}", flush=True)
+        return found
+
+
+def measure(arguments, quiet):
+    program = turns.Program([arguments.bin / "gpt_bench", *turns.held(arguments), "medium12"], arguments)
+    memory = {name: program.ask(f"memory {subject}")[0].split() for name, subject in SUBJECTS.items()}
+    times = turns.in_turns(arguments.rounds, {
+        name: lambda subject=subject: program.number(f"step {subject} {arguments.steps}")
+        for name, subject in SUBJECTS.items()}, quiet)
+    program.close()
+    return memory, times
+
+
+def table(arguments, quiet):
+    memory, times = measure(arguments, quiet)
+    trained = train_all(arguments)
+    native = turns.has_16_bit_products(arguments) and runs.multiplies_bfloat16()
+    bars = NATIVE_TIMES if native else OTHER_TIMES
+    least = {name: int(words[0]) for name, words in memory.items()}
+    planned = {name: float(words[2]) for name, words in memory.items()}
+    rows = []
+    for name in SUBJECTS:
+        share = least[name] / least["float"]
+        ratio = statistics.median(turns.ratios(times[name], times["float"]))
+        rows.append([
+            name, f"{least[name] / 2**20:.1f} MiB", f"{share:.2f}" + (f" ({page.verdict(share, BYTES[name])})" if name in BYTES else ""),
+            f"{statistics.median(times[name]):.1f} ms",
+            page.ratio(times[name], times["float"]) + (f" ({page.verdict(ratio, bars[name])})" if name in bars else ""),
+            f"{planned[name] / planned['float']:.2f}",
+            f"{statistics.mean(trained[name]):.3f} ± {statistics.stdev(trained[name]):.3f}" if arguments.seeds > 1 else f"{trained[name][0]:.3f}"])
+    return page.Table("configurations",
+                      ["configuration", "activations", "of float", "step", "of float's", "the plan's word", "validation loss"],
+                      rows, [f"Losses: {arguments.training_steps} steps of inputs/gpt_shakespeare_cpu.toml with 12 layers, "
+                             f"{arguments.seeds} seeds; recomputing everything leaves every bit as it is, so that rows differ by the type alone."])

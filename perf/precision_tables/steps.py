@@ -1,0 +1,53 @@
+"""Steps by type, network and batch; and what the loss scaler and looks at parameters' health add to them."""
+
+import statistics
+
+import turns
+from precision_tables import page
+
+TYPES = ("fp32", "bf16", "fp16")
+NETWORKS = {
+    "MLP 784-2048-2048-10": ("step_bench", ["--network", "wide"], (64, 128, 256, 512)),
+    "MLP 784-1024-1024-10": ("step_bench", ["--network", "fashion"], (64, 128, 256, 512)),
+    "GPT 4 × 128, 64 characters": ("gpt_bench", ["small"], (64, 128, 256, 512)),
+    "GPT 6 × 384, 256 characters": ("gpt_bench", ["medium"], (2, 4, 8)),
+}
+COSTS = {"MLP 784-2048-2048-10": ("step_bench", ["--network", "wide"]),
+         "MLP 784-1024-1024-10": ("step_bench", ["--network", "fashion"]),
+         "GPT 4 × 128, 64 characters": ("gpt_bench", ["small"]),
+         "GPT 6 × 384, 256 characters": ("gpt_bench", ["medium"])}
+HEALTH_BAR = 1.02
+
+
+def program_of(arguments, bench, words):
+    order = [*turns.held(arguments), *words]
+    return turns.Program([arguments.bin / bench, *order], arguments)
+
+
+def by_batch(arguments, quiet):
+    rows = []
+    for network, (bench, words, batches) in NETWORKS.items():
+        for batch in batches:
+            print(f"{network}, batch {batch}")
+            program = program_of(arguments, bench, words)
+            times = turns.in_turns(arguments.rounds, turns.step_jobs(
+                program, [f"{kind}-batch-{batch}" for kind in TYPES], arguments.steps), quiet)
+            program.close()
+            of = {kind: times[f"{kind}-batch-{batch}"] for kind in TYPES}
+            rows.append([network, batch, *(f"{statistics.median(of[kind]):.2f} ms" for kind in TYPES),
+                         *(page.ratio(of["fp32"], of[kind]) for kind in TYPES[1:])])
+    return page.Table("steps", ["network", "batch", "float", "bf16", "fp16", "bf16 is faster by", "fp16 by"], rows)
+
+
+def costs(arguments, quiet):
+    rows = []
+    for network, (bench, words) in COSTS.items():
+        print(f"{network}: scaler, health")
+        program = program_of(arguments, bench, words)
+        names = ["bf16", "bf16-health", "fp16", "fp16-off"] if bench == "step_bench" else ["bf16", "bf16-health"]
+        times = turns.in_turns(2 * arguments.rounds, turns.step_jobs(program, names, arguments.steps), quiet)
+        program.close()
+        health = statistics.median(turns.ratios(times["bf16-health"], times["bf16"]))
+        rows.append([network, f"{page.ratio(times['bf16-health'], times['bf16'])} ({page.verdict(health, HEALTH_BAR)})",
+                     page.ratio(times["fp16"], times["fp16-off"]) if "fp16-off" in times else "–"])
+    return page.Table("costs", ["network", "health.every = 1, of the step without", "loss scaler, of the step without"], rows)
