@@ -59,9 +59,9 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   const Options& options = request.deck.options;
   const KokkosRuntime kokkos(options.run.threads);
   for (const std::string& line : kokkos.advice(needs_these_threads(options))) request.output.line(line);
-  Run run(std::move(request), MPI_COMM_WORLD);
   // A checkpoint that is being written when the run fails is brought to its end after the message.
-  return reporting_errors([&] { return train(run); });
+  std::unique_ptr<Run> run;
+  return reporting_errors([&] { return train(std::move(request), MPI_COMM_WORLD, run); });
 }
 
 }  // namespace mylos::app

@@ -90,6 +90,19 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
   return choice;
 }
 
+/// The step of the oldest of the last keep_last files that `every` asked for; -1: it asks for none.
+std::int64_t first_of_last_regular(const std::vector<CheckpointFile>& files,
+                                   const CheckpointOptions& options) {
+  std::int64_t left = options.keep_last;
+  std::int64_t first = -1;
+  for (auto file = files.rbegin(); options.every > 0 && file != files.rend() && left > 0; ++file) {
+    if (file->step % options.every != 0) continue;
+    first = file->step;
+    --left;
+  }
+  return first;
+}
+
 /// A name in `folder` that no file has yet.
 fs::path free_name(const fs::path& folder, const fs::path& name) {
   fs::path candidate = folder / name;
@@ -209,7 +222,9 @@ void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& 
   if (options.keep_last == 0) return;
   const auto best = best_checkpoint(folder);
   const auto kept = std::min(files.size(), static_cast<std::size_t>(options.keep_last));
+  const std::int64_t first_regular = options.keep_last_regular ? first_of_last_regular(files, options) : -1;
   for (std::size_t i = 0; i + kept < files.size(); ++i) {
+    if (first_regular >= 0 && files[i].step >= first_regular && files[i].step % options.every == 0) continue;
     if (options.keep_every > 0 && files[i].step % options.keep_every == 0) continue;
     if (best && files[i].step == best->step) continue;
     std::error_code failure;

@@ -66,6 +66,24 @@ void add_health_keys(Schema& schema) {
               "Updates change a weight matrix by more than this share of its norm in 10 looks.");
   keys.number("dead_share", &HealthOptions::dead_share, part, "",
               "So many of the units behind a bias have had no gradient in 10 looks.");
+  keys.choice("on_divergence", &HealthOptions::on_divergence,
+              Words<OnDivergence>{{"stop", OnDivergence::stop}, {"rewind", OnDivergence::rewind}},
+              "A run that has diverged ends with exit code 4, or returns to the newest checkpoint before the "
+              "trouble and goes on with what the keys below change. To checkpoints of `checkpoint.every`, "
+              "where that is set; the run ends where there is none.");
+  keys.integer("rewinds", &HealthOptions::rewinds, {1, 20}, "returns",
+               "At most so many, over all starts of the run.");
+  keys.boolean("rewind_on_loss", &HealthOptions::rewind_on_loss,
+               "A loss that jumps, as `loss_factor` and `loss_deviations` say, is a divergence too.");
+  keys.number("rewind_lr_factor", &HealthOptions::rewind_lr_factor, {0.1, true, 1, true}, "",
+              "Behind a return `optimizer.lr` and `schedule.final_lr` are multiplied by this.");
+  keys.number(
+      "rewind_scale_factor", &HealthOptions::rewind_scale_factor, {1e-6, true, 1, true}, "",
+      "Behind a return from gradients that were not finite the loss scale begins with so much of what "
+      "it was there, but not below `precision.scaler.min_scale`.");
+  keys.boolean("rewind_float", &HealthOptions::rewind_float,
+               "A layer that computes in fp16 and was the first that was not finite computes in fp32 behind "
+               "the return, in place of a smaller learning rate.");
 }
 
 }  // namespace mylos

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/train/health_advice.hpp"
+#include "mylos/train/health_watch.hpp"
 #include "mylos/train/tensor_table.hpp"
 
 namespace mylos {
@@ -59,10 +60,12 @@ void Run::look_at_step() {
   const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = parts_.trainer->read_state();
-  if (state.halted != 0) explain_halt(state);
+  if (state.halted != 0) return leave_halted(state);
   find_culprit(state);
   stop_.agree(state.record.stop);
   if (log_point || stop_.agreed()) log(regular);
+  if (loss_jump_) go_back(*std::exchange(loss_jump_, std::nullopt), true);
+  if (segment_is_over()) return;
   checkpoints_.look();
   if (finished() && lock_) lock_->name_holder(true);  // for a start that waits for the folder
 }
@@ -91,7 +94,13 @@ void Run::write_rows() {
 
 void Run::look_at_health(std::int64_t last) {
   if (options().health.every > 0) finish_update();
+  const HealthOptions& options = this->options().health;
+  const bool goes_back = options.on_divergence == OnDivergence::rewind && options.rewind_on_loss;
   for (RunEvent& event : health_->look(*parts_.trainer, last)) {
+    if (goes_back && !loss_jump_ && event.cause == health_cause::loss) {
+      const std::string text = event.text.substr(0, event.text.find("; try "));  // the run tries it itself
+      loss_jump_ = Divergence{.first = event.step, .cause = event.cause, .text = text};
+    }
     if (log_.events().wants(event)) log_.tell(std::move(event));
   }
 }
@@ -119,6 +128,7 @@ void Run::keep_history() {
     log_.write_rows(*parts_.trainer, static_cast<std::int64_t>(parts_.trainer->read_state().step), position_,
                     clock_);
     health_->write();
+    log_.write_events();
   } catch (const std::exception&) {  // what ends the run matters more
   }
 }
@@ -134,17 +144,6 @@ double Run::reserve_s() const {
   const double ending_s =
       std::min(longest_ending_s, share_for_ending * static_cast<double>(options().run.walltime_s));
   return 2 * (seconds_per_step() + writing_s) + evaluations_->longest_s() + ending_s;
-}
-
-void Run::explain_halt(const StepState& state) {
-  finish_update();
-  look_at_health(static_cast<std::int64_t>(state.step));
-  keep_history();
-  parts_.trainer->throw_if_failed();
-  const auto step = static_cast<std::int64_t>(state.step);
-  throw Error(ExitCode::diverged,
-              describe_divergence(state, replay(step)) + "; " +
-                  HealthAdvice(options(), parts_.trainer->scale_is_dynamic()).on_divergence());
 }
 
 void Run::evaluate() {
@@ -193,6 +192,7 @@ void Run::write_checkpoint() {
   log_.save(state);
   health_->save(state);
   evaluation_log_.save(state);
+  save_amendments(amendments_, state);
   checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
   clock_.count(&TimeParts::checkpoints_s);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "mylos/base/error.hpp"
 #include "mylos/io/atomic_publish.hpp"
@@ -90,9 +91,19 @@ void RunEvents::restore(const CheckpointState& state, const std::string& source)
   for (const StateText& text : state.texts) {
     if (text.path == stored_path) events_ = read_events(text.text, source + ": " + stored_path);
   }
+  write_anew();
+}
+
+void RunEvents::replace(std::vector<RunEvent> events) {
+  events_ = std::move(events);
+  write_anew();
+}
+
+/// The file may have events behind the checkpoint.
+void RunEvents::write_anew() {
   is_written_ = false;
   if (path_.empty()) return;
-  begin_anew();  // the file may have events behind the checkpoint
+  begin_anew();
   write();
 }
 

@@ -45,6 +45,10 @@ std::vector<std::string> names_of_checkpoints(const std::string& folder) {
 /// what others have written into it meanwhile counts.
 void RunStart::choose() {
   const std::string& folder = parts.options.run.folder;
+  if (request.earlier) {
+    lock = std::move(request.earlier->lock);
+    return find_start();
+  }
   if (request.restart.empty()) require_unused_folder(ranks(), folder);  // no reason to wait
   const bool is_ours = take_folder(false);
   std::vector<std::string> before;

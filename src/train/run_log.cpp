@@ -98,4 +98,10 @@ std::string RunLog::restore(const CheckpointState& state, const std::string& sou
   return said;
 }
 
+void RunLog::go_on_from(EarlierSegment& earlier) {
+  events_.replace(std::move(earlier.events));
+  skipped_ = earlier.skipped;
+  written_time_ = earlier.clock.parts();
+}
+
 }  // namespace mylos

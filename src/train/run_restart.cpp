@@ -46,8 +46,8 @@ void require_same_moments(const std::string& path, const Options& written, const
 }
 
 /// By the decks alone: without what data add to the options.
-std::vector<KeyDifference> changes_since(const Options& written, const Deck& deck) {
-  return differing_keys(written, read_stored_deck(deck.resolved, "the deck").options);
+std::vector<KeyDifference> changes_since(const Options& written, const std::string& deck) {
+  return differing_keys(written, read_stored_deck(deck, "the deck").options);
 }
 
 /// A schedule that ends with the run is stretched or shortened with it: "" where that does not happen.
@@ -97,7 +97,10 @@ void RunStart::open_checkpoint() {
       saved.reset();
     }
   }
-  run_on_all(ranks(), [&] { require_same_run(); });
+  run_on_all(ranks(), [&] {
+    amend();
+    require_same_run();
+  });
 }
 
 /// A file from elsewhere would mix two runs in a folder that has checkpoints of its own.
@@ -125,7 +128,7 @@ void RunStart::require_same_run() const {
                path);
   }
   const Deck written = read_stored_deck(reader.header().deck, path);
-  for (const KeyDifference& difference : changes_since(written.options, request.deck)) {
+  for (const KeyDifference& difference : changes_since(written.options, deck)) {
     if (fixes_the_run(difference.key)) {
       fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
@@ -144,8 +147,9 @@ void RunStart::require_same_run() const {
 }
 
 void RunStart::note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const {
+  if (request.earlier) return;  // the run has said so itself
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
-  for (const KeyDifference& difference : changes_since(written, request.deck)) {
+  for (const KeyDifference& difference : changes_since(written, deck)) {
     if (is_free(difference.key)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));

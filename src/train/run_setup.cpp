@@ -1,6 +1,7 @@
 // How a run is put together once its start is found out, and what it writes first.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -30,12 +31,21 @@ bool write_resolved(const std::string& path, const std::string& deck) {
   return true;
 }
 
+/// A run that goes back by the checkpoints of checkpoint.every keeps as many of these as a run that was never
+/// stopped in between.
+CheckpointOptions kept_checkpoints(const Options& options) {
+  CheckpointOptions checkpoint = options.checkpoint;
+  checkpoint.keep_last_regular = options.health.on_divergence == OnDivergence::rewind;
+  return checkpoint;
+}
+
 }  // namespace
 
 Run::Run(RunRequest request, MPI_Comm ranks) : Run(RunStart(std::move(request), ranks)) {}
 
 Run::Run(RunStart&& start)
-    : lock_(std::move(start.lock)),
+    : amendments_(start.amendments),
+      lock_(std::move(start.lock)),
       data_(std::move(start.data)),
       parts_(std::move(start.parts)),
       position_{.epochs = data_->epochs(), .total = start.steps, .most_of_start = start.request.stop_after},
@@ -44,7 +54,7 @@ Run::Run(RunStart&& start)
            ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
       evaluation_log_(ranks().rank() == 0 ? file("evaluations.csv") : "",
                       BestEvaluation(watched_metric(options(), *data_), options().run.patience)),
-      checkpoints_(options().checkpoint, options().run.folder, *parts_.communicator,
+      checkpoints_(kept_checkpoints(options()), options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
                     .trouble = [this](const Error& error) { meet_trouble(error); },
                     .free_ranks = [this] { finish_update(); }}) {
@@ -59,7 +69,7 @@ Run::Run(RunStart&& start)
   state_.vocabulary = data_->vocabulary();
   state_.normalizer = std::move(start.normalizer);
   header_.code_version = code_version();
-  header_.deck = start.request.deck.resolved;
+  header_.deck = start.deck;
   header_.world_size = ranks().size();
   if (start.saved) restore(start);
   note_assembly(parts_, state_);
@@ -72,13 +82,27 @@ Run::Run(RunStart&& start)
   open_folder(start);
   prepare_checkpoints(start.request.output);
   open_batches();
-  StopSources stop = std::move(start.request.stop);
+  StopSources stop = start.request.stop;
   if (ranks().rank() == 0) {  // one look for all
     stop.file = file("stop");
     stop.walltime_s = static_cast<double>(options().run.walltime_s);
   }
   stop_ = StopRequests(std::move(stop));
   clock_.start();
+  if (start.request.earlier) go_on_from(*start.request.earlier);
+  request_ = std::move(start.request);
+}
+
+/// What the segment before this one hands on. The first checkpoint says so before anything else happens: the
+/// one that was gone back to knows nothing of the return. A run that is killed before comes here again, by
+/// the same steps.
+void Run::go_on_from(EarlierSegment& earlier) {
+  log_.go_on_from(earlier);
+  clock_ = earlier.clock;
+  clock_.change_trainer();
+  position_.first = earlier.first;
+  position_.taken_back = earlier.steps - (position_.step - earlier.first);
+  checkpoints_.demand();
 }
 
 /// After a restart has read how far they were consumed, and their normalisation.
@@ -104,6 +128,7 @@ void Run::restore(const RunStart& start) {
     log_.make_room(reader, state);
     health_->make_room(reader, state);
     evaluation_log_.make_room(reader, state);
+    make_room_for_amendments(reader, state);
   });
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
@@ -114,6 +139,7 @@ void Run::restore(const RunStart& start) {
     require_possible_scaler(state_.step.scaler, reader.path());
     reset = reset_scaler(reader, options().precision.scaler, trainer.initial_scaler(), state_.step);
   });
+  if (start.request.earlier) rescale(state_.step.scaler);
   trainer.write_state(state_.step);
   trainer.refresh_weights();
   parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
@@ -133,6 +159,19 @@ void Run::restore(const RunStart& start) {
     if (!gap.empty()) start.line(gap);
   }
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
+}
+
+/// By what the run has changed last, in a state from before.
+void Run::rescale(ScalerState& scaler) const {
+  const bool has_half = parts_.trainer->model().chain().computes_in(DType::fp16);
+  if (resolve_mode(options().precision.scaler.mode, has_half) == ScalerMode::off) {
+    scaler.scale = parts_.trainer->initial_scaler().scale;
+    return;
+  }
+  const double least = std::min<double>(scaler.scale, options().precision.scaler.min_scale);
+  const double scale = static_cast<double>(scaler.scale) * amendments_.back().scale_factor;
+  scaler.scale = static_cast<float>(std::max(scale, least));
+  if (amendments_.back().scale_factor != 1) scaler.good_steps = 0;
 }
 
 void Run::open_folder(const RunStart& start) {
@@ -155,13 +194,19 @@ void Run::open_folder(const RunStart& start) {
       }
     }
     if (const std::string lost = name_best_again(); !lost.empty()) notes.push_back(lost);
-    if (!write_resolved(resolved, header_.deck))
+    if (!write_resolved(resolved, start.request.deck.resolved))
       notes.push_back(resolved + " was not written by a run: left as it is");
+    if (amendments_.empty()) {
+      std::filesystem::remove(file("amended.toml"), failure);
+    } else if (!write_resolved(file("amended.toml"), header_.deck)) {
+      notes.push_back(file("amended.toml") + " was not written by a run: left as it is");
+    }
     std::ofstream plan(file("plan.json"), std::ios::trunc);
     plan << plan_document(options().run.name, parts_.memory) << std::flush;
     if (!plan) fail_run("{}: the run's folder cannot be made or written: {}", folder, std::strerror(errno));
     std::filesystem::remove(file("requeue"), failure);
     std::filesystem::remove(file("summary.json"), failure);  // of an earlier start
+    if (start.request.earlier) return;                       // a stop is meant for this start
     if (std::filesystem::remove(file("stop"), failure))      // meant for an earlier start
       notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
   });

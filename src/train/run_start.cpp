@@ -14,7 +14,7 @@
 namespace mylos {
 
 RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
-  parts.options = std::move(request.deck.options);
+  parts.options = request.deck.options;
   const Options& options = parts.options;
   parts.communicator = make_communicator(mpi, options.communication);
   parts.gemm = make_agreed_engine(options.kernels, ranks(), request.output.line);
@@ -28,9 +28,26 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
     require_ignored_layers(options.health, chain);
     static_cast<void>(watched_metric(options, *data));
   });
+  given_ = options;
   choose();
   require_shared_folder(ranks(), options.run.folder);
   if (lock) lock->name_holder(false);
+}
+
+/// The deck's options by what the run has changed of them so far.
+void RunStart::amend() {
+  amendments = request.earlier ? request.earlier->amendments : saved ? read_amendments(*saved) : Amendments();
+  parts.options = amended(given_, amendments);
+  deck = amended_deck(request.deck.resolved, amendments);
+  if (amendments.empty()) return;
+  try {
+    const Options& options = parts.options;
+    require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
+                        options.precision);
+  } catch (const Error& error) {
+    fail_input("{}: /history/amendments do not fit this deck: {}", saved ? saved->path() : "the run",
+               error.what());
+  }
 }
 
 void RunStart::open_data() {
@@ -43,6 +60,7 @@ void RunStart::open_data() {
 void RunStart::find_start() {
   open_checkpoint();
   run_on_all(ranks(), [this] {
+    if (!saved) amend();
     normalizer = saved ? data->room_for_normalizer() : data->normalizer(request.output.line);
   });
   plan_memory();

@@ -17,8 +17,10 @@ namespace mylos {
 struct RunStart {
   RunStart(RunRequest given, MPI_Comm ranks);
 
-  RunRequest request;  // its options are now the parts'
-  Assembly parts;      // without the trainer
+  RunRequest request;
+  Amendments amendments;  // of the checkpoint, or of the segment before this one
+  std::string deck;       // resolved, as amended
+  Assembly parts;         // without the trainer; their options are as amended
   std::unique_ptr<RunData> data;
   std::string identity;              // of the data
   std::int64_t steps = 0;            // of the run
@@ -38,6 +40,7 @@ struct RunStart {
   bool take_folder(bool make);
   void find_start();
   void open_checkpoint();
+  void amend();
   void require_no_other_run() const;
   void require_same_run() const;
   void plan_memory();
@@ -47,6 +50,8 @@ struct RunStart {
   [[nodiscard]] std::string new_list(const MemoryProblem& problem, const ProductEngines& before);
   void take_micro_batch(std::int64_t samples);
   void adopt(const StoredPlan& plan);
+
+  Options given_;  // the deck's, with what the data add
 };
 
 }  // namespace mylos

@@ -7,11 +7,22 @@
 
 namespace mylos {
 
-ExitCode train(Run& run) {
+ExitCode train(RunRequest request, MPI_Comm ranks, std::unique_ptr<Run>& run) {
+  for (;;) {
+    run = std::make_unique<Run>(std::move(request), ranks);
+    if (const std::optional<ExitCode> end = train(*run)) return *end;
+    request = run->next_request();
+    run.reset();
+  }
+}
+
+std::optional<ExitCode> train(Run& run) {
   try {
+    if (run.wants_checkpoint()) run.write_checkpoint();
     while (!run.finished()) {
       run.step();
       run.look_at_step();
+      if (run.segment_is_over()) return std::nullopt;
       if (run.wants_evaluation()) run.evaluate();
       if (run.wants_checkpoint()) run.write_checkpoint();
     }

@@ -124,6 +124,18 @@ def make_run(command, name, history, **files):
     return folder
 
 
+def check_told_ends(command):
+    """Not every run without a last step was ended from outside."""
+    command.must("train", "deck.toml", "run.folder=far", "optimizer.type=sgd", "optimizer.lr=1000", "optimizer.clip_norm=0",
+                 "precision.compute=fp16", "precision.scaler.max_consecutive_skips=3", code=4)
+    run, = report(command, "far")["runs"]
+    assert run["progress"] == "diverged" and "the run diverged at step" in run["progress_text"], run["progress_text"]
+    command.must("train", "deck.toml", "run.folder=early", "optimizer.lr=1e-30", "run.patience=1")
+    run, = report(command, "early")["runs"]
+    told = "the run stopped early, after 1 evaluations without a better test.loss (run.patience); the best: test.loss"
+    assert run["progress"] == "done" and told in run["progress_text"], run["progress_text"]
+
+
 def check_long(command):
     """100,000 steps with everything there is: small enough, with every spike."""
     lines = [HEADER]
@@ -191,8 +203,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_long, check_hostile,
-                      check_refusals):
+        for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
+                      check_hostile, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

@@ -66,6 +66,21 @@ TEST_F(Folder, KeepLastZeroKeepsAll) {
   EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 4));
 }
 
+// 120, 170: of a stop, or by the clock.
+TEST_F(Folder, TheLastRegularOnesAreKeptWhateverElseIsWritten) {
+  CheckpointOptions options;
+  options.every = 50;
+  options.keep_last = 2;
+  options.keep_last_regular = true;
+  for (const int step : {50, 100, 120}) write(step, options);
+  EXPECT_THAT(steps(), ElementsAre(50, 100, 120));
+  for (const int step : {150, 170}) write(step, options);
+  EXPECT_THAT(steps(), ElementsAre(100, 150, 170));
+  options.every = 0;
+  write(180, options);
+  EXPECT_THAT(steps(), ElementsAre(170, 180));
+}
+
 TEST_F(Folder, TheBestIsKeptUntilThereIsABetterOne) {
   CheckpointOptions options;
   options.keep_last = 2;

@@ -32,4 +32,16 @@ TEST(RunPosition, AStartIsOverAfterItsOwnStepsOrAtTheRunsEnd) {
   EXPECT_TRUE(position.at_end());
 }
 
+// From step 15 to step 24, and from step 8 to step 11 again.
+TEST(RunPosition, StepsThatWereTakenBackAreOfTheStartToo) {
+  RunPosition position = at(11);
+  position.first = 15;
+  position.taken_back = 24 - 8;
+  EXPECT_EQ(position.of_start(), (24 - 15) + (11 - 8));
+  position.most_of_start = 12;
+  EXPECT_TRUE(position.start_is_over());
+  position.most_of_start = 13;
+  EXPECT_FALSE(position.start_is_over());
+}
+
 }  // namespace mylos::run_position_test

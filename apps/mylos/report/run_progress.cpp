@@ -44,6 +44,17 @@ RunProgressReport progress_of(const std::string& folder, const std::string& outc
               newest_checkpoint(folder)};
 }
 
+RunProgressReport with_told_end(RunProgressReport progress, const ordered_json& events) {
+  if (!events.is_object() || events["rows"].empty()) return progress;
+  const ordered_json& last = events["rows"].back();
+  const std::string kind = text_member(last, "kind");
+  const std::string text = text_member(last, "text");
+  using enum RunProgress;
+  if (progress.progress == unfinished && kind == "divergence") return {diverged, "the run " + text};
+  if (progress.progress == done && kind == "early_stop") return {done, "the run " + text};
+  return progress;
+}
+
 const char* name_of(RunProgress progress) {
   switch (progress) {
     case RunProgress::done:
@@ -52,6 +63,8 @@ const char* name_of(RunProgress progress) {
       return "running";
     case RunProgress::stopped:
       return "stopped";
+    case RunProgress::diverged:
+      return "diverged";
     case RunProgress::unfinished:
       break;
   }

@@ -1,12 +1,14 @@
 // Whether a run goes on, from what its folder says: the lock of a working process, the summary, the request
-// to start it again.
+// to start it again, the last of its events.
 #pragma once
 
 #include <string>
 
+#include "report_json.hpp"
+
 namespace mylos::app {
 
-enum class RunProgress { done, running, stopped, unfinished };
+enum class RunProgress { done, running, stopped, diverged, unfinished };
 
 struct RunProgressReport {
   RunProgress progress = RunProgress::unfinished;
@@ -15,6 +17,9 @@ struct RunProgressReport {
 
 /// `outcome`: of summary.json, "" where there is none.
 [[nodiscard]] RunProgressReport progress_of(const std::string& folder, const std::string& outcome);
+
+/// The same with what the run has told of its end: `events` as events_of() gives them.
+[[nodiscard]] RunProgressReport with_told_end(RunProgressReport progress, const ordered_json& events);
 
 [[nodiscard]] const char* name_of(RunProgress progress);
 

@@ -32,6 +32,14 @@ DeckFile read_deck_of(const std::string& folder, ordered_json& notes) {
   return deck;
 }
 
+/// As the run has amended it.
+std::string deck_in_effect(const std::string& folder, const std::string& given, ordered_json& notes) {
+  if (!std::filesystem::exists(folder + "/amended.toml")) return given;
+  const SmallFile amended = read_small_file(folder + "/amended.toml", most_deck_bytes);
+  if (!amended.problem.empty()) notes.push_back("amended.toml: " + amended.problem + ": left out");
+  return amended.problem.empty() ? amended.text : given;
+}
+
 /// Steps of the whole run: as the summary or the deck says, or by the epochs that its last step had made. 0:
 /// unknown.
 double steps_of_run(const ordered_json& summary, const DeckLines& deck, const ordered_json& history) {
@@ -69,8 +77,10 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   ordered_json notes = ordered_json::array();
   const ordered_json summary = summary_of(folder, notes);
   const DeckFile deck = read_deck_of(folder, notes);
-  const RunProgressReport progress = progress_of(folder, text_member(summary, "outcome"));
+  RunProgressReport progress = progress_of(folder, text_member(summary, "outcome"));
   const bool runs_on = progress.progress == RunProgress::running;
+  ordered_json events = events_of(folder, runs_on, notes);
+  progress = with_told_end(std::move(progress), events);
   RunReport report;
   report.progress = progress.progress;
   ordered_json& document = report.document;
@@ -82,10 +92,11 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   document["steps_of_run"] = steps_of_run(summary, deck.lines, document["history"]);
   document["evaluations"] = evaluations_of(folder, runs_on, bounds.points, notes);
   document["health"] = health_of(folder, runs_on, bounds.cells, notes);
-  document["events"] = events_of(folder, runs_on, notes);
+  document["events"] = std::move(events);
   document["plan"] = plan_of(folder, notes);
   document["summary"] = summary;
-  document["layers"] = deck.file.text.empty() ? ordered_json() : layers_of(deck.file.text, notes);
+  const std::string in_effect = deck_in_effect(folder, deck.file.text, notes);
+  document["layers"] = in_effect.empty() ? ordered_json() : layers_of(in_effect, notes);
   document["deck"] = keys_of(deck.lines);
   document["notes"] = std::move(notes);
   return report;

@@ -16,7 +16,8 @@ struct CheckpointOptions {
   std::int64_t keep_every = 0;  // files whose step is a multiple of this are kept for good; 0 = none
   bool background = true;       // from a copy of the state, where the memory budget has room for it
   OnError on_error = OnError::stop;
-  std::string keep_best = {};  // the metric whose best checkpoint is kept, "validation.loss"; "": none
+  std::string keep_best = {};      // the metric whose best checkpoint is kept, "validation.loss"; "": none
+  bool keep_last_regular = false;  // no key: keep_last counts those of `every` alone, too
 
   bool operator==(const CheckpointOptions&) const = default;
 };

@@ -24,7 +24,11 @@ struct RunOptions {
   bool operator==(const RunOptions&) const = default;
 };
 
-/// From where on a run's numbers are said to be unhealthy (docs/health.md); 0 switches a warning off.
+/// What a run does that has diverged: ends, or goes back to a checkpoint from before.
+enum class OnDivergence { stop, rewind };
+
+/// From where on a run's numbers are said to be unhealthy (docs/health.md); 0 switches a warning off. And
+/// what is done about a divergence.
 struct HealthOptions {
   std::int64_t every = 0;            // steps between looks at every parameter; 0 = none
   std::vector<std::string> ignore;   // names or patterns of layers of which nothing is warned
@@ -37,6 +41,13 @@ struct HealthOptions {
   double least_update_ratio = 1e-6;  // of a weight matrix
   double largest_update_ratio = 0.3;
   double dead_share = 0.75;  // of the units behind a bias
+  OnDivergence on_divergence = OnDivergence::stop;
+  // Of rewind:
+  std::int64_t rewinds = 3;             // at most, in all starts of the run
+  bool rewind_on_loss = true;           // a loss that jumps is a divergence too
+  double rewind_lr_factor = 0.5;        // of the learning rate behind a return
+  double rewind_scale_factor = 0.0625;  // of the loss scale behind a return
+  bool rewind_float = true;             // a layer that overflowed in half computes in fp32 behind a return
 
   bool operator==(const HealthOptions&) const = default;
 };

@@ -1,14 +1,18 @@
-// Run: a training run from its deck: data, trainer, checkpoints, history and progress.
+// Run: a training run from its deck: data, trainer, checkpoints, history and progress. One segment of it: a
+// run that changes its own deck on the way ends, and another one goes on from a checkpoint (EarlierSegment).
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "mylos/checkpoint/folder.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/train/assembly.hpp"
+#include "mylos/train/earlier_segment.hpp"
 #include "mylos/train/evaluation_log.hpp"
 #include "mylos/train/fault_replay.hpp"
+#include "mylos/train/rewind.hpp"
 #include "mylos/train/run_checkpoints.hpp"
 #include "mylos/train/run_clock.hpp"
 #include "mylos/train/run_data.hpp"
@@ -25,12 +29,13 @@ namespace mylos {
 
 struct RunRequest {
   Deck deck;
-  std::string restart;             // "", "auto", "latest" or a file
-  std::int64_t stop_after = 0;     // steps of this start; 0 = to the end
-  std::string plan_file;           // "" or a file that `mylos plan --json` wrote
-  std::int64_t debug_tensors = 0;  // steps of this start before which rank 0 shows every tensor
-  Output output;                   // of this rank
-  StopSources stop;                // the deck and the folder add theirs
+  std::string restart;                         // "", "auto", "latest" or a file
+  std::int64_t stop_after = 0;                 // steps of this start; 0 = to the end
+  std::string plan_file;                       // "" or a file that `mylos plan --json` wrote
+  std::int64_t debug_tensors = 0;              // steps of this start before which rank 0 shows every tensor
+  Output output;                               // of this rank
+  StopSources stop;                            // the deck and the folder add theirs
+  std::optional<EarlierSegment> earlier = {};  // of this start, whose end `restart` is
 };
 
 struct RunStart;
@@ -53,6 +58,10 @@ class Run {
   /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go
   /// on.
   void look_at_step();
+  /// Whether the run is to go on in another segment, from the checkpoint of its next_request(). This one is
+  /// to be destroyed first: it has the memory.
+  [[nodiscard]] bool segment_is_over() const { return next_.has_value(); }
+  [[nodiscard]] RunRequest next_request();
   [[nodiscard]] bool wants_evaluation() const { return evaluations_->due(position_); }
   void evaluate();
   [[nodiscard]] bool wants_checkpoint() const { return checkpoints_.due(); }
@@ -68,6 +77,8 @@ class Run {
   explicit Run(RunStart&& start);
   void restore(const RunStart& start);
   void open_folder(const RunStart& start);
+  void go_on_from(EarlierSegment& earlier);
+  void rescale(ScalerState& scaler) const;
   void open_batches();
   [[nodiscard]] std::string name_best_again() const;
   void prepare_checkpoints(const Output& output);
@@ -90,7 +101,14 @@ class Run {
   }
   [[nodiscard]] bool keeps_best() const { return !options().checkpoint.keep_best.empty(); }
   [[nodiscard]] std::string describe_early_stop() const;
-  [[noreturn]] void explain_halt(const StepState& state);
+  /// All ranks. Of a trainer that has halted: throws what failed, or goes back.
+  void leave_halted(const StepState& state);
+  /// All ranks. Ends the segment; throws Error (diverged) where there is nothing to go back to and the run
+  /// cannot go on.
+  void go_back(const Divergence& divergence, bool can_go_on);
+  /// All ranks. To return to, from before this step.
+  [[nodiscard]] std::optional<CheckpointFile> checkpoint_before(std::int64_t step);
+  [[nodiscard]] std::optional<std::string> plan_return(const Divergence& divergence);
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
   [[nodiscard]] RunSummary summarize(const RunMetrics& metrics) const;
@@ -98,6 +116,8 @@ class Run {
   [[nodiscard]] RankGroup& ranks() const { return parts_.communicator->ranks(); }
   [[nodiscard]] std::string file(const char* name) const { return options().run.folder + "/" + name; }
 
+  RunRequest request_;  // its options are the parts'
+  Amendments amendments_;
   std::unique_ptr<FolderLock> lock_;  // on rank 0
   std::unique_ptr<RunData> data_;
   Assembly parts_;
@@ -114,9 +134,15 @@ class Run {
   StopRequests stop_;
   std::unique_ptr<RunEvaluations> evaluations_;
   std::unique_ptr<StagedBatches> batches_;
+  std::optional<Divergence> loss_jump_;  // that the last look found
+  std::optional<RunRequest> next_;
 };
 
-/// The training loop: trains to the end of the run or until it is told to stop.
-ExitCode train(Run& run);
+/// The training loop: trains to the end of the run, until it is told to stop, or until it is to go on in
+/// another segment (nothing).
+std::optional<ExitCode> train(Run& run);
+/// Trains, over all segments of this start. `run` has the last one, which outlives the errors that end it: a
+/// checkpoint that is being written is brought to its end with it.
+ExitCode train(RunRequest request, MPI_Comm ranks, std::unique_ptr<Run>& run);
 
 }  // namespace mylos

@@ -47,6 +47,13 @@ class RunClock {
   /// After a restart: what earlier starts took.
   void go_on_from(double elapsed_s) { earlier_s_ = elapsed_s; }
 
+  /// The steps to come are another trainer's, whose waits are counted from 0. What went by since the last
+  /// call of the next two is no part of them.
+  void change_trainer() {
+    count(&TimeParts::other_s);
+    counted_waits_ = {};
+  }
+
   /// Counts what went by since the last call of these two as steps; `waits`: of the trainer, up to now.
   void count_steps(const StepWaits& waits) {
     const double communication_s = waits.communication_s - counted_waits_.communication_s;

@@ -14,7 +14,7 @@ namespace mylos {
 
 struct RunEvent {
   std::uint64_t step = 0;  // to which it belongs
-  std::string kind;        // "warning", "rewind", "adaptation", "early_stop"
+  std::string kind;        // "warning", "rewind", "adaptation", "divergence", "early_stop"
   std::string cause;       // a short key: "exploding gradients"
   std::string subject;     // a layer or parameter; "": the run
   std::string text;        // for people
@@ -54,8 +54,12 @@ class RunEvents {
   static void make_room(const CheckpointReader& saved, CheckpointState& state);
   /// With those of `state`, which was read: the file is written anew.
   void restore(const CheckpointState& state, const std::string& source);
+  /// After that, of a run that has gone back: with these, which lie behind the checkpoint too.
+  void replace(std::vector<RunEvent> events);
 
  private:
+  void write_anew();
+
   std::string path_;
   std::vector<RunEvent> events_;
   bool is_written_ = false;  // the file has them all; a run without events has no file

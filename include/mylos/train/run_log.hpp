@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "mylos/train/earlier_segment.hpp"
 #include "mylos/train/history.hpp"
 #include "mylos/train/progress.hpp"
 #include "mylos/train/run_clock.hpp"
@@ -40,6 +41,8 @@ class RunLog {
   void warn(const std::string& text);
   /// Says it, and keeps it with the next rows.
   void tell(RunEvent event);
+  /// The latter alone.
+  void keep(RunEvent event) { events_.add(std::move(event)); }
   /// Now. Throws Error as write_rows() does.
   void write_events() { events_.write(); }
   [[nodiscard]] const RunEvents& events() const { return events_; }
@@ -60,6 +63,8 @@ class RunLog {
   /// nothing.
   [[nodiscard]] std::string restore(const CheckpointState& state, const std::string& source,
                                     std::int64_t step, RunClock& clock);
+  /// After that, in a later segment of a start.
+  void go_on_from(EarlierSegment& earlier);
 
  private:
   /// What the disk refused before.

@@ -13,9 +13,10 @@ struct RunPosition {
   std::int64_t most_of_start = 0;  // steps of this start; 0: to the end
   std::int64_t first = 0;          // step after which this start began
   std::int64_t step = 0;           // steps begun
+  std::int64_t taken_back = 0;     // steps of this start behind which the run has gone back
 
   [[nodiscard]] bool at_end() const { return step == total; }
-  [[nodiscard]] std::int64_t of_start() const { return step - first; }
+  [[nodiscard]] std::int64_t of_start() const { return step - first + taken_back; }
   [[nodiscard]] bool start_is_over() const {
     return at_end() || (most_of_start > 0 && of_start() >= most_of_start);
   }

@@ -1,7 +1,7 @@
 // The head of the page: what runs these are, how far they are, and their figures.
 
-const progressSigns = { done: "\u2713", running: "\u25b6", stopped: "\u25a0", unfinished: "\u2715" };
-const progressWords = { done: "Done", running: "Running", stopped: "Stopped", unfinished: "Ended early" };
+const progressSigns = { done: "\u2713", running: "\u25b6", stopped: "\u25a0", diverged: "\u2715", unfinished: "\u2715" };
+const progressWords = { done: "Done", running: "Running", stopped: "Stopped", diverged: "Diverged", unfinished: "Ended early" };
 
 function stateOf(run) {
   return element("span", { class: `state ${run.progress}` },

@@ -1,0 +1,251 @@
+"""Runs that diverge go back to a checkpoint from before the trouble, change what their deck allows, and end as good as runs
+that had no trouble; one that is stopped and gone on with in between ends with the same bits.
+
+usage: test_rewind.py MYLOS [--full]
+"""
+import json
+import math
+import shutil
+import signal
+import statistics
+import sys
+import tempfile
+import time
+
+import h5py
+import numpy
+
+from checkpoints import compare, history_without_times, last_checkpoint, replace_signed, rows_without_times
+from rewind_cases import HEAD, INJECTED, RATE, SAMPLE, STATIC_STEP, prepare_cases
+from small_problem import Command
+from test_report import report
+
+
+def events_of(command, folder, kind):
+    text = (command.folder / folder / "events.jsonl").read_text(encoding="utf-8")
+    return [event for event in map(json.loads, text.splitlines()) if event["kind"] == kind]
+
+
+def amendments_of(path):
+    with h5py.File(path, "r") as file:
+        text = file["history"]["amendments"][()].decode() if "amendments" in file["history"] else ""
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def reached_by(command, deck, folder):
+    """The more the better: an accuracy, or the logarithm of an inverse loss."""
+    row = [row for row in rows_without_times(command, folder, "evaluations.csv") if row["part"] == "test"][-1]
+    return float(row["accuracy"]) if deck == RATE else -math.log(float(row["loss"]))
+
+
+def learning_rate_of(path):
+    with h5py.File(path, "r") as file:
+        lines = file["deck"][()].decode().splitlines()
+    return float(next(line for line in lines if line.startswith("lr = ")).split("=")[1])
+
+
+def learning_rate_of_deck(command, folder):
+    """Of the deck as the user gave it."""
+    lines = (command.folder / folder / "resolved.toml").read_text(encoding="utf-8").splitlines()
+    return float(next(line for line in lines if line.startswith("lr = ")).split("=")[1])
+
+
+class Bench:
+    """What runs without trouble reach, by the seed."""
+
+    def __init__(self, command, deck, seeds):
+        self.reached = []
+        for seed in range(1, seeds + 1):
+            folder = f"sound-{deck}-{seed}"
+            command.must("train", deck, f"run.folder={folder}", f"run.seed={seed}")
+            assert not (command.folder / folder / "events.jsonl").exists(), "a sound run has nothing to tell"
+            self.reached.append(reached_by(command, deck, folder))
+        self.least = statistics.mean(self.reached) - 3 * statistics.stdev(self.reached)
+
+
+def begin(command, name, folder):
+    """Of the static scale: a run that was sound, with a scale in its checkpoint that no gradient has room for."""
+    deck, ranks, overrides = INJECTED[name]
+    arguments = ["train", deck, *overrides, f"run.folder={folder}"]
+    if name != "static-scale":
+        return arguments, ranks
+    command.must("train", deck, "precision.compute=fp16", f"run.folder={folder}", "--stop-after", STATIC_STEP, ranks=ranks,
+                 code=85)
+    file = last_checkpoint(command, folder)
+    replace_signed(file, file.with_suffix(".other"), {"/scaler/scale": numpy.float32(2.0 ** 21)})
+    file.with_suffix(".other").rename(file)
+    return [*arguments, "--restart", "latest"], ranks
+
+
+def check_injected(command, benches, name):
+    deck, _, overrides = INJECTED[name]
+    folder = f"injected-{name}"
+    arguments, ranks = begin(command, name, folder)
+    said = command.must(*arguments, ranks=ranks).stdout
+    returns = events_of(command, folder, "rewind")
+    assert 1 <= len(returns) <= 3, said
+    for event in returns:
+        assert f"step {event['step']}: {event['text']}" in said, event
+    last = last_checkpoint(command, folder)
+    amendments = amendments_of(last)
+    assert [one["text"] for one in amendments] == [one["text"] for one in returns]
+    for one in amendments:  # to a checkpoint of checkpoint.every from before the trouble
+        assert one["from"] % 20 == 0 and one["from"] < one["step"], one
+    expected = learning_rate_of_deck(command, folder) * numpy.prod([one.get("lr_factor", 1) for one in amendments])
+    assert abs(learning_rate_of(last) / expected - 1) < 1e-12, (learning_rate_of(last), expected)
+    if name.startswith("rate"):
+        assert {event["cause"] for event in returns} <= {"loss jump", "not finite"}, returns
+        assert learning_rate_of(last) < learning_rate_of_deck(command, folder), amendments
+    if name.startswith("head"):
+        assert [one.get("float_layer") for one in amendments] == ["head"] and "lr_factor" not in amendments[0], amendments
+    if name == "static-scale":
+        assert [one["scale_factor"] for one in amendments] == [0.0625] and amendments[0]["from"] == STATIC_STEP, amendments
+        assert "lr_factor" not in amendments[0] and "float_layer" not in amendments[0], amendments
+    rows = history_without_times(command, folder)
+    assert [int(row["step"]) for row in rows] == list(range(1, len(rows) + 1)), "a row for each step, once"
+    reached, bench = reached_by(command, deck, folder), benches[deck]
+    assert reached >= bench.least, f"{name}: {reached}, of sound runs {bench.reached}: {returns}"
+    print(f"{name}, {ranks} ranks: {len(returns)} returns, {reached:.3f}, of sound runs at least {bench.least:.3f}", flush=True)
+
+
+def go_on(command, arguments, ranks, steps):
+    """Starts of so many steps each, to the end."""
+    given = [one for one in arguments if one not in ("--restart", "latest")]
+    result = command.run(*arguments, "--stop-after", steps, ranks=ranks)
+    starts = 1
+    while result.returncode == 85 and starts < 200:
+        result = command.run(*given, "--restart", "latest", "--stop-after", steps, ranks=ranks)
+        assert "changed at the restart" not in result.stdout, result.stdout
+        starts += 1
+    assert result.returncode == 0, result.stderr
+    return starts
+
+
+def require_same(command, whole, other):
+    compare(last_checkpoint(command, whole), last_checkpoint(command, other), other)
+    assert history_without_times(command, whole) == history_without_times(command, other)
+    for kind in ("rewind", "warning"):
+        assert events_of(command, whole, kind) == events_of(command, other, kind), kind
+
+
+def check_pieces(command, name, steps):
+    """Stopped and gone on with every few steps: before, between and behind the returns."""
+    folder = f"pieces-{name}-{steps}"
+    arguments, ranks = begin(command, name, folder)
+    starts = go_on(command, arguments, ranks, steps)
+    require_same(command, f"injected-{name}", folder)
+    print(f"{name}: the same bits over {starts} starts", flush=True)
+
+
+def check_killed(command, name):
+    """Between the checkpoint that was gone back to and any other."""
+    folder = f"killed-{name}"
+    arguments, ranks = begin(command, name, folder)
+    run = command.start(*arguments, "checkpoint.background=false", ranks=ranks)
+    for line in run.stdout:
+        if "; back to step" in line:
+            break
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    given = [one for one in arguments if one not in ("--restart", "latest")]
+    deadline = time.monotonic() + 60
+    again = command.run(*given, "--restart", "latest", ranks=ranks)
+    while again.returncode == 2 and "works in this folder" in again.stderr and time.monotonic() < deadline:
+        again = command.run(*given, "--restart", "latest", ranks=ranks)
+    assert again.returncode == 0, again.stderr
+    require_same(command, f"injected-{name}", folder)
+    print(f"{name}: the same bits after a kill", flush=True)
+
+
+def check_stop_during_a_return(command):
+    """A stop that is asked for before the return is heard behind it."""
+    arguments, ranks = begin(command, "rate-bf16", "asked")
+    run = command.start(*arguments, ranks=ranks)
+    for line in run.stdout:
+        if "; back to step" in line:
+            break
+    (command.folder / "asked" / "stop").touch()
+    rest = run.stdout.read()
+    if run.wait() == 0:
+        return  # it was at its end before it looked
+    assert run.returncode == 85 and "asked to stop by the file" in rest, rest
+    command.must(*arguments, "--restart", "latest", ranks=ranks)
+    require_same(command, "injected-rate-bf16", "asked")
+
+
+def check_changed_rate(command):
+    """A learning rate of the user's is multiplied like the one before it."""
+    shutil.copytree(command.folder / "pieces-rate-bf16-97", command.folder / "changed")
+    arguments, ranks = begin(command, "rate-bf16", "changed")
+    arguments = [one for one in arguments if not one.startswith("optimizer.lr")]
+    factor = numpy.prod([one["lr_factor"] for one in amendments_of(last_checkpoint(command, "changed"))])
+    said = command.must(*arguments, "optimizer.lr=1", "run.epochs=22", "--restart", "latest", ranks=ranks).stdout
+    assert f"changed at the restart: optimizer.lr = {factor:g} (was {2 * factor:g})" in said, said
+    assert abs(learning_rate_of(last_checkpoint(command, "changed")) / factor - 1) < 1e-12
+    assert learning_rate_of_deck(command, "changed") == 1
+
+
+def check_ends(command):
+    """Where there is nothing to go back to, or no end of going back."""
+    arguments, ranks = begin(command, "head-fp16", "none")
+    early = command.must(*arguments, "checkpoint.every=100", ranks=ranks, code=4)
+    assert "the run does not go back: it has no checkpoint from before step" in early.stderr, early.stderr
+    assert "checkpoint.every" in early.stderr
+    trapped = [*arguments, "health.rewind_float=false", "health.rewind_scale_factor=1", "health.rewind_lr_factor=0.9",
+               "run.folder=trapped", "health.rewinds=2"]
+    trapped = [one for one in trapped if one != "run.folder=none"]
+    end = command.must(*trapped, ranks=ranks, code=4)
+    assert "the run does not go back: it has done so 2 times (health.rewinds)" in end.stderr, end.stderr
+    assert len(events_of(command, "trapped", "rewind")) == 2
+    assert [event["subject"] for event in events_of(command, "trapped", "divergence")] == ["head"]
+    unchanged = [one for one in trapped if not one.startswith("run.folder") and "lr_factor" not in one]
+    end = command.must(*unchanged, "run.folder=unchanged", "health.rewind_lr_factor=1", ranks=ranks, code=4)
+    assert "the deck leaves it nothing to change" in end.stderr, end.stderr
+    stop = command.must(*arguments[:-1], "run.folder=stop", "health.on_divergence=stop", ranks=ranks, code=4)
+    assert "go back" not in stop.stderr and len(events_of(command, "stop", "divergence")) == 1, stop.stderr
+
+
+def check_hostile(command):
+    """Amendments that no run wrote."""
+    shutil.copytree(command.folder / "injected-head-fp16-cut", command.folder / "hostile")
+    file = last_checkpoint(command, "hostile")
+    arguments, _ = begin(command, "head-fp16-cut", "hostile")
+    line = json.dumps(amendments_of(file)[0])
+    for wrong, told in ((line.replace('"head"', '"nothing"'), "'nothing' is no layer of this model"),
+                        (line.replace('"scale_factor"', '"lr_factor": 1e300, "scale_factor"'), "lr_factor is"),
+                        ("[[[", "is no list of a run's amendments")):
+        replace_signed(file, file.with_suffix(".other"), {"/history/amendments": numpy.bytes_(wrong.encode())})
+        shutil.copy(file.with_suffix(".other"), command.folder / "hostile.h5")
+        refused = command.must(*arguments[:-1], "run.folder=other", "--restart", "hostile.h5", code=2)
+        assert told in refused.stderr and "hostile.h5" in refused.stderr, refused.stderr
+
+
+def check_report(command):
+    """The page shows the returns, and the types that are in effect."""
+    run, = report(command, "injected-head-fp16-cut")["runs"]
+    assert run["events"]["kinds"]["rewind"] == 1 and run["progress"] == "done", run["events"]
+    assert {layer["name"]: layer["compute"] for layer in run["layers"]} == {"hidden1": "fp16", "head": "fp32"}, run["layers"]
+
+
+def main():
+    program, is_full = sys.argv[1], "--full" in sys.argv[2:]
+    names = list(INJECTED) if is_full else SAMPLE
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(program, folder)
+        prepare_cases(command)
+        benches = {deck: Bench(command, deck, 6 if is_full else 4) for deck in (RATE, HEAD)}
+        for name in names:
+            check_injected(command, benches, name)
+            check_pieces(command, name, 97)
+            if is_full:
+                check_pieces(command, name, 13)
+        for name in names if is_full else names[:1]:
+            check_killed(command, name)
+        check_stop_during_a_return(command)
+        check_changed_rate(command)
+        check_ends(command)
+        check_hostile(command)
+        check_report(command)
+
+
+main()
