@@ -40,9 +40,8 @@ void Run::go_back(const Divergence& divergence, bool can_go_on) {
       divergence.text + (obstacle->empty() ? "" : "; the run does not go back: " + *obstacle);
   log_.keep({divergence.first, "divergence", divergence.cause, layer, text});
   keep_history();
-  throw Error(ExitCode::diverged, text +
-                                      ". A lower optimizer.lr, optimizer.clip_norm or precision.compute = "
-                                      "\"bf16\" may help");
+  throw Error(ExitCode::diverged,
+              text + "; " + HealthAdvice(options(), parts_.trainer->scale_is_dynamic()).on_divergence());
 }
 
 /// All ranks. Why there is none, or nothing where the segment is over now; "": none is asked for.
