@@ -20,7 +20,8 @@ enum class RandomPurpose : std::uint64_t {
   dropout = 2,
   shuffle = 3,
   calibration = 4,
-  sampling = 5
+  sampling = 5,
+  weight_rounding = 6
 };
 
 /// Four independent 32-bit random words.
