@@ -26,7 +26,7 @@ std::vector<StatePiece> share(const StateArray& array, const WritingGroup& ranks
     const std::int64_t to = std::min(piece.first + piece.count, static_cast<std::int64_t>(slice.end));
     if (from >= to) continue;
     own.push_back(
-        {from, to - from, static_cast<std::byte*>(piece.data) + array.bytes_of(from - piece.first)});
+        {from, to - from, static_cast<std::byte*>(piece.data) + array.memory_bytes_of(from - piece.first)});
   }
   return own;
 }

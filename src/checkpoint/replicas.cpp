@@ -15,7 +15,8 @@ constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ull;
 
 /// Sum modulo 2^64 of (word + 1) · (2 · place + 1) · spread: in any order, by any number of threads. One
 /// changed word always changes it, since all factors but the word's are odd. `first`: the first word's place.
-std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* words, std::int64_t first,
+template <class Word>
+std::uint64_t checksum_of_words(const Execution& exec, const Word* words, std::int64_t first,
                                 std::int64_t count) {
   std::uint64_t sum = 0;
   Kokkos::parallel_reduce(
@@ -27,6 +28,15 @@ std::uint64_t checksum_of_words(const Execution& exec, const std::uint32_t* word
   return sum;
 }
 
+std::uint64_t checksum_of_piece(const Execution& exec, const StateArray& array, const StatePiece& piece) {
+  const std::int64_t bytes = array.memory_bytes_of(piece.count);
+  if (array.held_as)
+    return checksum_of_words(exec, static_cast<const std::uint16_t*>(piece.data), piece.first, piece.count);
+  if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
+  const auto* words = static_cast<const std::uint32_t*>(piece.data);
+  return checksum_of_words(exec, words, array.memory_bytes_of(piece.first) / 4, bytes / 4);
+}
+
 }  // namespace
 
 std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state) {
@@ -36,13 +46,11 @@ std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state
   arrays.insert(arrays.end(), state.derived.begin(), state.derived.end());
   for (const StateArray& array : arrays) {
     for (const StatePiece& piece : array.pieces) {
-      const std::int64_t bytes = array.bytes_of(piece.count);
       if (array.on_device && !array.sharded) {
-        if (bytes % 4 != 0) fail_run("{}: {} bytes, expected whole words", array.path, bytes);
-        const auto* words = static_cast<const std::uint32_t*>(piece.data);
-        sum += (2 * place + 1) * checksum_of_words(exec, words, array.bytes_of(piece.first) / 4, bytes / 4);
+        sum += (2 * place + 1) * checksum_of_piece(exec, array, piece);
       } else if (array.dims.empty()) {
-        const std::string_view scalar(static_cast<const char*>(piece.data), static_cast<std::size_t>(bytes));
+        const auto bytes = static_cast<std::size_t>(array.memory_bytes_of(piece.count));
+        const std::string_view scalar(static_cast<const char*>(piece.data), bytes);
         sum += (2 * place + 1) * hash_bytes(scalar);
       }
     }

@@ -9,7 +9,7 @@ namespace mylos {
 namespace {
 
 std::size_t bytes_of(const StateArray& array, const StatePiece& piece) {
-  return static_cast<std::size_t>(array.bytes_of(piece.count));
+  return static_cast<std::size_t>(array.memory_bytes_of(piece.count));
 }
 
 std::size_t place_of(const StateArray& array, const StatePiece& piece) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "held_values.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/io/digest.hpp"
@@ -27,12 +28,13 @@ using ConstDeviceBytes = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTr
 
 enum class Direction { out_of_state, into_state };
 
-/// Calls use(first, count, host memory of those elements) for the piece: once where the host reaches the
-/// state's memory, else part by part through a buffer.
+/// Calls use(first, count, host memory of those elements as the file has them) for the piece: once where the
+/// host reaches the state's memory and it has the file's type, else part by part through a buffer.
 void through_host(const StateArray& array, const StatePiece& piece, Direction direction,
                   const std::function<void(std::int64_t, std::int64_t, std::byte*)>& use) {
   auto* start = static_cast<std::byte*>(piece.data);
-  if (memory_is_host || !array.on_device) {
+  const bool is_near = memory_is_host || !array.on_device;
+  if (is_near && !array.held_as) {
     if (piece.count > 0) use(piece.first, piece.count, start);
     return;
   }
@@ -40,6 +42,14 @@ void through_host(const StateArray& array, const StatePiece& piece, Direction di
   std::vector<std::byte> buffer(static_cast<std::size_t>(array.bytes_of(std::min(most, piece.count))));
   for (std::int64_t done = 0; done < piece.count; done += most) {
     const std::int64_t length = std::min(most, piece.count - done);
+    if (array.held_as) {
+      auto* const floats = reinterpret_cast<float*>(buffer.data());
+      const StatePiece part{piece.first + done, length, start + array.memory_bytes_of(done)};
+      if (direction == Direction::out_of_state) widen(array, part, floats);
+      use(part.first, length, buffer.data());
+      if (direction == Direction::into_state) round_into(array, part, floats);
+      continue;
+    }
     const auto bytes = static_cast<std::size_t>(array.bytes_of(length));
     const HostBytes host(buffer.data(), bytes);
     const DeviceBytes device(start + array.bytes_of(done), bytes);
@@ -87,7 +97,9 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
   file.write(place, array.bytes_of(piece.count),
              [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
                const auto bytes = static_cast<std::size_t>(count);
-               if (memory_is_host || !array.on_device) {
+               if (array.held_as) {
+                 widen_bytes(array, piece, first, count, buffer);
+               } else if (memory_is_host || !array.on_device) {
                  std::memcpy(buffer, start + first, bytes);
                } else {
                  Kokkos::deep_copy(HostBytes(buffer, bytes), ConstDeviceBytes(start + first, bytes));

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "mylos/base/dispatch.hpp"
+#include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
@@ -28,6 +29,9 @@ struct StateArray {
   bool on_device = false;          // they are device memory (on host-only builds there is no difference)
   bool sharded = false;            // the ranks hold different pieces, each element once; else each holds all
   bool may_be_missing = false;     // in files of earlier builds: what memory holds then stays
+  // fp16 or bf16: so memory holds what are floats in the file. They are widened on the way out, and rounded
+  // to nearest on the way in. None: memory and file have the same type.
+  std::optional<DType> held_as = std::nullopt;
 
   /// All elements.
   [[nodiscard]] std::int64_t size() const {
@@ -35,9 +39,13 @@ struct StateArray {
     for (const auto extent : dims) elements *= extent;
     return elements;
   }
+  /// In the file.
   [[nodiscard]] std::int64_t bytes() const { return bytes_of(size()); }
   [[nodiscard]] std::int64_t bytes_of(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(size_of(type));
+  }
+  [[nodiscard]] std::int64_t memory_bytes_of(std::int64_t elements) const {
+    return elements * static_cast<std::int64_t>(size_of(held_as.value_or(type)));
   }
 };
 
@@ -71,6 +79,16 @@ struct CheckpointState {
                        std::vector<std::int64_t> dims) {
     StateArray array{path, dtype_of<T>, std::move(dims), {}, true, true};
     if (count > 0) array.pieces.push_back({first, count, data});
+    arrays.push_back(std::move(array));
+  }
+  /// Floats in the file: the elements from `first` on, or none, of which this rank holds `values`, in device
+  /// memory, as fp32, fp16 or bf16. `sharded`: the array is cut over ranks; else these are all.
+  void add_weights(const std::string& path, std::int64_t first, const Tensor& values,
+                   std::vector<std::int64_t> dims, bool sharded) {
+    StateArray array{path, DType::fp32, std::move(dims), {}, true, sharded};
+    const std::int64_t count = sharded ? values.size() : array.size();
+    if (count > 0 || !sharded) array.pieces.push_back({first, count, values.data()});
+    if (values.type() != DType::fp32) array.held_as = values.type();
     arrays.push_back(std::move(array));
   }
   void add_text(const std::string& path, std::string text) { texts.push_back({path, std::move(text)}); }
