@@ -1,6 +1,8 @@
 // The fused AdamW pass by element count and type, beside a kernel that only streams the same arrays: how much
 // of the memory's speed does the update get?
 //
+// And what stochastic rounding costs where weights have no masters.
+//
 // Bytes per element: gradient read, master and two moments read and written (24), compute weight written.
 #include <benchmark/benchmark.h>
 #include <mpi.h>
@@ -49,6 +51,31 @@ void fused_adamw(benchmark::State& state) {
   report(state, store.layout().slots[0].size(), type);
 }
 
+/// Of 16-bit weights without masters, rounded stochastically.
+void rounded_adamw(benchmark::State& state) {
+  const auto type = static_cast<DType>(state.range(1));
+  const Execution exec;
+  Chain chain = one_matrix(state.range(0), type);
+  chain.masters = MasterWeights::none;
+  ParameterStore store(make_parameter_layout(chain, 1 << 20, 1));
+  store.initialize(exec, 1);
+  const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
+  const Optimizer optimizer({}, store, divisors);
+  const Kokkos::View<UpdateControl, Device> control("control");
+  UpdateControl now{.apply = 1, .gradient_factor = 1, .lr = 1e-3f};
+  for (auto iteration : state) {
+    ++now.updates;
+    Kokkos::deep_copy(control, now);
+    optimizer.update(exec, control.data());
+    exec.fence();
+  }
+  const std::int64_t elements = store.layout().slots[0].size();
+  const auto width = static_cast<std::int64_t>(size_of(type));
+  state.SetBytesProcessed(state.iterations() * elements * (16 + 3 * width));
+  state.SetItemsProcessed(state.iterations() * elements);
+  state.SetLabel(std::string(name_of(type)));
+}
+
 /// STREAM's triad, grown to the update's arrays: the same loads and stores, next to no arithmetic.
 template <class T>
 void stream_arrays(const Execution& exec, const ParameterStore& store, const Optimizer& optimizer) {
@@ -95,6 +122,9 @@ void sizes_and_types(benchmark::internal::Benchmark* benchmark) {
   benchmark->UseRealTime();
 }
 BENCHMARK(fused_adamw)->Apply(sizes_and_types);
+BENCHMARK(rounded_adamw)
+    ->ArgsProduct({{1 << 20, 1 << 24}, {static_cast<int>(DType::bf16), static_cast<int>(DType::fp16)}})
+    ->UseRealTime();
 BENCHMARK(streaming_kernel)->Apply(sizes_and_types);
 
 }  // namespace

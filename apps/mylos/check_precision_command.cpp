@@ -112,7 +112,9 @@ std::string note_on(const FilePrecision& file) {
   if (file.kind == "dataset") {
     return "As the numbers are stored: data.normalize scales them before a network sees them.";
   }
-  return "Mylos keeps masters and moments in fp32 whatever precision.compute is.";
+  return "In a checkpoint weights and moments are fp32 whatever precision.compute is; with precision.masters "
+         "= "
+         "\"none\" the weights have no more digits than compute has.";
 }
 
 }  // namespace

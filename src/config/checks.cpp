@@ -108,6 +108,19 @@ class Checks {
       refuse("kernels.gemm", "engines that no clock chooses: any other 'kernels.gemm'");
   }
 
+  /// Without masters there must be something that they would be beside. A run may have made all of it floats.
+  void masters() const {
+    const PrecisionOptions& precision = options_.precision;
+    if (precision.masters == MasterWeights::fp32 || precision.compute != DType::fp32) return;
+    const auto& rules = precision.rules;
+    const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
+    if (std::any_of(rules.begin(), rules.end(), is_short)) return;
+    fail(
+        {"precision.compute", "precision.masters"},
+        "'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 weights have "
+        "no masters beside them; set masters = \"fp32\", or compute = \"bf16\"");
+  }
+
   void scaler() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     if (scaler.min_scale > scaler.initial_scale || scaler.initial_scale > scaler.max_scale) {
@@ -207,6 +220,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   if (origin == DeckOrigin::user) {
     checks.kind_of_data();
     checks.kernels();
+    checks.masters();
   }
   checks.length();
   checks.data();

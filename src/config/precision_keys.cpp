@@ -133,7 +133,7 @@ void add_scaler_keys(Schema& schema) {
 
 void add_precision_keys(Schema& schema) {
   Keys keys(
-      schema, "precision", "Which numbers are kept in which type. Master weights are always fp32.",
+      schema, "precision", "Which numbers are kept in which type.",
       [](auto& options) -> auto& { return options.precision; });
   keys.choice("compute", &PrecisionOptions::compute, type_words(),
               "The type of compute weights, activations and their gradients.");
@@ -143,6 +143,11 @@ void add_precision_keys(Schema& schema) {
                           {"compute", GradientType::compute},
                           {"fp32", GradientType::fp32}},
       "The type of the gradient buffer. auto: the compute type for one micro-batch per step, fp32 for more.");
+  keys.choice("masters", &PrecisionOptions::masters,
+              Words<MasterWeights>{{"fp32", MasterWeights::fp32}, {"none", MasterWeights::none}},
+              "What is kept of weights beside those that are computed with. fp32: master weights, which the "
+              "optimizer moves. none: nothing; it moves 16-bit weights themselves and rounds them "
+              "stochastically, in 4 bytes less for each. Weights of layers in fp32 are the same either way.");
   Key& rules = keys.add(
       "rules",
       "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),

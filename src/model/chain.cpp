@@ -15,7 +15,9 @@ class MlpBuilder {
  public:
   MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
              bool accumulates)
-      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {}
+      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {
+    chain_.masters = precision.masters;
+  }
 
   void add_dense(const std::string& name, std::int64_t outputs, Activation activation, double dropout) {
     DenseOptions options;

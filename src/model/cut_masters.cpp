@@ -5,12 +5,6 @@
 namespace mylos {
 namespace {
 
-std::size_t take_place(std::size_t& end, std::int64_t elements, DType type) {
-  const std::size_t begin = end;
-  end += aligned_bytes(static_cast<std::size_t>(elements) * size_of(type));
-  return begin;
-}
-
 /// The one type in which all weights of the bucket are read.
 std::optional<DType> common_compute_type(const ParameterLayout& layout, std::size_t bucket) {
   const std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
@@ -49,7 +43,7 @@ void cut_masters(ParameterLayout& layout, int holders) {
     GradientBucket& bucket = layout.buckets[b];
     bucket.compute_type = common_compute_type(layout, b);
     bucket.held_first.reset();
-    if (bucket.compute_type != DType::fp32) {
+    if (layout.keeps_masters && bucket.compute_type != DType::fp32) {
       bucket.held_first = layout.held_masters;
       layout.held_masters += bucket.count / holders;
     }

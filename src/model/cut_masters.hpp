@@ -2,9 +2,17 @@
 // of all.
 #pragma once
 
+#include "mylos/base/arena.hpp"
 #include "mylos/model/parameter_layout.hpp"
 
 namespace mylos {
+
+/// Room for weights at the end of their arena; where they begin, in bytes.
+inline std::size_t take_place(std::size_t& end, std::int64_t elements, DType type) {
+  const std::size_t begin = end;
+  end += aligned_bytes(static_cast<std::size_t>(elements) * size_of(type));
+  return begin;
+}
 
 /// Places masters and compute weights anew; buckets and gradients stay where they are.
 void cut_masters(ParameterLayout& layout, int holders);

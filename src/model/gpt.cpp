@@ -20,6 +20,7 @@ class GptBuilder {
              bool accumulates)
       : model_(model), precision_(precision), seed_(seed), accumulates_(accumulates) {
     chain_.rows_per_sample = model.context;
+    chain_.masters = precision.masters;
     norm_.type = model.norm == NormType::rmsnorm ? NormType::rmsnorm : NormType::layernorm;
     norm_.width = model.width;
     norm_.bias = model.bias;

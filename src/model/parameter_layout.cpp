@@ -33,7 +33,10 @@ std::int64_t automatic_bucket_bytes(const Chain& chain) {
 
 class LayoutBuilder {
  public:
-  LayoutBuilder(std::int64_t bucket_bytes, int world) : world_(world) { layout_.bucket_bytes = bucket_bytes; }
+  LayoutBuilder(std::int64_t bucket_bytes, int world, MasterWeights masters) : world_(world) {
+    layout_.bucket_bytes = bucket_bytes;
+    layout_.keeps_masters = masters == MasterWeights::fp32;
+  }
 
   void add_stage(const Chain& chain, std::size_t stage) {
     layout_.slots_of_block.resize(chain.blocks.size() + 1);
@@ -49,7 +52,7 @@ class LayoutBuilder {
 
   ParameterLayout finish() {
     close_bucket();
-    layout_.held_masters = layout_.elements;
+    layout_.held_masters = layout_.keeps_masters ? layout_.elements : 0;
     return std::move(layout_);
   }
 
@@ -66,10 +69,8 @@ class LayoutBuilder {
     slot.gradient_offset =
         bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     bucket_.count += round_up(slot.size(), slot_alignment);
-    if (spec.type != DType::fp32) {
-      slot.compute_offset = layout_.compute_bytes;
-      layout_.compute_bytes += aligned_bytes(static_cast<std::size_t>(slot.size()) * size_of(spec.type));
-    }
+    if (spec.type != DType::fp32 || !layout_.keeps_masters)
+      slot.compute_offset = take_place(layout_.compute_bytes, slot.size(), spec.type);
     layout_.slots.push_back(slot);
   }
 
@@ -86,7 +87,7 @@ class LayoutBuilder {
   void close_bucket() {
     if (!open_) return;
     bucket_.count = round_up(bucket_.count, slot_alignment * world_);
-    bucket_.held_first = layout_.elements;
+    if (layout_.keeps_masters) bucket_.held_first = layout_.elements;
     layout_.elements += bucket_.count;
     layout_.gradient_bytes += static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     layout_.buckets.push_back(bucket_);
@@ -108,17 +109,29 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
 
 }  // namespace
 
+DType ParameterLayout::moved_type(const ParameterSlot& slot) const {
+  if (keeps_masters) return DType::fp32;
+  const bool is_borrowed = borrowed_by_head && slots[borrowed_by_head->slot].offset == slot.offset;
+  return is_borrowed ? borrowed_by_head->type : slot.spec.type;  // the head's is the slot's, or float
+}
+
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders,
                                       std::size_t window) {
-  LayoutBuilder builder(bucket_bytes > 0 ? bucket_bytes : automatic_bucket_bytes(chain), world);
+  LayoutBuilder builder(bucket_bytes > 0 ? bucket_bytes : automatic_bucket_bytes(chain), world,
+                        chain.masters);
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
   ParameterLayout layout = builder.finish();
   if (const auto borrowed = chain.head->borrows()) {
     const std::size_t index = slot_of(layout, borrowed->block, borrowed->name);
     const ParameterSlot& slot = layout.slots[index];
     const DType type = chain.head->signature().compute_type;  // the slot's, or float
-    layout.borrowed_by_head = {index, borrowed->own_name, type,
-                               type == slot.spec.type ? slot.compute_offset : std::nullopt};
+    BorrowedSlot& in_head = layout.borrowed_by_head.emplace();
+    in_head = {index, borrowed->own_name, type, std::nullopt};
+    if (type == slot.spec.type) {
+      in_head.compute_offset = slot.compute_offset;
+    } else if (!layout.keeps_masters) {
+      in_head.compute_offset = take_place(layout.compute_bytes, slot.size(), type);
+    }
   }
   if (holders > 1) cut_masters(layout, holders);
   if (holders > 1 && window > 0) cut_gradients(layout, window);

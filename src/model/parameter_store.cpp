@@ -100,8 +100,15 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
   if (layout_.holders > 1) fail_run("{}: its masters are cut over {} ranks", slot.path(), layout_.holders);
+  if (!layout_.keeps_masters) return moved_weight(slot);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
                          slot.spec.columns);
+}
+
+Tensor ParameterStore::moved_weight(const ParameterSlot& slot) const {
+  const DType type = layout_.moved_type(slot);
+  if (type == slot.spec.type) return compute_weight(slot);
+  return compute_weight(slot, type, layout_.borrowed_by_head.value().compute_offset);
 }
 
 Tensor ParameterStore::held_masters(std::size_t bucket) const {
@@ -115,6 +122,8 @@ Tensor ParameterStore::held_masters(std::size_t bucket) const {
 HeldPart ParameterStore::held_master(std::size_t slot) const {
   const ParameterPart& part = held_parts_[slot];
   if (part.count == 0) return {};
+  if (!layout_.keeps_masters)
+    return {part.first, moved_weight(layout_.slots[slot]).elements(part.first, part.count)};
   return {part.first, held_masters(layout_.slots[slot].bucket).elements(part.offset, part.count)};
 }
 
@@ -166,15 +175,25 @@ void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
 void ParameterStore::refresh_compute_weights(const Execution& exec) {
   if (layout_.holders == 1) {
     for (const ParameterSlot& slot : layout_.slots) {
-      if (slot.compute_offset) convert(exec, master(slot), compute_weight(slot));
+      const Tensor moved = master(slot);
+      if (const Tensor read = compute_weight(slot); read.data() != moved.data()) convert(exec, moved, read);
     }
     return;
   }
+  if (!layout_.keeps_masters) return;
   for (std::size_t i = 0; i < layout_.buckets.size(); ++i) {
     const GradientBucket& bucket = layout_.buckets[i];
     if (!bucket.compute_type || *bucket.compute_type == DType::fp32) continue;
     convert(exec, held_masters(i), compute_weights(bucket).elements(held_[i].first, held_[i].count));
   }
+}
+
+void ParameterStore::put_held_masters(const Execution& exec, std::size_t bucket) {
+  const BucketSlice& own = held_[bucket];
+  const Tensor target = gradient(layout_.buckets[bucket]).elements(own.first, own.count);
+  if (layout_.keeps_masters) return convert(exec, held_masters(bucket), target);
+  for (const ParameterPart& part : own.parts)
+    convert(exec, held_master(part.slot).values, target.elements(part.offset, part.count));
 }
 
 void ParameterStore::take_gathered(const Execution& exec, std::size_t bucket) {

@@ -13,8 +13,8 @@ std::size_t moment_bytes(const ParameterLayout& layout) {
   return static_cast<std::size_t>(layout.elements / layout.holders) * sizeof(float);
 }
 
-/// What the update writes beside the masters: compute weights that are no floats, and that are not rounded
-/// only where they have been gathered.
+/// What the update writes beside the masters, which are floats: compute weights that are none, and that are
+/// not rounded only where they have been gathered.
 std::optional<Tensor> written_weights(const ParameterStore& parameters, const ParameterSlot& slot) {
   const GradientBucket& bucket = parameters.layout().buckets[slot.bucket];
   const bool are_rounded_later = parameters.layout().holders > 1 && !bucket.compute_type;
@@ -30,7 +30,8 @@ std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-                     std::span<const float> gradient_divisors, bool by_bucket, std::int64_t health_records)
+                     std::span<const float> gradient_divisors, bool by_bucket, std::int64_t health_records,
+                     std::uint64_t seed)
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
       by_bucket_(by_bucket),
@@ -40,7 +41,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
   for (const std::string_view name : names_) {
     moments_.emplace_back("moment " + std::string(name), moment_bytes(layout));
   }
-  std::map<std::tuple<std::size_t, DType, DType>, std::vector<UpdateSpan>> spans;
+  std::map<std::tuple<std::size_t, DType, DType, bool>, std::vector<UpdateSpan>> spans;
   std::int64_t end = 0;  // of the slices before, in the moments' arenas
   for (const BucketSlice& slice : parameters.held_slices()) {
     for (const ParameterPart& part : slice.parts) {
@@ -49,29 +50,33 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const auto own = [&](const Tensor& all) { return all.elements(part.first, part.count); };
       const Tensor gradient = parameters.held_gradients(slot.bucket).elements(part.offset, part.count);
       const Tensor master = parameters.held_master(part.slot).values;
-      const std::optional<Tensor> written = written_weights(parameters, slot);
+      const bool has_master = master.type() == DType::fp32;
+      const std::optional<Tensor> written = has_master ? written_weights(parameters, slot) : std::nullopt;
       const Tensor weight = written ? own(*written) : master;
       const std::size_t group = by_bucket ? slot.bucket : 0;
-      spans[{group, gradient.type(), weight.type()}].push_back(
+      spans[{group, gradient.type(), weight.type(), has_master}].push_back(
           {.slot = static_cast<std::int32_t>(part.slot),
            .lr_factor = slot.spec.lr_factor,
            .count = part.count,
            .gradient = gradient.data(),
-           .master = master.as<float>(),
+           .master = has_master ? master.as<float>() : nullptr,
            .m = moment(0, part.slot).values.as<float>(),
            .v = names_.size() > 1 ? moment(1, part.slot).values.as<float>() : nullptr,
            .weight = weight.data(),
            .decay = slot.spec.decay_factor * static_cast<float>(options.weight_decay),
-           .inverse_divisor = 1.0f / gradient_divisors[slot.bucket]});
+           .inverse_divisor = 1.0f / gradient_divisors[slot.bucket],
+           .rounding = RandomStream(seed, RandomPurpose::weight_rounding, slot.path()),
+           .first = part.first});
     }
     end += slice.count;
   }
   std::size_t begin = 0;
   for (auto& [key, same] : spans) {
-    const auto& [group, gradient, weight] = key;
+    const auto& [group, gradient, weight, has_masters] = key;
+    const UpdateTypes types{gradient, weight, has_masters};
     const std::size_t past = begin + same.size();
     const auto place = Kokkos::subview(spans_, std::pair(begin, past));
-    passes_.push_back({group, UpdatePass(options, gradient, weight, std::move(same), place)});
+    passes_.push_back({group, UpdatePass(options, types, std::move(same), place)});
     begin = past;
   }
 }

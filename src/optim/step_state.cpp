@@ -58,6 +58,7 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
         control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
         control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
         control.bias_correction2 = static_cast<float>(1.0 - Kokkos::pow(rule.beta2, time));
+        control.updates = state->updates;
         state->control = control;
         state->record.rows = static_cast<std::int64_t>(rows);
         state->record.loss = rows > 0 ? result.sums.loss / rows : 0.0;

@@ -5,79 +5,13 @@
 #include "health_sums.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "rounded_update.hpp"
+#include "update_formulas.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr std::int64_t block_elements = UpdatePass::block_elements;
-
-/// The constants of a pass.
-struct UpdateRule {
-  OptimizerType type;
-  float beta1, beta2, epsilon, momentum;
-  float new1, new2;  // 1 - beta1 and 1 - beta2: in float, 1 - 0.999 would be off by 1e-5 of itself
-};
-
-UpdateRule rule_of(const OptimizerOptions& options) {
-  return {.type = options.type,
-          .beta1 = static_cast<float>(options.beta1),
-          .beta2 = static_cast<float>(options.beta2),
-          .epsilon = static_cast<float>(options.epsilon),
-          .momentum = static_cast<float>(options.momentum),
-          .new1 = static_cast<float>(1.0 - options.beta1),
-          .new2 = static_cast<float>(1.0 - options.beta2)};
-}
-
-struct Sgd {
-  static constexpr bool has_v = false;
-  float factor, lr, momentum, decay;
-
-  KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
-      : factor(control.gradient_factor * span.inverse_divisor),
-        lr(control.lr * span.lr_factor),
-        momentum(rule.momentum),
-        decay(span.decay) {}
-  KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
-    m = momentum * m + (factor * gradient + decay * weight);
-    return weight - lr * m;
-  }
-};
-
-/// Adam and AdamW differ in where the decay goes.
-struct Adam {
-  static constexpr bool has_v = true;
-  float factor, coupled_decay, keep, beta1, beta2, new1, new2, epsilon, step_size, inverse_root;
-
-  KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
-      : factor(control.gradient_factor * span.inverse_divisor),
-        coupled_decay(rule.type == OptimizerType::adam ? span.decay : 0.0f),
-        keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * span.lr_factor * span.decay : 1.0f),
-        beta1(rule.beta1),
-        beta2(rule.beta2),
-        new1(rule.new1),
-        new2(rule.new2),
-        epsilon(rule.epsilon),
-        step_size(control.lr * span.lr_factor / control.bias_correction1),
-        inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
-  KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
-    const float g = factor * gradient + coupled_decay * weight;
-    m = beta1 * m + new1 * g;
-    v = beta2 * v + new2 * g * g;
-    return keep * weight - step_size * m / (Kokkos::sqrt(v) * inverse_root + epsilon);
-  }
-};
-
-/// The span that a block of the pass lies in.
-KOKKOS_INLINE_FUNCTION const UpdateSpan& span_of(const UpdateSpan* spans, std::size_t count,
-                                                 std::int64_t block) {
-  std::size_t begin = 0;
-  std::size_t end = count;
-  while (end - begin > 1) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    (spans[middle].first_block <= block ? begin : end) = middle;
-  }
-  return spans[begin];
-}
 
 /// A block's elements in each of the arenas.
 template <class Gradient, class Weight, class Formula>
@@ -177,9 +111,9 @@ void record_health(const Execution& exec, const UpdateSpan* spans, std::size_t c
 
 }  // namespace
 
-UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType weight,
+UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types,
                        std::vector<UpdateSpan> spans, const Kokkos::View<UpdateSpan*, Device>& place)
-    : options_(options), gradient_(gradient), weight_(weight), spans_(place) {
+    : options_(options), types_(types), spans_(place) {
   for (UpdateSpan& span : spans) {
     span.first_block = static_cast<std::int32_t>(blocks_);  // 2^31 blocks: 32 TiB of masters
     blocks_ += launch::ceiling_quotient(span.count, block_elements);
@@ -188,12 +122,17 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, DType gradient, DType we
 }
 
 void UpdatePass::run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const {
+  types_.has_masters ? move_masters(exec, control, health) : move_weights(exec, control, health);
+  if (health.records() > 0) record_health(exec, spans_.data(), spans_.size(), control, health);
+}
+
+void UpdatePass::move_masters(const Execution& exec, const UpdateControl* control,
+                              const HealthRing& health) const {
   const UpdateRule rule = rule_of(options_);
-  const bool is_watched = health.records() > 0;
-  dispatch(gradient_, [&]<class G>(TypeTag<G>) {
-    dispatch(weight_, [&]<class W>(TypeTag<W>) {
+  dispatch(types_.gradient, [&]<class G>(TypeTag<G>) {
+    dispatch(types_.weight, [&]<class W>(TypeTag<W>) {
       const bool is_sgd = options_.type == OptimizerType::sgd;
-      if (is_watched) {
+      if (health.records() > 0) {
         const auto update = is_sgd ? update_and_sum_blocks<G, W, Sgd> : update_and_sum_blocks<G, W, Adam>;
         update(exec, blocks_, spans_.data(), spans_.size(), rule, control, health.blocks());
       } else {
@@ -202,7 +141,12 @@ void UpdatePass::run(const Execution& exec, const UpdateControl* control, const 
       }
     });
   });
-  if (is_watched) record_health(exec, spans_.data(), spans_.size(), control, health);
+}
+
+void UpdatePass::move_weights(const Execution& exec, const UpdateControl* control,
+                              const HealthRing& health) const {
+  const RoundedUpdate update{types_, rule_of(options_), blocks_, spans_, control};
+  update_rounded(exec, update, health.records() > 0 ? health.blocks() : nullptr);
 }
 
 }  // namespace mylos

@@ -4,7 +4,6 @@
 
 #include "mylos/base/region.hpp"
 #include "mylos/base/timed.hpp"
-#include "mylos/kernels/convert.hpp"
 
 namespace mylos {
 
@@ -69,10 +68,8 @@ Tensor WeightUpdate::prepare_gather(const Execution& exec, std::size_t bucket) {
   if (!cuts_masters()) return parameters_.gradient(layout);
   if (control_ != nullptr) optimizer_.update(exec, control_, bucket);
   if (layout.compute_type) return parameters_.compute_weights(layout);
-  const Tensor all = parameters_.gradient(layout);
-  const BucketSlice& own = parameters_.held_slices()[bucket];
-  convert(exec, parameters_.held_masters(bucket), all.elements(own.first, own.count));
-  return all;
+  parameters_.put_held_masters(exec, bucket);
+  return parameters_.gradient(layout);
 }
 
 void WeightUpdate::end_gather(const Execution& exec, std::size_t bucket) {

@@ -52,15 +52,32 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
   return static_cast<std::size_t>(bytes);
 }
 
-/// Reads gradients, reads and writes masters and moments, writes compute weights: of what a rank holds.
+/// Reads gradients, reads and writes masters and moments, writes compute weights, which it reads where there
+/// are no masters: of what a rank holds.
 double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes) {
   const auto holders = static_cast<std::size_t>(layout.holders);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
-  const std::size_t bytes =
-      gradients / holders + 2 * (layout.master_bytes() + moment_bytes) + layout.compute_bytes / holders;
+  const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / holders;
+  const std::size_t bytes = gradients / holders + 2 * (layout.master_bytes() + moment_bytes) + weights;
   return static_cast<double>(bytes) / MachineRates{}.bytes;
+}
+
+/// Of the weights that updates move, what a rank holds, with padding where they are cut over ranks.
+std::size_t moved_bytes(const ParameterLayout& layout) {
+  std::size_t bytes = 0;
+  std::vector<std::size_t> widest(layout.buckets.size());
+  for (const ParameterSlot& slot : layout.slots) {
+    const std::size_t width = size_of(layout.moved_type(slot));
+    bytes += static_cast<std::size_t>(slot.size()) * width;
+    widest[slot.bucket] = std::max(widest[slot.bucket], width);
+  }
+  if (layout.holders == 1) return bytes;
+  bytes = 0;
+  for (std::size_t i = 0; i < widest.size(); ++i)
+    bytes += static_cast<std::size_t>(layout.buckets[i].count / layout.holders) * widest[i];
+  return bytes;
 }
 
 ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
@@ -72,19 +89,22 @@ ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks,
 struct WeightMemory {
   WeightMemory(const Options& options, const Chain& chain, int ranks)
       : layout(layout_of(options, chain, ranks, options.communication.bucket_bytes)),
+        moment_count(Optimizer::moment_names_of(options.optimizer.type).size()),
         moments(Optimizer::memory_bytes(options.optimizer, layout)) {
     const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
     communication =
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
   }
   [[nodiscard]] std::size_t bytes() const { return layout.bytes() + moments + communication; }
-  /// Of the masters, or of a moment, that a rank holds.
-  [[nodiscard]] std::size_t held_bytes() const {
-    return static_cast<std::size_t>(layout.elements / layout.holders) * sizeof(float);
+  /// Of weights and moments, what a rank of a network of so many parameters holds.
+  [[nodiscard]] std::size_t held_bytes(std::int64_t parameters) const {
+    const auto of_one = static_cast<std::size_t>(parameters) * sizeof(float);
+    return moved_bytes(layout) + (layout.holders == 1 ? moment_count * of_one : moments);
   }
 
   ParameterLayout layout;
-  std::size_t moments;
+  std::size_t moment_count;  // of each parameter
+  std::size_t moments;       // bytes
   std::size_t communication;
 };
 
@@ -96,6 +116,17 @@ std::size_t saved_by_shards(const Options& options, const Chain& chain, int rank
   plain.optimizer.shard = Shard::none;
   const std::size_t uncut = WeightMemory(plain, chain, ranks).bytes();
   return uncut - std::min(uncut, memory.bytes());  // padding may be more than a small network's moments
+}
+
+/// By how many bytes a rank has less than one that keeps masters beside 16-bit weights.
+std::size_t saved_by_masters(const Options& options, const StepPlan& step, int ranks,
+                             const WeightMemory& memory) {
+  if (memory.layout.keeps_masters) return 0;
+  Options plain = options;
+  plain.precision.masters = MasterWeights::fp32;
+  const Chain chain = make_chain(plain.model, plain.precision, plain.run.seed, step.accumulates);
+  const std::size_t with_masters = WeightMemory(plain, chain, ranks).bytes();
+  return with_masters - std::min(with_masters, memory.bytes());
 }
 
 /// The largest power of two of which buckets make a rank's gradients take less memory cut than whole.
@@ -190,10 +221,10 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;
   statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
-  const std::size_t arrays = 1 + Optimizer::moment_names_of(options.optimizer.type).size();
+  statement.saved_by_masters = saved_by_masters(options, step, place.ranks, weights);
+  const std::size_t arrays = 1 + weights.moment_count;
   statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
-  statement.held_state_bytes = static_cast<std::size_t>(layout.holders == 1 ? statement.checkpoint_bytes : 0);
-  if (layout.holders > 1) statement.held_state_bytes = arrays * weights.held_bytes();
+  statement.held_state_bytes = weights.held_bytes(statement.parameters);
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;

@@ -90,11 +90,15 @@ void OnlineTrainer::load(const std::string& path) {
   });
   reader.read(state);
   std::string reset;
+  std::string rounding;
   run_on_all(ranks, [&] {
     parts.go_on_with_engines(engines_of(reader), path);
     reset = reset_scaler(reader, parts.assembly.options.precision.scaler, trainer.initial_scaler(), run.step);
+    rounding = describe_rounding(reader, parts.assembly.options);
   });
-  if (!reset.empty()) parts.line(reset);
+  for (const std::string& text : {reset, rounding}) {
+    if (!text.empty()) parts.line(text);
+  }
   trainer.write_state(run.step);
   trainer.refresh_weights();
   parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now

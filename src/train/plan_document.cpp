@@ -116,6 +116,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
       {"bucket_bytes", statement.bucket_bytes},
       {"buckets", statement.buckets},
       {"saved_by_shards_bytes", statement.saved_by_shards},
+      {"saved_by_masters_bytes", statement.saved_by_masters},
       {"checkpoint_bytes", statement.checkpoint_bytes},
       {"step_time_ms", plan.step_time()},
       {"overhead", plan.overhead()},

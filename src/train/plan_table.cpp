@@ -72,6 +72,8 @@ std::string totals(const MemoryPlan& plan) {
   if (const std::size_t saved = statement.saved_by_shards; saved > 0)
     text += fmt::format("  optimizer.shard = \"{}\": {} less per rank than \"none\", {} less per node\n",
                         name_of(statement.shard), bytes(saved), bytes(on_node * saved));
+  if (const std::size_t saved = statement.saved_by_masters; saved > 0)
+    text += fmt::format("  precision.masters = \"none\": {} less per rank than \"fp32\"\n", bytes(saved));
   if (const std::string buckets = describe_buckets(statement); !buckets.empty())
     text += fmt::format("  {}\n", buckets);
   row("checkpoint", bytes(static_cast<std::size_t>(statement.checkpoint_bytes)));

@@ -135,9 +135,11 @@ void Run::restore(const RunStart& start) {
   if (step != reader.header().step)
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
   std::string reset;
+  std::string rounding;
   run_on_all(ranks(), [&] {
     require_possible_scaler(state_.step.scaler, reader.path());
     reset = reset_scaler(reader, options().precision.scaler, trainer.initial_scaler(), state_.step);
+    rounding = describe_rounding(reader, options());
   });
   if (start.request.earlier) rescale(state_.step.scaler);
   trainer.write_state(state_.step);
@@ -155,6 +157,7 @@ void Run::restore(const RunStart& start) {
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   gaps.push_back(reset);
+  gaps.push_back(rounding);
   for (const std::string& gap : gaps) {
     if (!gap.empty()) start.line(gap);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mylos/config/deck.hpp"
+#include "mylos/model/make_chain.hpp"
 #include "mylos/train/plan_document.hpp"
 
 namespace mylos {
@@ -65,9 +66,7 @@ void add_vocabulary(CheckpointState& state, RunState& run) {
 /// A parameter's masters or a moment of them.
 void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
               const HeldPart& part, std::vector<std::int64_t> dims) {
-  auto* values = part.values.as<float>();
-  if (layout.holders == 1) return state.add_device(path, values, std::move(dims));
-  state.add_device_part(path, part.first, part.values.size(), values, std::move(dims));
+  state.add_weights(path, part.first, part.values, std::move(dims), layout.holders > 1);
 }
 
 /// Room for what the file holds; its values are read later.
@@ -180,6 +179,27 @@ std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& opt
       "precision.scaler.reset: the loss scale begins afresh at step {} with {:g} (was {:g}), and so do its "
       "statistics",
       state.step, fresh.scale, before);
+}
+
+std::string describe_rounding(const CheckpointReader& saved, const Options& options) {
+  if (options.precision.masters == MasterWeights::fp32) return "";
+  const auto layout_with = [&](const PrecisionOptions& precision) {
+    return make_parameter_layout(make_chain(options.model, precision, options.run.seed, false), 0, 1);
+  };
+  const ParameterLayout before =
+      layout_with(read_stored_deck(saved.header().deck, saved.path()).options.precision);
+  const ParameterLayout now = layout_with(options.precision);
+  std::int64_t rounded = 0;
+  for (std::size_t i = 0; i < now.slots.size(); ++i) {
+    const DType type = now.moved_type(now.slots[i]);
+    if (type != DType::fp32 && type != before.moved_type(before.slots[i])) rounded += now.slots[i].size();
+  }
+  if (rounded == 0) return "";
+  return fmt::format(
+      "precision.masters = \"none\": {} weights of {} are rounded to nearest, once, to the 16 bits that are "
+      "all "
+      "there is of them from here on",
+      rounded, saved.path());
 }
 
 Normalizer read_normalizer(const CheckpointReader& reader) {

@@ -62,7 +62,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                               : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
-                 communicator.size() > 1, health_records(options.health)),
+                 communicator.size() > 1, health_records(options.health), options.run.seed),
       update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
              plan.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,

@@ -42,7 +42,8 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
        "deck.toml:2: unknown key 'run.foobar'; the keys of [run] are name, folder, seed, epochs, steps, "
        "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops"},
       {"[precision]\nfoobar = 1",
-       "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, rules, "
+       "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, masters, "
+       "rules, "
        "scaler"},
       {"foobar = 1", "deck.toml:1: unknown key 'foobar'; the sections are " + sections},
       {"\"run.name\" = 'x'", "deck.toml:1: unknown key '\"run.name\"'; did you mean 'run.name'?"},
@@ -322,8 +323,9 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
                  "'head'");
   expect_message("restart", "'restart' is not of the form section.key=value");
   expect_message("=1", "'=1' is not of the form section.key=value");
-  expect_message("precision={compute='bf16'}",
-                 "'precision' is a section, not a key; its keys are compute, gradient, rules, scaler");
+  expect_message(
+      "precision={compute='bf16'}",
+      "'precision' is a section, not a key; its keys are compute, gradient, masters, rules, scaler");
   expect_message("schedule.warmup=101", "'schedule.warmup' is 101, more than the 100 of 'run.steps'");
   EXPECT_EQ(message_with({"run.seed=1", "run.seed=2"}), "command line: 'run.seed' is given twice");
   EXPECT_EQ(message_with({"precision.rules.a=fp32", "precision.rules.a=fp16"}),

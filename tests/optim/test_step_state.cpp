@@ -134,6 +134,7 @@ TEST_F(Step, LearningRateAndBiasCorrectionsGoByUpdates) {
     EXPECT_NEAR(now.control.lr, 0.5 * (1 - static_cast<double>(updates) / 10), 1e-7);
     EXPECT_NEAR(now.control.bias_correction1, 1 - std::pow(0.9, updates + 1), 1e-7);
     EXPECT_NEAR(now.control.bias_correction2, 1 - std::pow(0.999, updates + 1), 1e-9);
+    EXPECT_EQ(now.control.updates, updates);
     updates += skips ? 0 : 1;
     EXPECT_EQ(now.updates, updates);
     EXPECT_EQ(now.step, static_cast<std::uint64_t>(i + 1));

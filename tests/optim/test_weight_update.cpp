@@ -14,6 +14,7 @@ struct Case {
   DType compute = DType::bf16;
   std::vector<PrecisionRule> rules = {};
   GradientType gradient = GradientType::automatic;
+  MasterWeights masters = MasterWeights::fp32;
 };
 
 /// A GPT whose head reads the embedding's weights.
@@ -26,6 +27,7 @@ Chain chain_of(const Case& test) {
   precision.compute = test.compute;
   precision.rules = test.rules;
   precision.gradient = test.gradient;
+  precision.masters = test.masters;
   return make_gpt(model, precision, 1, false);
 }
 
@@ -72,6 +74,7 @@ class WeightUpdates : public testing::TestWithParam<Case> {
     UpdateControl now;
     now.apply = apply;
     now.gradient_factor = 0.5f;
+    now.updates = static_cast<std::uint64_t>(time);
     now.lr = 0.01f;
     now.bias_correction1 = 1 - std::pow(0.9f, static_cast<float>(time));
     now.bias_correction2 = 1 - std::pow(0.999f, static_cast<float>(time));
@@ -190,7 +193,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"several_in_a_bucket",
                          DType::fp16,
                          {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
-                         GradientType::fp32}),
+                         GradientType::fp32},
+                    Case{"bfloat16_alone", DType::bf16, {}, GradientType::automatic, MasterWeights::none},
+                    Case{"half_alone", DType::fp16, {}, GradientType::fp32, MasterWeights::none},
+                    Case{"alone_with_float_head",
+                         DType::bf16,
+                         {{"head", DType::fp32}},
+                         GradientType::automatic,
+                         MasterWeights::none},
+                    Case{"several_alone",
+                         DType::fp16,
+                         {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
+                         GradientType::fp32,
+                         MasterWeights::none}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace mylos::weight_update_test

@@ -12,6 +12,7 @@
 #include "mylos/base/random.hpp"
 #include "mylos/mylos.hpp"
 #include "mylos/train/trainer.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::online_support {
 
@@ -97,11 +98,8 @@ inline std::vector<float> masters_of(const OnlineTrainer& online) {
   std::vector<float> values;
   const ParameterStore& parameters = online.trainer().model().parameters();
   for (const ParameterSlot& slot : parameters.layout().slots) {
-    const Tensor master = parameters.master(slot);
-    const std::size_t before = values.size();
-    values.resize(before + static_cast<std::size_t>(master.size()));
-    Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(values.data() + before, values.size() - before),
-                      master.flat<float>());
+    const std::vector<float> own = test::values_of(parameters.master(slot));
+    values.insert(values.end(), own.begin(), own.end());
   }
   return values;
 }

@@ -93,6 +93,12 @@ inline Options small_options(DType compute) {
   return options;
 }
 
+/// What a deck of this compute type may say.
+inline std::vector<MasterWeights> masters_with(DType compute) {
+  if (compute == DType::fp32) return {MasterWeights::fp32};
+  return {MasterWeights::fp32, MasterWeights::none};
+}
+
 /// A trainer with all that it stands on.
 struct SmallRun {
   Options options;

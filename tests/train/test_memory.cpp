@@ -4,12 +4,10 @@
 #include <string>
 
 #include "mylos/checkpoint/state_copy.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/memory_plan.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/run_state.hpp"
 #include "train/allocations.hpp"
-#include "train/synthetic.hpp"
+#include "train/memory_world.hpp"
 
 namespace mylos::memory_test {
 
@@ -27,33 +25,6 @@ Options gpt_options(DType compute) {
   options.model.dropout = 0.1;
   return options;
 }
-
-struct World {
-  Options options;
-  std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
-
-  explicit World(const Options& given)
-      : options(given),
-        communicator(make_communicator(MPI_COMM_WORLD, given.communication)),
-        gemm(make_gemm_engine(given.kernels)) {}
-
-  [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options,
-            .gemm = *gemm,
-            .place = {communicator->size(), communicator->size(), 0},
-            .data = nullptr,
-            .budget = budget};
-  }
-
-  [[nodiscard]] std::unique_ptr<Trainer> trainer(const MemoryPlan& plan) const {
-    const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
-                                         communicator->size());
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-    return std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, step, options.run.steps,
-                                     plan.plan.schedule);
-  }
-};
 
 /// Of the entries that a trainer allocates.
 std::size_t stated(const MemoryStatement& statement) {
@@ -78,16 +49,19 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
         if (is_gpt) options.model.layers = 8;  // more buckets than are in flight at one time
         options.optimizer.shard = shard;
         if (micro_batch > 0) options.precision.rules = {{"head", DType::fp32}};
-        const AllocationsByLabel allocations;  // those of the communicator too
-        const World world(options);
-        const MemoryPlan plan = plan_memory(world.problem(plenty));
-        const auto trainer = world.trainer(plan);
-        // On a device the staged batch is not the trainer's.
-        EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-            << testing::PrintToString(AllocationsByLabel::held);
-        EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
-        EXPECT_EQ(AllocationsByLabel::held["slices of gradients"] > 0,
-                  is_gpt && shard == Shard::gradients && world.communicator->size() > 1);
+        for (const MasterWeights masters : masters_with(GetParam())) {
+          options.precision.masters = masters;
+          const AllocationsByLabel allocations;  // those of the communicator too
+          const World world(options);
+          const MemoryPlan plan = plan_memory(world.problem(plenty));
+          const auto trainer = world.trainer(plan);
+          // On a device the staged batch is not the trainer's.
+          EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
+              << testing::PrintToString(AllocationsByLabel::held);
+          EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
+          EXPECT_EQ(AllocationsByLabel::held["slices of gradients"] > 0,
+                    is_gpt && shard == Shard::gradients && world.communicator->size() > 1);
+        }
       }
     }
   }
@@ -146,18 +120,23 @@ TEST_P(Statement, SaysByHowMuchCutGradientsAreLessAgain) {
 
 TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
   for (const Shard shard : {Shard::none, Shard::state}) {
-    Options options = gpt_options(GetParam());
-    options.optimizer.shard = shard;
-    const World world(options);
-    const MemoryPlan plan = plan_memory(world.problem(plenty));
-    const auto trainer = world.trainer(plan);
-    RunState run;
-    const std::size_t taken = StateCopy::memory_bytes(full_state(*trainer, run));
-    EXPECT_LE(taken, plan.checkpoint_copy);
-    const int holders = options.optimizer.holders(world.communicator->size());
-    const auto state = static_cast<std::size_t>(plan.statement.checkpoint_bytes);
-    EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(holders));
-    EXPECT_LE(plan.statement.held_state_bytes, holders == 1 ? state : state / 2 + 4096);
+    for (const MasterWeights masters : masters_with(GetParam())) {
+      Options options = gpt_options(GetParam());
+      options.optimizer.shard = shard;
+      options.precision.masters = masters;
+      const World world(options);
+      const MemoryPlan plan = plan_memory(world.problem(plenty));
+      const auto trainer = world.trainer(plan);
+      RunState run;
+      const std::size_t taken = StateCopy::memory_bytes(full_state(*trainer, run));
+      EXPECT_LE(taken, plan.checkpoint_copy);
+      const int holders = options.optimizer.holders(world.communicator->size());
+      // Of 12 bytes in the file, with Adam, memory holds 10 without masters.
+      const auto in_file = static_cast<std::size_t>(plan.statement.checkpoint_bytes);
+      const std::size_t state = masters == MasterWeights::none ? in_file / 12 * 10 : in_file;
+      EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(holders));
+      EXPECT_LE(plan.statement.held_state_bytes, holders == 1 ? state : state / 2 + 4096);
+    }
   }
 }
 

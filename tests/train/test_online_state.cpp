@@ -85,8 +85,32 @@ TEST(OnlineCheckpoint, HasTheScalersStatisticsAndAResetBeginsThemAnew) {
   std::filesystem::remove(file);
 }
 
-TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
-  Options options = online_options(GetParam());
+TEST(OnlineStates, WithoutMastersGoOnFromMastersThatAreRoundedAndSayIt) {
+  Options options = online_options(DType::bf16);
+  OnlineTrainer with(options, MPI_COMM_WORLD);
+  const Samples own = share_of(rank_of(MPI_COMM_WORLD), 0);
+  with.step(own.inputs, own.targets);
+  const std::string file = scratch("masters.h5");
+  with.save(file);
+  options.precision.masters = MasterWeights::none;
+  std::string said;
+  OnlineTrainer without(options, MPI_COMM_WORLD, [&](const std::string& line) { said = line; });
+  without.load(file);
+  EXPECT_THAT(said, testing::HasSubstr(rank_of(MPI_COMM_WORLD) == 0 ? "are rounded to nearest, once" : ""));
+  const std::vector<float> masters = masters_of(with);
+  const std::vector<float> weights = masters_of(without);
+  ASSERT_EQ(weights.size(), masters.size());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    ASSERT_EQ(weights[i], test::rounded_to(DType::bf16, masters[i])) << i;
+  said.clear();
+  without.save(file);
+  without.load(file);
+  EXPECT_EQ(said, "");
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
+void expect_to_go_on_bit_for_bit(Options options) {
   options.model.dropout = 0.1;
   const int rank = rank_of(MPI_COMM_WORLD);
   OnlineTrainer whole(options, MPI_COMM_WORLD);
@@ -117,6 +141,14 @@ TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
   EXPECT_EQ(masters_of(different), before);
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file);
+}
+
+TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
+  Options options = online_options(GetParam());
+  expect_to_go_on_bit_for_bit(options);
+  if (GetParam() == DType::fp32) return;
+  options.precision.masters = MasterWeights::none;
+  expect_to_go_on_bit_for_bit(options);
 }
 
 TEST_P(OnlineState, CutMastersGoOnFromWholeOnesAndBack) {

@@ -114,8 +114,12 @@ void expect_steady(RunOnFile& run) {
 
 TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
   if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
-  RunOnFile run(busy_options(GetParam().compute, GetParam().gemm));
-  expect_steady(run);
+  for (const MasterWeights masters : masters_with(GetParam().compute)) {
+    Options options = busy_options(GetParam().compute, GetParam().gemm);
+    options.precision.masters = masters;
+    RunOnFile run(options);
+    expect_steady(run);
+  }
 }
 
 TEST_P(SteadyState, NorDoesThatOfATransformer) {

@@ -73,6 +73,11 @@ std::vector<Options> many_runs(DType compute) {
   options.optimizer.type = OptimizerType::sgd;
   options.data.micro_batch = 0;
   all.push_back(options);
+  if (compute == DType::fp32) return all;
+  for (std::size_t i = 0, count = all.size(); i < count; ++i) {
+    all.push_back(all[i]);
+    all.back().precision.masters = MasterWeights::none;
+  }
   return all;
 }
 

@@ -18,6 +18,7 @@ struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
   std::unique_ptr<LossHead> head;
   std::int64_t rows_per_sample = 1;  // tokens of a window
+  MasterWeights masters = MasterWeights::fp32;
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
   [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }

@@ -7,6 +7,10 @@
 //
 // Every block reads compute weights. Where they are float and a rank holds all masters, they are the masters.
 //
+// Without masters (precision.masters = "none") all weights lie in the arena of compute weights, each in the
+// type of its layer, and the updates move them there. Of a parameter that the head reads in float, and its
+// own layer in 16 bits, they move the floats.
+//
 // Masters that are cut over ranks: a rank holds a slice of every bucket's, slice behind slice. The compute
 // weights of a bucket then lie as its gradients do, so that its slices can be gathered in one piece; where
 // they are float, this rank's slice of them are its masters. A bucket whose compute weights have several
@@ -48,7 +52,7 @@ struct GradientBucket {
   std::size_t slice_offset = 0;     // bytes, in the arena of slices, of this rank's; where gradients are cut
   std::size_t first_block = 0;      // the first whose parameters it has
   std::size_t last_block = 0;       // complete when the backward pass of this block is done
-  // In elements, in the arena of masters, of the slice that a rank holds; none: it is a slice of the compute
+  // In elements, in the arena of masters, of the slice that a rank holds; none: it lies in the compute
   // weights.
   std::optional<std::int64_t> held_first;
   // Where masters are cut over ranks.
@@ -69,6 +73,7 @@ struct ParameterLayout {
   std::vector<GradientBucket> buckets;                   // in memory order
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::optional<BorrowedSlot> borrowed_by_head;
+  bool keeps_masters = true;
   std::int64_t bucket_bytes = 0;  // of gradients, at which a bucket is closed
   int holders = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
   std::int64_t elements = 0;      // with padding
@@ -79,6 +84,8 @@ struct ParameterLayout {
 
   /// Whether buckets share the memory of gradients.
   [[nodiscard]] bool cuts_gradients() const { return slice_bytes > 0; }
+  /// In which updates move a parameter: float, or without masters the widest type in which it is read.
+  [[nodiscard]] DType moved_type(const ParameterSlot& slot) const;
   [[nodiscard]] std::size_t master_bytes() const {
     return static_cast<std::size_t>(held_masters) * sizeof(float);
   }

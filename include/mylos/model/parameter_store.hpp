@@ -20,12 +20,11 @@ class ParameterStore {
   [[nodiscard]] const std::vector<BucketSlice>& held_slices() const { return held_; }
   [[nodiscard]] std::span<const NamedTensor> weights(std::size_t block) const { return weights_[block]; }
   [[nodiscard]] std::span<const NamedTensor> gradients(std::size_t block) const { return gradients_[block]; }
-  /// Throws Error where masters are cut over ranks.
+  /// What updates move: floats, or where no masters are kept the weights that are read. Throws Error where
+  /// they are cut over ranks.
   [[nodiscard]] Tensor master(const ParameterSlot& slot) const;
   /// Of layout().slots[slot].
   [[nodiscard]] HeldPart held_master(std::size_t slot) const;
-  /// Those of held_slices()[bucket], padding included, as one row.
-  [[nodiscard]] Tensor held_masters(std::size_t bucket) const;
   [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot) const {
     return compute_weight(slot, slot.spec.type, slot.compute_offset);
   }
@@ -38,7 +37,7 @@ class ParameterStore {
   /// All gradients of a bucket, padding included, as one row; where they are cut over ranks, others' too.
   [[nodiscard]] Tensor gradient(const GradientBucket& bucket) const;
   /// Those of held_slices()[bucket], padding included, as one row: where all ranks' sum of them is to be, by
-  /// which held_masters() move.
+  /// which the masters that it holds move.
   [[nodiscard]] Tensor held_gradients(std::size_t bucket) const;
   [[nodiscard]] std::size_t bytes() const {
     return masters_.bytes() + compute_.bytes() + gradient_arena_.bytes() + gradient_slices_.bytes();
@@ -49,10 +48,17 @@ class ParameterStore {
   /// Rounds the masters that this rank holds to compute weights; where they are cut over ranks, only those
   /// that are gathered as such.
   void refresh_compute_weights(const Execution& exec);
+  /// The masters that this rank holds of a bucket whose compute weights have several types: as floats into
+  /// its slice of the gradients' memory.
+  void put_held_masters(const Execution& exec, std::size_t bucket);
   /// Rounds the floats in the gradients' memory of a bucket whose compute weights have several types.
   void take_gathered(const Execution& exec, std::size_t bucket);
 
  private:
+  /// Where there are no masters: the compute weights that updates move.
+  [[nodiscard]] Tensor moved_weight(const ParameterSlot& slot) const;
+  /// Masters of held_slices()[bucket], padding included, as one row. Where there are masters.
+  [[nodiscard]] Tensor held_masters(std::size_t bucket) const;
   [[nodiscard]] Tensor compute_weight(const ParameterSlot& slot, DType type,
                                       std::optional<std::size_t> offset) const;
   /// What the head reads of a parameter in another type than the block that has it; empty where there is

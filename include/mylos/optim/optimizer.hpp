@@ -7,6 +7,10 @@
 //   adamw:  w *= 1 - lr·decay; m = b1·m + (1-b1)·g; v = b2·v + (1-b2)·g²;
 //           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
 // with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors.
+//
+// 16-bit weights without masters are moved by the same formulas in float, and rounded stochastically. The
+// random bits depend on seed, parameter, element and the number of updates before: neither on ranks, slices
+// nor threads.
 #pragma once
 
 #include <span>
@@ -25,9 +29,10 @@ class Optimizer {
   /// `gradient_divisors[b]`: by what bucket b's gradients are still to be divided beside the loss scale.
   /// `by_bucket`: buckets may be updated one by one, which is as many passes over memory.
   /// `health_records`: for how many steps there is room to tell of the parameters' health.
+  /// `seed`: of the random numbers that round weights without masters.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
-            std::span<const float> gradient_divisors, bool by_bucket = false,
-            std::int64_t health_records = 0);
+            std::span<const float> gradient_divisors, bool by_bucket = false, std::int64_t health_records = 0,
+            std::uint64_t seed = 0);
 
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }

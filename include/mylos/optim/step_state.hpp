@@ -23,6 +23,7 @@ struct UpdateControl {
   float lr = 0;
   float bias_correction1 = 1;  // 1 - beta1^t, t counts updates from 1 (Adam)
   float bias_correction2 = 1;
+  std::uint64_t updates = 0;  // before this one: the key of the random numbers that round weights
 };
 
 /// One line of the history.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "mylos/base/random.hpp"
 #include "mylos/optim/options.hpp"
 #include "mylos/optim/parameter_health.hpp"
 #include "mylos/optim/step_state.hpp"
@@ -17,19 +18,29 @@ struct UpdateSpan {
   float lr_factor = 1;
   std::int64_t count = 0;  // elements
   const void* gradient = nullptr;
-  float* master = nullptr;
+  float* master = nullptr;  // null where there is none
   float* m = nullptr;
   float* v = nullptr;      // null for sgd
   void* weight = nullptr;  // the compute weights; floats: the masters, and nothing is written beside them
   float decay = 0;
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
+  RandomStream rounding;      // of the parameter; where there is no master
+  std::int64_t first = 0;     // element of the parameter: a multiple of 8
 };
 
-/// Parameters that have the same types.
+/// Of the parameters of a pass.
+struct UpdateTypes {
+  DType gradient = DType::fp32;
+  DType weight = DType::fp32;
+  bool has_masters = true;  // false: 16-bit weights, which are updated themselves
+};
+
+/// Parameters that have the same types. Weights without masters are widened, which is exact, updated in float
+/// and rounded stochastically (base/stochastic_rounding.hpp).
 class UpdatePass {
  public:
   /// `place`: device memory for the spans, as many.
-  UpdatePass(const OptimizerOptions& options, DType gradient, DType weight, std::vector<UpdateSpan> spans,
+  UpdatePass(const OptimizerOptions& options, const UpdateTypes& types, std::vector<UpdateSpan> spans,
              const Kokkos::View<UpdateSpan*, Device>& place);
   /// With room in `health` the step that `control` wants to look at leaves its sums there.
   void run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;
@@ -38,9 +49,11 @@ class UpdatePass {
   static constexpr std::int64_t block_elements = 4096;
 
  private:
+  void move_masters(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;
+  void move_weights(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;
+
   OptimizerOptions options_;
-  DType gradient_;
-  DType weight_;
+  UpdateTypes types_;
   std::int64_t blocks_ = 0;
   Kokkos::View<UpdateSpan*, Device> spans_;
 };

@@ -43,11 +43,16 @@ struct PrecisionRule {
   bool operator==(const PrecisionRule&) const = default;
 };
 
+/// What is kept of 16-bit weights beside them: float masters, or nothing. Without masters they are updated
+/// themselves, and rounded stochastically.
+enum class MasterWeights { fp32, none };
+
 struct PrecisionOptions {
   DType compute = DType::bf16;
   GradientType gradient = GradientType::automatic;
   std::vector<PrecisionRule> rules;  // in the deck's order
   ScalerOptions scaler;
+  MasterWeights masters = MasterWeights::fp32;
 
   bool operator==(const PrecisionOptions&) const = default;
 };

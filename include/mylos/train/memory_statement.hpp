@@ -59,6 +59,7 @@ struct MemoryStatement {
   std::size_t buckets = 0;            // in which ranks reduce the gradients
   Shard shard = Shard::none;          // the deck's
   std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
+  std::size_t saved_by_masters = 0;   // likewise, with precision.masters = "fp32"
 
   /// Bytes of the entries that count against the budget.
   [[nodiscard]] std::size_t fixed_bytes() const;

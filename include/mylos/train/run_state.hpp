@@ -1,7 +1,7 @@
 // RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to places in the
 // file.
 //
-//   /model/<layer>/<parameter>           master weights
+//   /model/<layer>/<parameter>           master weights; without masters the weights, as floats all the same
 //   /optimizer/<layer>/<parameter>/<m>   moments
 //   /scaler/...                          the loss scaler's whole state, and its statistics
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
@@ -59,6 +59,9 @@ void require_possible_scaler(const ScalerState& state, const std::string& source
 /// Returns a line about it; "": nothing was asked.
 [[nodiscard]] std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
                                        const ScalerState& fresh, StepState& state);
+/// A line about the weights that a start without masters rounds as it reads them from `saved`, whose run kept
+/// them in another type; "": all are read as they were. The sizes in `options.model` are set.
+[[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const Options& options);
 /// Its dimensions in the file: those of a matrix, or the one of a vector.
 [[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
 /// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the

@@ -1,0 +1,39 @@
+// What a memory plan is made from and a trainer is made by, for tests of the bytes that it takes.
+#pragma once
+
+#include <memory>
+
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/memory_plan.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::testing_support {
+
+struct World {
+  Options options;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<GemmEngine> gemm;
+
+  explicit World(const Options& given)
+      : options(given),
+        communicator(make_communicator(MPI_COMM_WORLD, given.communication)),
+        gemm(make_gemm_engine(given.kernels)) {}
+
+  [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
+    return {.options = options,
+            .gemm = *gemm,
+            .place = {communicator->size(), communicator->size(), 0},
+            .data = nullptr,
+            .budget = budget};
+  }
+
+  [[nodiscard]] std::unique_ptr<Trainer> trainer(const MemoryPlan& plan) const {
+    const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
+                                         communicator->size());
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+    return std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, step, options.run.steps,
+                                     plan.plan.schedule);
+  }
+};
+
+}  // namespace mylos::testing_support

@@ -1,0 +1,61 @@
+// What a rank takes less without master weights.
+#include <gtest/gtest.h>
+
+#include "mylos/train/memory_statement.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::memory_without_masters_test {
+
+using namespace testing_support;  // NOLINT
+
+MemoryStatement statement_of(const Options& options, int ranks) {
+  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  return state_memory({.options = options, .gemm = *gemm, .place = {ranks, ranks, 0}});
+}
+
+/// Sizes that need no padding but that of slices.
+Options even_options(DType compute) {
+  Options options = small_options(compute);
+  options.model.inputs = 32;
+  options.model.hidden = {32, 64};
+  options.model.outputs = 32;
+  return options;
+}
+constexpr std::size_t hidden = 32 * 32 + 32 + 32 * 64 + 64;
+constexpr std::size_t head = 64 * 32 + 32;
+
+TEST(MemoryWithoutMasters, IsFourBytesLessForEach16BitWeight) {
+  for (const DType compute : {DType::bf16, DType::fp16}) {
+    for (const bool has_float_head : {false, true}) {
+      for (const int ranks : {1, 2, 3}) {
+        Options options = even_options(compute);
+        if (has_float_head) options.precision.rules = {{"head", DType::fp32}};
+        const MemoryStatement with = statement_of(options, ranks);
+        options.precision.masters = MasterWeights::none;
+        const MemoryStatement without = statement_of(options, ranks);
+        const std::size_t weights = hidden + (has_float_head ? 0 : head);
+        const std::size_t padding = 2 * 32 * static_cast<std::size_t>(ranks);  // of two buckets at most
+        EXPECT_EQ(with.saved_by_masters, 0u);
+        EXPECT_EQ(with.network_bytes() - without.network_bytes(), without.saved_by_masters);
+        EXPECT_GE(without.saved_by_masters, 4 * weights);
+        EXPECT_LE(without.saved_by_masters, 4 * (weights + padding));
+        EXPECT_EQ(without.checkpoint_bytes, with.checkpoint_bytes) << "floats in the file all the same";
+        EXPECT_EQ(with.held_state_bytes - without.held_state_bytes, 2 * weights) << "of the copy for it";
+      }
+    }
+  }
+}
+
+TEST(MemoryWithoutMasters, IsAsMuchLessOnARankThatHoldsASlice) {
+  for (const int ranks : {2, 4}) {
+    Options options = even_options(DType::bf16);
+    options.optimizer.shard = Shard::state;
+    const MemoryStatement with = statement_of(options, ranks);
+    options.precision.masters = MasterWeights::none;
+    const MemoryStatement without = statement_of(options, ranks);
+    EXPECT_EQ(without.saved_by_masters, 4 * (hidden + head) / static_cast<std::size_t>(ranks));
+    EXPECT_EQ(with.network_bytes() - without.network_bytes(), without.saved_by_masters);
+  }
+}
+
+}  // namespace mylos::memory_without_masters_test
