@@ -57,20 +57,29 @@ compute = "fp16"
 recompute = "none"
 times = "model"
 """
+BATCH = {"mlp.toml": 6144, "gpt.toml": 24}
 
 
 def plan_of(command, deck, ranks, *keys):
     return json.loads(command.must("plan", deck, "--json", "--ranks", ranks, *keys).stdout)
 
 
-def budget_for(command, deck, ranks, micro_batch, *keys):
-    """With some room for a process that is larger at another start, but too small for twice the micro-batch."""
+def next_size(deck, ranks, micro_batch):
+    """The next larger micro-batch that shrinking tries: the largest rank's share in one part less."""
+    share = -(-BATCH[deck] // ranks)
+    parts = -(-share // micro_batch)
+    assert micro_batch == -(-share // parts) < share, "not a micro-batch that shrinking tries"
+    return -(-share // (parts - 1))
+
+
+def budget_for(command, deck, ranks, micro_batch, *keys, larger=None):
+    """Half-way to the next larger micro-batch, as two processes are not equally large when they start."""
     plan = plan_of(command, deck, ranks, f"data.micro_batch={micro_batch}", *keys)
-    copy = plan["checkpoint_copy_bytes"]
-    double = plan_of(command, deck, ranks, f"data.micro_batch={2 * micro_batch}", *keys)
-    room = 3 * MEBIBYTE
-    assert double["activation_bytes"] - plan["activation_bytes"] > 3 * room, "the deck is too small for this test"
-    return f'memory.budget="{plan["rank_bytes"] - copy + room} B"'
+    larger = larger or next_size(deck, ranks, micro_batch)
+    larger = plan_of(command, deck, ranks, f"data.micro_batch={larger}", *keys)
+    room = (larger["activation_bytes"] - plan["activation_bytes"]) // 2
+    assert room > 3 * MEBIBYTE, f"the deck is too small for this test: {room} bytes of room"
+    return f'memory.budget="{plan["rank_bytes"] - plan["checkpoint_copy_bytes"] + room} B"'
 
 
 def taken(command, folder):
@@ -87,8 +96,9 @@ def check_bits(command, deck, ranks, micro_batch):
 
     output = command.must(*train, SHRINK, f"run.folder={name}-shrunk", ranks=ranks).stdout
     size = taken(command, f"{name}-shrunk")
+    assert size == micro_batch, (size, micro_batch)
     note, = re.findall(r"^memory\.on_oom: a micro-batch of \d+ does not fit .*", output, re.M)
-    assert f"; {size} fits and is taken, " in note and micro_batch <= size < 2 * micro_batch, (note, micro_batch)
+    assert f"; {size} fits and is taken, " in note, (note, size)
     for said in (command.must("plan", deck, SHRINK, budget, "--ranks", ranks).stdout,
                  command.must("train", deck, SHRINK, budget, "--check", ranks=ranks).stdout):
         assert f"; {size} fits and is taken, " in said and re.search(rf"micro-batch(es)? of {size} in a step", said), said
@@ -115,10 +125,10 @@ def check_bits(command, deck, ranks, micro_batch):
 
 def check_restarts(command):
     """Another budget, another micro-batch or other ranks: the plan is made anew, and says why."""
-    budget = budget_for(command, "mlp.toml", 1, 1024)
+    budget = budget_for(command, "mlp.toml", 1, 2048)
     start = ["train", "mlp.toml", SHRINK, "run.folder=restarts", "--stop-after", 1]
     command.must(*start, budget, code=85)
-    assert 1024 <= taken(command, "restarts") < 2048
+    assert taken(command, "restarts") == 2048
     output = command.must(*start, budget, "--restart", "latest", ranks=2, code=85).stdout
     assert "made anew: it was made for 1 ranks" in output and taken(command, "restarts") < 3072, output
     output = command.must(*start, budget, "data.micro_batch=800", "--restart", "latest", ranks=2, code=85).stdout
@@ -129,12 +139,12 @@ def check_restarts(command):
 
 def check_plan_file(command):
     """A plan that was made for a smaller micro-batch brings it."""
-    budget = budget_for(command, "mlp.toml", 1, 1024)
+    budget = budget_for(command, "mlp.toml", 1, 2048)
     text = command.must("plan", "mlp.toml", SHRINK, budget, "--json").stdout
     (command.folder / "small.json").write_text(text, encoding="utf-8")
     run = ["train", "mlp.toml", "--plan", "small.json", "run.steps=1"]
     command.must(*run, SHRINK, "run.folder=by-plan")
-    assert taken(command, "by-plan") == json.loads(text)["micro_batch"] < 2048
+    assert taken(command, "by-plan") == json.loads(text)["micro_batch"] == 2048
     refused = command.must(*run, "run.folder=not-asked", code=2)
     assert "small.json" in refused.stderr, refused.stderr
     wrong = json.loads(text) | {"micro_batch": -1}
@@ -146,7 +156,7 @@ def check_plan_file(command):
 def check_reproducible(command):
     """The micro-batch divides the batch, and a restart on other ranks keeps it, and with it the bits."""
     keys = ["run.reproducible=true", "data.micro_batch=3072", "kernels.gemm=tiles"]
-    budget = budget_for(command, "mlp.toml", 1, 768, *keys[:1])
+    budget = budget_for(command, "mlp.toml", 1, 1024, *keys[:1], larger=1536)
     run = ["train", "mlp.toml", SHRINK, budget, *keys]
     command.must(*run, "run.folder=reproducible", "--stop-after", 2, code=85)
     size = taken(command, "reproducible")
@@ -162,7 +172,7 @@ def check_reproducible(command):
 
 def check_refusals(command):
     """What shrinking cannot help."""
-    budget = budget_for(command, "mlp.toml", 2, 1024)
+    budget = budget_for(command, "mlp.toml", 2, 1536)
     refused = command.must("train", "mlp.toml", SHRINK, budget, "optimizer.shard=gradients", "run.folder=cut", ranks=2, code=3)
     assert 'memory.on_oom = "shrink" cannot help, as optimizer.shard = "gradients"' in refused.stderr, refused.stderr
     refused = command.must("train", "mlp.toml", SHRINK, "memory.budget=20 MiB", "run.folder=tiny", code=3)
@@ -178,10 +188,10 @@ def main():
         prepare_random(command, samples=7000, characters=60000)
         for name, deck in (("mlp.toml", MLP), ("gpt.toml", GPT)):
             (command.folder / name).write_text(deck, encoding="utf-8")
-        check_bits(command, "mlp.toml", 1, 1024)
+        check_bits(command, "mlp.toml", 1, 2048)
         check_bits(command, "mlp.toml", 3, 1024)
-        check_bits(command, "gpt.toml", 2, 3)
-        check_bits(command, "gpt.toml", 4, 2)
+        check_bits(command, "gpt.toml", 2, 6)
+        check_bits(command, "gpt.toml", 4, 3)
         for check in (check_restarts, check_plan_file, check_reproducible, check_refusals):
             check(command)
             print(f"{check.__name__} passed", flush=True)
