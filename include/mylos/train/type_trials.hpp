@@ -1,0 +1,85 @@
+// Type trials: some steps of a run's own network on its own data, in one setting of the deck's types and
+// recomputation after the other, to compare what they take and what they lose before the run begins.
+//
+// Settings take turns: each round makes a trainer of every setting, from the run's first weights and first
+// sample, and times a stretch of its steps; the order is turned around from round to round. So a machine that
+// is slower for a while is so for all, and only one trainer has memory at a time. The first round's steps are
+// those whose losses are compared.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/comm/communicator.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/data/normalizer.hpp"
+#include "mylos/kernels/product_rate.hpp"
+#include "mylos/train/run_data.hpp"
+
+namespace mylos {
+
+struct TrialSetting {
+  DType compute = DType::fp32;                            // precision.compute; its rules stay
+  std::optional<RecomputeMode> recompute = std::nullopt;  // memory.recompute; nothing: the deck's
+
+  bool operator==(const TrialSetting&) const = default;
+};
+
+/// What became of a parameter's gradient in the last of the compared steps, as it is stored, which is with
+/// the loss scale.
+struct GradientLoss {
+  std::string parameter;        // "hidden1/weight"
+  double zeros = 0;             // share of its elements
+  double subnormals = 0;        // likewise
+  std::int64_t non_finite = 0;  // elements
+};
+
+struct TrialResult {
+  TrialSetting setting;
+  std::string obstacle = {};        // why it cannot run; "": it did
+  std::vector<double> step_s = {};  // mean of a stretch, of the slowest rank, [round]
+  std::vector<double> losses = {};  // of all ranks, [compared step]
+  std::int64_t skipped = 0;         // of these steps
+  std::vector<GradientLoss> gradients = {};
+  std::int64_t micro_batch = 0;  // samples; less than the deck's where memory.on_oom shrinks it
+  std::size_t rank_bytes = 0;    // everything included
+  std::size_t activation_bytes = 0;
+  std::string plan = {};  // "every block keeps all"
+};
+
+struct TrialLimits {
+  std::int64_t steps = 20;       // whose losses are compared
+  std::int64_t timed_steps = 5;  // of a stretch of the later rounds
+  int rounds = 3;
+  std::function<double()> clock = steady_seconds;
+  /// Told before each stretch: round from 0, and setting.
+  std::function<void(int, const TrialSetting&)> progress = {};
+};
+
+/// What a run's start has found out before it plans its memory. All must outlive the trials.
+struct TrialSubject {
+  const Options& options;  // complete: with what the data add
+  const RunData& data;
+  const Normalizer& normalizer;
+  Communicator& communicator;
+  GemmEngine& gemm;
+  std::int64_t run_steps = 0;  // for the schedule
+};
+
+/// All ranks; the same on each. Results are in the order of `settings`. A setting that does not fit the
+/// budget has an obstacle; throws Error on all ranks for what any run of the deck would end with: data that
+/// cannot be read, say. Every steps are skipped where nothing is finite. Nothing is left behind.
+[[nodiscard]] std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
+                                                       const std::vector<TrialSetting>& settings,
+                                                       const TrialLimits& limits);
+
+/// The deck's options in that setting.
+[[nodiscard]] Options options_of(const Options& deck, const TrialSetting& setting);
+
+/// "bf16", "fp32, recomputing all"
+[[nodiscard]] std::string describe(const TrialSetting& setting);
+
+}  // namespace mylos

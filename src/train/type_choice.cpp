@@ -1,0 +1,131 @@
+#include "mylos/train/type_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "mylos/base/timing.hpp"
+
+namespace mylos {
+namespace {
+
+bool ran(const TrialResult& result) {
+  return result.obstacle.empty();
+}
+
+/// The fastest of those that `may`; results.size(): none.
+template <class May>
+std::size_t fastest(const std::vector<TrialResult>& results, const May& may) {
+  std::size_t best = results.size();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!ran(results[i]) || !may(results[i])) continue;
+    if (best == results.size() || step_seconds(results[i]) < step_seconds(results[best])) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+double step_seconds(const TrialResult& result) {
+  return median(result.step_s);
+}
+
+double late_loss(const TrialResult& result) {
+  const auto half = result.losses.begin() + static_cast<std::ptrdiff_t>(result.losses.size() / 2);
+  return std::accumulate(half, result.losses.end(), 0.0) / static_cast<double>(result.losses.end() - half);
+}
+
+double loss_gap(const TrialResult& base, const TrialResult& result) {
+  const double reference = late_loss(base);
+  const double gap = (late_loss(result) - reference) / std::fabs(reference);
+  return std::isfinite(gap) ? gap : std::numeric_limits<double>::infinity();
+}
+
+std::size_t float_base(const std::vector<TrialResult>& results) {
+  return fastest(results, [](const TrialResult& result) { return result.setting.compute == DType::fp32; });
+}
+
+TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoiceRule& rule) {
+  const std::size_t base = float_base(results);
+  if (base == results.size()) {
+    const std::size_t any = fastest(results, [](const TrialResult&) { return true; });
+    if (any == results.size()) throw Error(ExitCode::does_not_fit, results.at(0).obstacle);
+    return {any, fmt::format("{} is the fastest that fits; float does not", describe(results[any].setting))};
+  }
+  const TrialResult& reference = results[base];
+  const auto is_close = [&](const TrialResult& result) {
+    return result.setting.compute != DType::fp32 && loss_gap(reference, result) <= rule.loss_gap;
+  };
+  const std::size_t best = fastest(results, is_close);
+  if (best == results.size()) {
+    return {base, fmt::format("no 16-bit type stays within {:.3g} % of float's loss", 100 * rule.loss_gap)};
+  }
+  const std::string name = describe(results[best].setting);
+  const double gain = 1 - step_seconds(results[best]) / step_seconds(reference);
+  if (gain < rule.least_gain) {
+    return {base, fmt::format("{} would save {:.3g} % of float's time, less than the {:.3g} % that make it "
+                              "worth while",
+                              name, 100 * std::max(gain, 0.0), 100 * rule.least_gain)};
+  }
+  return {best, fmt::format("{} saves {:.3g} % of float's time", name, 100 * gain)};
+}
+
+std::string describe(const std::vector<TrialResult>& results) {
+  const std::size_t base = float_base(results);
+  std::string times;
+  std::string losses;
+  for (const TrialResult& result : results) {
+    times += times.empty() ? "" : ", ";
+    if (!ran(result)) {
+      times += describe(result.setting) + " does not fit";
+      continue;
+    }
+    times += fmt::format("{} {:.4g} ms", describe(result.setting), 1000 * step_seconds(result));
+    losses += fmt::format("{}{:.5g}", losses.empty() ? "" : ", ", late_loss(result));
+    if (base != results.size() && &result != &results[base])
+      losses += fmt::format(" ({:+.2g} %)", 100 * loss_gap(results[base], result));
+  }
+  return fmt::format("{} a step, losses {}", times, losses);
+}
+
+std::vector<LostGradient> lost_gradients(const TrialResult& base, const TrialResult& result) {
+  std::vector<LostGradient> lost;
+  for (std::size_t i = 0; i < result.gradients.size(); ++i) {
+    const GradientLoss& own = result.gradients[i];
+    const GradientLoss& in_float = base.gradients.at(i);
+    lost.push_back({own.parameter, std::max(0.0, own.zeros - in_float.zeros),
+                    std::max(0.0, own.subnormals - in_float.subnormals), own.non_finite});
+  }
+  std::stable_sort(lost.begin(), lost.end(), [](const LostGradient& a, const LostGradient& b) {
+    return std::tie(a.non_finite, a.zeros, a.subnormals) > std::tie(b.non_finite, b.zeros, b.subnormals);
+  });
+  return lost;
+}
+
+std::string describe_lost_gradients(const std::vector<TrialResult>& results) {
+  const std::size_t base = float_base(results);
+  std::string text;
+  for (const TrialResult& result : results) {
+    if (base == results.size() || !ran(result) || result.setting.compute == DType::fp32) continue;
+    const std::vector<LostGradient> lost = lost_gradients(results[base], result);
+    if (lost.empty()) continue;
+    const LostGradient& worst = lost.front();
+    std::string what;
+    if (worst.non_finite > 0) {
+      what = fmt::format("{} values are not finite", worst.non_finite);
+    } else if (worst.zeros > 0) {
+      what = fmt::format("{:.3g} % fall to zero", 100 * worst.zeros);
+    } else {
+      continue;
+    }
+    text += fmt::format("; of gradients {} loses most in {}: {}", describe(result.setting), worst.parameter,
+                        what);
+  }
+  return text;
+}
+
+}  // namespace mylos

@@ -1,0 +1,169 @@
+#include "mylos/train/type_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/assembly.hpp"
+#include "mylos/train/shared_plan.hpp"
+#include "mylos/train/smaller_micro_batch.hpp"
+#include "mylos/train/staging.hpp"
+
+namespace mylos {
+namespace {
+
+// Of a stretch, not timed: pages are touched and caches filled.
+constexpr std::int64_t warm_up_steps = 2;
+
+/// One setting's trainer with its data, at the first step of the run.
+class Trial {
+ public:
+  Trial(const TrialSubject& subject, const TrialSetting& setting, std::int64_t looked_at_step)
+      : subject_(subject), options_(options_of(subject.options, setting)) {
+    plan_memory();
+    Options looked_at = options_;
+    looked_at.health.every = looked_at_step;
+    run_on_all(ranks(), [&] {
+      const StepPlan& step = step_;
+      trainer_.emplace(
+          looked_at, make_chain(options_.model, options_.precision, options_.run.seed, step.accumulates),
+          subject_.gemm, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
+      open_batches();
+    });
+  }
+
+  void step() { trainer_->step(*batches_, false); }
+  /// Waits for all work.
+  StepState finish() {
+    trainer_->finish_update();
+    StepState state = trainer_->read_state();
+    if (state.halted != 0) trainer_->throw_if_failed();  // else it has diverged, which is a result
+    return state;
+  }
+  [[nodiscard]] const Trainer& trainer() const { return *trainer_; }
+  [[nodiscard]] const MemoryPlan& memory() const { return *memory_; }
+
+ private:
+  [[nodiscard]] RankGroup& ranks() const { return subject_.communicator.ranks(); }
+
+  /// As the start of a run does, without a word.
+  void plan_memory() {
+    const MemoryProblem problem = shared_problem(options_, subject_.gemm, ranks(), &subject_.data);
+    const auto choose = [&] {
+      if (const auto smaller = smaller_micro_batch(problem)) options_.data.micro_batch = smaller->samples;
+      return new_plan(problem, {}, [](const std::string&) {});
+    };
+    const auto adopt = [&](const StoredPlan& plan) {
+      if (options_.memory.on_oom == OutOfMemory::shrink) options_.data.micro_batch = plan.micro_batch;
+    };
+    memory_ = share_plan(problem, ranks(), "the plan of a trial", choose, adopt);
+    step_ = make_step_plan(options_, ranks().rank(), ranks().size());
+  }
+
+  void open_batches() {
+    const Chain& chain = trainer_->model().chain();
+    const TrainingReader reading{.type = chain.input_type(),
+                                 .micro_batch = options_.data.micro_batch,
+                                 .rank = ranks().rank(),
+                                 .ranks = ranks().size(),
+                                 .ranks_on_node = ranks().ranks_on_node()};
+    batches_ = std::make_unique<StagedBatches>(subject_.data.training_batches(subject_.normalizer, reading),
+                                               chain, step_.micro_batch);
+  }
+
+  const TrialSubject& subject_;
+  Options options_;
+  StepPlan step_;
+  std::optional<MemoryPlan> memory_;
+  std::optional<Trainer> trainer_;
+  std::unique_ptr<StagedBatches> batches_;
+};
+
+double slowest(RankGroup& ranks, double seconds) {
+  std::vector<double> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&seconds, all.data(), sizeof seconds);
+  return *std::max_element(all.begin(), all.end());
+}
+
+/// Mean seconds of a step behind the warm-up.
+double time_stretch(Trial& trial, std::int64_t steps, const TrialLimits& limits, RankGroup& ranks) {
+  for (std::int64_t i = 0; i < warm_up_steps; ++i) trial.step();
+  static_cast<void>(trial.finish());
+  const double start = limits.clock();
+  for (std::int64_t i = 0; i < steps; ++i) trial.step();
+  static_cast<void>(trial.finish());
+  return slowest(ranks, limits.clock() - start) / static_cast<double>(steps);
+}
+
+std::vector<GradientLoss> gradients_of(const Trainer& trainer, std::uint64_t step) {
+  std::vector<GradientLoss> result;
+  const std::vector<HealthRecord> looks = trainer.read_health(step - 1, step);
+  const auto& slots = trainer.model().parameters().layout().slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const ParameterHealth& seen = looks.at(0).parameters[i];
+    result.push_back(
+        {slots[i].path(), share(seen.zeros, seen), share(seen.subnormals, seen), seen.non_finite});
+  }
+  return result;
+}
+
+void note_compared_steps(Trial& trial, TrialResult& result) {
+  const StepState state = trial.finish();
+  for (const StepRecord& record : trial.trainer().read_records(0, state.step))
+    result.losses.push_back(record.loss);
+  result.skipped = static_cast<std::int64_t>(state.step - state.updates);
+  result.gradients = gradients_of(trial.trainer(), state.step);
+  result.micro_batch = trial.memory().statement.micro_batch;
+  result.rank_bytes = trial.memory().rank_bytes();
+  result.activation_bytes = trial.memory().arena_bytes();
+  result.plan = describe(trial.memory());
+}
+
+void visit(const TrialSubject& subject, const TrialLimits& limits, int round, TrialResult& result) {
+  if (!result.obstacle.empty()) return;
+  if (limits.progress) limits.progress(round, result.setting);
+  const std::int64_t compared = std::max(limits.steps, warm_up_steps + 1);
+  try {
+    Trial trial(subject, result.setting, compared);
+    const bool is_first = round == 0;
+    result.step_s.push_back(time_stretch(trial, is_first ? compared - warm_up_steps : limits.timed_steps,
+                                         limits, subject.communicator.ranks()));
+    if (is_first) note_compared_steps(trial, result);
+  } catch (const Error& error) {  // on all ranks
+    if (error.code() != ExitCode::does_not_fit) throw;
+    result.obstacle = error.what();
+  }
+}
+
+}  // namespace
+
+std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
+                                         const std::vector<TrialSetting>& settings,
+                                         const TrialLimits& limits) {
+  std::vector<TrialResult> results;
+  for (const TrialSetting& setting : settings) results.push_back({.setting = setting});
+  for (int round = 0; round < limits.rounds; ++round) {
+    for (TrialResult& result : results) visit(subject, limits, round, result);
+    std::reverse(results.begin(), results.end());
+  }
+  if (limits.rounds % 2 != 0) std::reverse(results.begin(), results.end());
+  return results;
+}
+
+Options options_of(const Options& deck, const TrialSetting& setting) {
+  Options options = deck;
+  options.precision.compute = setting.compute;
+  if (setting.recompute) options.memory.recompute = *setting.recompute;
+  return options;
+}
+
+std::string describe(const TrialSetting& setting) {
+  std::string text(name_of(setting.compute));
+  if (setting.recompute == RecomputeMode::all) text += ", recomputing all";
+  return text;
+}
+
+}  // namespace mylos

@@ -1,0 +1,74 @@
+// Which type a run takes of those that were tried, on made-up measurements.
+#include "mylos/train/type_choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace mylos::type_choice_test {
+
+using testing::HasSubstr;
+
+TrialResult tried(DType type, double step_s, double loss) {
+  return {.setting = {type}, .step_s = {step_s, 2 * step_s, step_s}, .losses = {9, 9, loss, loss}};
+}
+
+TrialResult refused(DType type) {
+  return {.setting = {type}, .obstacle = "the run does not fit its budget"};
+}
+
+DType chosen(const std::vector<TrialResult>& results, const TypeChoiceRule& rule = {}) {
+  return results[choose_type(results, rule).chosen].setting.compute;
+}
+
+TEST(TypeChoice, TakesTheFastestThatStaysCloseToFloat) {
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 0.6, 2.01), tried(DType::fp16, 0.7, 2)}),
+            DType::bf16);
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 0.6, 2.05), tried(DType::fp16, 0.7, 2)}),
+            DType::fp16)
+      << "2.5 % are more than 2 %";
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 0.6, 2.05)}, {.loss_gap = 0.03}),
+            DType::bf16);
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 0.6, 1)}), DType::bf16)
+      << "a lower loss is no gap";
+}
+
+TEST(TypeChoice, StaysInFloatWhereLittleIsGained) {
+  const std::vector<TrialResult> results{tried(DType::fp32, 1, 2), tried(DType::bf16, 0.95, 2)};
+  const TypeChoice choice = choose_type(results, {});
+  EXPECT_EQ(choice.chosen, 0u);
+  EXPECT_THAT(choice.reason, HasSubstr("bf16 would save 5 % of float's time, less than the 10 %"));
+  EXPECT_EQ(chosen(results, {.least_gain = 0.04}), DType::bf16);
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 3, 2)}), DType::fp32);
+}
+
+TEST(TypeChoice, TakesNoTypeWhoseLossIsNoNumber) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<TrialResult> results{tried(DType::fp16, 0.1, nan), tried(DType::fp32, 1, 2)};
+  const TypeChoice choice = choose_type(results, {});
+  EXPECT_EQ(choice.chosen, 1u);
+  EXPECT_THAT(choice.reason, HasSubstr("no 16-bit type stays within 2 %"));
+  EXPECT_EQ(loss_gap(results[1], results[0]), std::numeric_limits<double>::infinity());
+}
+
+TEST(TypeChoice, TakesWhatFitsWhereFloatDoesNot) {
+  const std::vector<TrialResult> results{refused(DType::fp32), tried(DType::bf16, 1, 2),
+                                         tried(DType::fp16, 0.8, 2)};
+  EXPECT_EQ(chosen(results), DType::fp16);
+  EXPECT_THAT(describe(results), HasSubstr("fp32 does not fit, bf16 1000 ms"));
+  try {
+    static_cast<void>(choose_type({refused(DType::fp32), refused(DType::bf16)}, {}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+  }
+}
+
+TEST(TypeChoice, SaysWhatWasMeasured) {
+  EXPECT_EQ(describe(std::vector{tried(DType::fp32, 0.0123, 2), tried(DType::bf16, 0.0081, 2.01)}),
+            "fp32 12.3 ms, bf16 8.1 ms a step, losses 2, 2.01 (+0.5 %)");
+}
+
+}  // namespace mylos::type_choice_test

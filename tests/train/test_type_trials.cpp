@@ -1,0 +1,135 @@
+// Trials of a small network on a small table: in turns, with the losses of the run itself, and with nothing
+// left behind.
+#include "mylos/train/type_trials.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/builders.hpp"
+#include "mylos/comm/communicator.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/staging.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos::type_trials_test {
+
+using namespace testing_support;  // NOLINT
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t compared = 6;
+
+/// What the start of a run has at hand before it plans its memory.
+struct Start {
+  TemporaryFolder folder;
+  Options options;
+  std::unique_ptr<RunData> data;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<GemmEngine> gemm;
+  Normalizer normalizer;
+
+  explicit Start(std::int64_t budget = 0) {
+    options.data.train = write_table(folder / "table.h5", 64, 6, 2);
+    options.data.batch = 16;
+    options.data.normalize = Normalize::standard;
+    options.model.hidden = {24, 16};
+    options.model.loss = LossType::mse;
+    options.memory.budget_bytes = budget;
+    options.run.steps = 100;
+    data = open_run_data(options);
+    data->complete(options.model);
+    communicator = make_communicator(MPI_COMM_WORLD, options.communication);
+    gemm = make_gemm_engine(options.kernels);
+    normalizer = data->normalizer([](const std::string&) {});
+  }
+  std::vector<TrialResult> run(const std::vector<TrialSetting>& settings, TrialLimits limits) {
+    limits.steps = compared;
+    return run_type_trials({options, *data, normalizer, *communicator, *gemm, options.run.steps}, settings,
+                           limits);
+  }
+  /// Of the same steps, made by a trainer of our own.
+  std::vector<double> losses_of_run(DType type) {
+    options.precision.compute = type;
+    const StepPlan plan = make_step_plan(options, communicator->rank(), communicator->size());
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+    const TrainingReader reading{
+        .type = chain.input_type(), .rank = communicator->rank(), .ranks = communicator->size()};
+    StagedBatches batches(data->training_batches(normalizer, reading), chain, plan.micro_batch);
+    Trainer trainer(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    std::vector<double> losses;
+    for (std::int64_t i = 0; i < compared; ++i) {
+      trainer.step(batches, false);
+      trainer.finish_update();
+      losses.push_back(trainer.read_state().record.loss);
+    }
+    return losses;
+  }
+};
+
+TEST(TypeTrials, CompareTheLossesOfTheRunItself) {
+  Start start;
+  const auto results = start.run({{DType::fp32}, {DType::bf16}, {DType::fp16}}, {.rounds = 1});
+  ASSERT_EQ(results.size(), 3u);
+  for (const TrialResult& result : results) {
+    EXPECT_EQ(result.obstacle, "");
+    EXPECT_EQ(result.losses, start.losses_of_run(result.setting.compute)) << describe(result.setting);
+    EXPECT_GT(result.rank_bytes, result.activation_bytes);
+    EXPECT_GT(result.activation_bytes, 0u);
+  }
+  EXPECT_NE(results[0].losses, results[1].losses);
+}
+
+TEST(TypeTrials, TakeTurnsAndTimeEachStretch) {
+  Start start;
+  double now = 0;
+  std::vector<std::string> turns;
+  const TrialLimits limits{.timed_steps = 2,
+                           .rounds = 2,
+                           .clock = [&now] { return now += 12; },
+                           .progress =
+                               [&](int round, const TrialSetting& setting) {
+                                 turns.push_back(std::to_string(round) + " " + describe(setting));
+                               }};
+  const auto results = start.run({{DType::fp32}, {DType::bf16}}, limits);
+  EXPECT_THAT(turns, ElementsAre("0 fp32", "0 bf16", "1 bf16", "1 fp32"));
+  EXPECT_EQ(results[0].setting.compute, DType::fp32) << "in the order that was asked for";
+  EXPECT_THAT(results[0].step_s, ElementsAre(12.0 / (compared - 2), 12.0 / 2))
+      << "the clock goes on by 12 s from one look to the next";
+}
+
+TEST(TypeTrials, SayWhatBecameOfEachGradient) {
+  Start start;
+  start.options.precision.scaler.mode = ScalerMode::fixed;
+  start.options.precision.scaler.initial_scale = 1e-6;  // of half little is left
+  const auto results = start.run({{DType::fp32}, {DType::fp16}}, {.rounds = 1});
+  const auto& in_float = results[0].gradients;
+  const auto& in_half = results[1].gradients;
+  ASSERT_EQ(in_half.size(), 6u);
+  double zeros = 0;
+  for (std::size_t i = 0; i < in_half.size(); ++i) {
+    EXPECT_EQ(in_float[i].parameter, in_half[i].parameter);
+    EXPECT_EQ(in_half[i].non_finite, 0);
+    zeros = std::max(zeros, in_half[i].zeros - in_float[i].zeros);
+  }
+  EXPECT_GT(zeros, 0.5);
+}
+
+TEST(TypeTrials, CountStepsThatWereSkipped) {
+  Start start;
+  start.options.precision.scaler.initial_scale = 1e30;  // half overflows, float does not
+  start.options.precision.scaler.max_scale = 1e30;
+  const auto results = start.run({{DType::fp32}, {DType::fp16}}, {.rounds = 1});
+  EXPECT_EQ(results[0].skipped, 0);
+  EXPECT_EQ(results[1].skipped, compared);
+}
+
+TEST(TypeTrials, GoOnWhereASettingDoesNotFit) {
+  Start start(1 << 20);
+  const auto results = start.run({{DType::fp32}, {DType::bf16}}, {.rounds = 2});
+  for (const TrialResult& result : results) {
+    EXPECT_THAT(result.obstacle, HasSubstr("does not fit its budget"));
+    EXPECT_TRUE(result.step_s.empty());
+  }
+}
+
+}  // namespace mylos::type_trials_test
