@@ -1,4 +1,4 @@
-"""The page into which perf/precision_study.py writes its tables.
+"""The page into which perf/precision_study.py writes its tables: their places, the keys that it names, and the programs behind.
 
 usage: test_precision_page.py REPOSITORY FOLDER-OF-PROGRAMS
 """
@@ -10,7 +10,11 @@ import tempfile
 
 REPOSITORY = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(REPOSITORY / "perf"))
-from precision_tables import page  # noqa: E402: the path is set first
+import precision_study  # noqa: E402: the path is set first
+from precision_tables import page  # noqa: E402
+
+PAGE = REPOSITORY / "docs/precision.md"
+FILES = {"csv", "json", "jsonl", "h5", "md", "html", "toml"}  # what else is written as name.ending
 
 
 def check_that_tables_take_their_places(path):
@@ -27,6 +31,45 @@ def check_that_tables_take_their_places(path):
         assert "no place for 'costs'" in str(trouble)
     else:
         raise AssertionError("a table without a place was written")
+
+
+def check_that_every_table_has_its_place(folder):
+    """In a copy, as the study fills it."""
+    copy = folder / "precision.md"
+    copy.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    for name in precision_study.TABLES:
+        page.write(copy, [page.Table(name, ["only"], [[f"cell of {name}"]])], "a machine")
+    text = copy.read_text(encoding="utf-8")
+    for name in precision_study.TABLES:
+        assert text.count(f"| cell of {name} |") == 1, f"{PAGE} has no place for '{name}', or two"
+        assert re.search(rf"^\S.*\n\n<!-- {name}: begin -->", text, re.M), f"{PAGE}: no words before '{name}'"
+    places = set(re.findall(r"<!-- (\w+): begin -->", text))
+    assert places == set(precision_study.TABLES), f"{PAGE}: the study has no table for {places - set(precision_study.TABLES)}"
+
+
+def keys_of_the_manual():
+    """section.key of every row of docs/deck.md, which is `mylos manual` (a test of the deck's compares them)."""
+    keys, section = set(), ""
+    for line in (REPOSITORY / "docs/deck.md").read_text(encoding="utf-8").splitlines():
+        if found := re.fullmatch(r"## \[(.+)\]", line):
+            section = found.group(1)
+        elif found := re.match(r"\| `(\w+)` \|", line):
+            keys.add(f"{section}.{found.group(1)}")
+    return keys
+
+
+def keys_named(text):
+    """What reads section.key in code, alone, before a value or behind a deck on a command line."""
+    code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^    (.*)$", text, re.M)
+    words = {word for words in code for word in re.findall(r"(?<![\w./-])[a-z]+(?:\.[a-z_]+)+(?![\w./-])", words)}
+    return {word for word in words if word.rsplit(".", 1)[1] not in FILES}
+
+
+def check_keys():
+    known, named = keys_of_the_manual(), keys_named(PAGE.read_text(encoding="utf-8"))
+    assert keys_named("`a.b = 1`, `mylos x data.h5 c.d_e=2`, a.f\n\n    mylos train deck.toml g.h.i=3\n") == {"a.b", "c.d_e", "g.h.i"}
+    assert len(named) > 15, named
+    assert named <= known, f"{PAGE} names keys that no deck has: {sorted(named - known)}"
 
 
 def check_words():
@@ -51,6 +94,8 @@ def check_errors_of_products(programs):
 
 with tempfile.TemporaryDirectory() as folder:
     check_that_tables_take_their_places(pathlib.Path(folder) / "page.md")
+    check_that_every_table_has_its_place(pathlib.Path(folder))
+check_keys()
 check_words()
 if (pathlib.Path(sys.argv[2]) / "product_error").exists():
     check_errors_of_products(pathlib.Path(sys.argv[2]))
