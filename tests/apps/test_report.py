@@ -187,12 +187,21 @@ def check_hostile(command):
     make_run(command, "old", old)
     run, = report(command, "old")["runs"]
     assert run["name"] == "old" and set(run["history"]["curves"]) == {"first", "loss", "lr"} and run["notes"] == []
+    make_run(command, "foreign", "when,what\n1,2\n2,3\n", health_csv="a,b\n1,2\n")
+    run, = report(command, "foreign")["runs"]
+    assert run["notes"] == [f'{name}: has no column "step", as every version\'s has: left out' for name in ("history.csv", "health.csv")]
+    newer = {"format": "mylos-summary", "version": 2, "outcome": "done", "novelty": [1]}
+    make_run(command, "newer", old, summary_json=json.dumps(newer), plan_json='{"format": "mylos-plan", "version": 1, "ranks": 2}')
+    run, = report(command, "newer")["runs"]
+    assert run["progress"] == "done" and run["plan"]["ranks"] == 2
+    assert run["notes"] == ['summary.json: is "mylos-summary", version 2, and this program knows "mylos-summary", version 1: '
+                            "shown as far as it is understood"], run["notes"]
 
 
 def check_refusals(command):
     (command.folder / "empty").mkdir()
     (command.folder / "empty/deck.toml").write_text("[run]\n")
-    for arguments, part in ((["empty"], "none of history.csv"), (["nowhere"], "no such folder"), (["deck.toml"], "no run's folder"),
+    for arguments, part in ((["empty"], "none of history.csv"), (["nowhere"], "no such folder"), (["deck.toml"], "is a file; name the run's folder"),
                             (["done", "--watch", "0"], "from 1 to"), ([], "required")):
         result = command.must("report", *arguments, code=2)
         assert part in result.stderr, (arguments, result.stderr)

@@ -13,17 +13,40 @@ constexpr std::size_t most_summary_bytes = std::size_t{64} << 10;
 constexpr std::size_t most_parts = 64;
 constexpr std::size_t most_name_bytes = 200;
 
+/// A document that a run writes beside its tables, as this version knows it.
+struct KnownDocument {
+  const char* file;
+  const char* format;
+  double version;
+  std::size_t most_bytes;
+};
+constexpr KnownDocument known_plan{"plan.json", "mylos-plan", 1, most_plan_bytes};
+constexpr KnownDocument known_summary{"summary.json", "mylos-summary", 1, most_summary_bytes};
+
+/// Members that have the names of this version are shown, whoever wrote them.
+void note_other_version(const ordered_json& document, const KnownDocument& known, ordered_json& notes) {
+  const std::string format = text_member(document, "format");
+  const double version = number_member(document, "version", known.version);
+  if (format.empty() || (format == known.format && version == known.version)) return;
+  notes.push_back(
+      fmt::format("{}: is \"{}\", version {}, and this program knows \"{}\", version {}: shown as far as it "
+                  "is understood",
+                  known.file, format.substr(0, most_name_bytes), version, known.format, known.version));
+}
+
 /// Null, and a note, where it is no JSON object.
-ordered_json read_object(const std::string& folder, const char* name, std::size_t most_bytes,
-                         ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + name, most_bytes);
+ordered_json read_object(const std::string& folder, const KnownDocument& known, ordered_json& notes) {
+  SmallFile file = read_small_file(folder + "/" + known.file, known.most_bytes);
   if (!file.exists) return nullptr;
   if (file.problem.empty()) {
     ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (document.is_object()) return document;
+    if (document.is_object()) {
+      note_other_version(document, known, notes);
+      return document;
+    }
     file.problem = "is not whole, or no JSON";
   }
-  notes.push_back(fmt::format("{}: {}: left out", name, file.problem));
+  notes.push_back(fmt::format("{}: {}: left out", known.file, file.problem));
   return nullptr;
 }
 
@@ -48,7 +71,7 @@ std::int64_t repeated_forwards(const ordered_json& plan) {
 }  // namespace
 
 ordered_json plan_of(const std::string& folder, ordered_json& notes) {
-  const ordered_json plan = read_object(folder, "plan.json", most_plan_bytes, notes);
+  const ordered_json plan = read_object(folder, known_plan, notes);
   if (!plan.is_object()) return nullptr;
   ordered_json document;
   for (const char* key :
@@ -66,7 +89,7 @@ ordered_json plan_of(const std::string& folder, ordered_json& notes) {
 }
 
 ordered_json summary_of(const std::string& folder, ordered_json& notes) {
-  ordered_json summary = read_object(folder, "summary.json", most_summary_bytes, notes);
+  ordered_json summary = read_object(folder, known_summary, notes);
   return summary.is_object() ? summary : ordered_json::object();
 }
 

@@ -32,8 +32,10 @@ std::string open_run_folder(const std::string& path) {
   std::error_code failure;
   if (!fs::exists(path, failure))
     fail_input("{}: there is no such folder{}", printable(path, 300), current_folder_note(path));
-  std::string folder = fs::is_directory(path, failure) ? run_folder(path) : path;
-  if (!fs::is_directory(path, failure) || !is_run(folder))
+  if (!fs::is_directory(path, failure))
+    fail_input("{}: is a file; name the run's folder", printable(path, 300));
+  std::string folder = run_folder(path);
+  if (!is_run(folder))
     fail_input("{}: is no run's folder: it has none of {}, checkpoints/step-*.h5", printable(path, 300),
                fmt::join(files_of_a_run, ", "));
   return folder;

@@ -12,6 +12,10 @@ namespace mylos::app {
 bool read_table(const std::string& folder, const std::string& name, CsvRows& rows, bool runs_on,
                 ordered_json& notes) {
   if (!read_in_pieces(folder + "/" + name, [&](std::string_view piece) { rows.feed(piece); })) return false;
+  if (rows.rows() + rows.damaged() > 0 && !rows.has(0)) {
+    notes.push_back(fmt::format("{}: has no column \"step\", as every version's has: left out", name));
+    return true;
+  }
   if (rows.damaged() > 0)
     notes.push_back(
         fmt::format("{}: {} damaged row{} left out", name, rows.damaged(), rows.damaged() == 1 ? "" : "s"));

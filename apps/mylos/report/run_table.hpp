@@ -12,7 +12,8 @@
 namespace mylos::app {
 
 /// Gives the rows of folder/name to `rows`, and `notes` what was left out; the half row at the end of a table
-/// that is being written is none of that. False where there is no such file.
+/// that is being written is none of that. The first column that `rows` wants is the step. False where there
+/// is no such file.
 bool read_table(const std::string& folder, const std::string& name, CsvRows& rows, bool runs_on,
                 ordered_json& notes);
 
