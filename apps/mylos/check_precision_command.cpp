@@ -10,11 +10,11 @@
 #include "mylos/base/text.hpp"
 #include "mylos/checkpoint/describe.hpp"
 #include "mylos/checkpoint/reader.hpp"
-#include "mylos/comm/options.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "precision_report.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 #include "thread_count.hpp"
 #include "trained_model.hpp"
 
@@ -120,7 +120,7 @@ std::string note_on(const FilePrecision& file) {
 }  // namespace
 
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup ranks = ranks_of_start();
   if (ranks.size() > 1) fail_input("mylos check-precision runs on one rank; start it without mpirun");
   const std::string path = checkpoint_file(ranks, {.path = arguments.file});
   const Output output = standard_output(0);

@@ -5,16 +5,16 @@
 #include "commands.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/describe.hpp"
-#include "mylos/comm/options.hpp"
 #include "mylos/io/hdf5.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {
 
 ExitCode info_command(const NamedCheckpoint& checkpoint) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup ranks = ranks_of_start();
   const std::string text = describe_checkpoint(ranks, checkpoint_file(ranks, checkpoint));
   standard_output(ranks.rank()).line(text);
   return ExitCode::done;

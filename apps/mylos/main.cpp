@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <optional>
 
 #include "bench_options.hpp"
 #include "child_process.hpp"
@@ -13,6 +16,7 @@
 #include "report_options.hpp"
 #include "runtime.hpp"
 #include "same_start.hpp"
+#include "start.hpp"
 #include "stop_signals.hpp"
 #include "usage.hpp"
 
@@ -271,6 +275,13 @@ ExitCode print_manual() {
   return ExitCode::done;
 }
 
+/// What the command line asks for computes no network, and exchanges nothing with other ranks.
+bool does_without_mpi(const CLI::App& app) {
+  constexpr std::array commands{"types", "check-precision", "info", "report", "prepare", "manual"};
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const char* command) { return app.got_subcommand(command); });
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -298,15 +309,28 @@ int main(int argument_count, char** arguments) {
     line.command = print_manual;
   });
 
-  return run_with_mpi(argument_count, arguments, [&] {
-    require_same_start(argument_count, arguments);
+  std::optional<ExitCode> end;  // of a command line that is wrong, or asks for help alone
+  const auto parse = [&] {
     try {
       app.parse(argument_count, arguments);
       refuse_empty(app);
     } catch (const CLI::ParseError& error) {
-      return report_usage(app, error);
+      end = report_usage(app, error);
     }
+    return end.value_or(ExitCode::done);
+  };
+  const auto run = [&] {
     if (!line.saves_its_work) signals.release();
     return line.command();
-  });
+  };
+  if (was_launched()) {
+    return run_with_mpi(argument_count, arguments, [&] {
+      require_same_start(argument_count, arguments);
+      parse();
+      return end ? *end : run();
+    });
+  }
+  const int code = run_alone(parse);
+  if (end || code != 0) return code;
+  return does_without_mpi(app) ? run_alone(run) : run_with_mpi(argument_count, arguments, run);
 }

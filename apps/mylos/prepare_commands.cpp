@@ -11,14 +11,13 @@
 #include "mylos/data/token_dataset.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 
 namespace mylos::app {
 namespace {
 
 void require_one_rank() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
+  if (size_of_start() > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
 }
 
 std::string answers_of(const Dataset& data) {

@@ -1,6 +1,5 @@
 // mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page of what lies in the folders of runs.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include "report/run_folder.hpp"
 #include "report/run_report.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 
 namespace mylos::app {
 namespace {
@@ -84,9 +84,7 @@ Written write_report(const std::vector<std::string>& folders, const std::string&
 }  // namespace
 
 ExitCode report_command(const ReportArguments& arguments) {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input("mylos report runs on one rank; start it without mpirun");
+  if (size_of_start() > 1) fail_input("mylos report runs on one rank; start it without mpirun");
   if (arguments.runs.size() > most_runs)
     fail_input("a page shows at most {} runs, {} are named", most_runs, arguments.runs.size());
   std::vector<std::string> folders;

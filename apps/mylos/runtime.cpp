@@ -14,9 +14,9 @@
 
 #include "mylos/base/devices.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/options.hpp"
 #include "placement_report.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 #include "thread_count.hpp"
 
 namespace mylos::app {
@@ -74,12 +74,10 @@ bool others_have_spoken() {
 /// One message for all ranks: from rank 0 where all of them failed, else from the lowest that did, which then
 /// ends the others.
 ExitCode report(const Error& error) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const std::vector<int> silent = silent_ranks(rank, size);
-  if (others_have_spoken()) return error.code();
+  const int rank = rank_of_start();
+  const int size = size_of_start();
+  const std::vector<int> silent = size > 1 ? silent_ranks(rank, size) : std::vector<int>();
+  if (size > 1 && others_have_spoken()) return error.code();
   if (silent.empty()) {
     if (rank == 0) print_error(fmt::format("mylos: {}", error.what()));
     return error.code();
@@ -114,18 +112,23 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work) {
   }
 }
 
-int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
-  // While a communicator's thread exchanges gradients the main thread makes no MPI call; readers and writers
-  // in the background make none.
-  int provided = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
+int run_alone(const std::function<ExitCode()>& command) {
   const ExitCode code = reporting_errors([&] {
     const ExitCode done = command();
     flush_standard_output();
     return done;
   });
-  MPI_Finalize();
   return static_cast<int>(code);
+}
+
+int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
+  // While a communicator's thread exchanges gradients the main thread makes no MPI call; readers and writers
+  // in the background make none.
+  int provided = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
+  const int code = run_alone(command);
+  MPI_Finalize();
+  return code;
 }
 
 namespace {
@@ -139,7 +142,7 @@ bool kokkos_was_told_the_device() {
 }  // namespace
 
 KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup ranks = ranks_of_start();
   std::optional<DeviceSurvey> survey;
   run_on_all(ranks, [&] {
     survey = survey_devices();

@@ -1,7 +1,6 @@
 // mylos types: what numbers the types hold, where each is used, and how this machine multiplies it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <mpi.h>
 
 #include <array>
 
@@ -12,6 +11,7 @@
 #include "mylos/kernels/product_support.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 
 namespace mylos::app {
 namespace {
@@ -90,13 +90,12 @@ std::string text_of(const std::vector<Row>& rows) {
 }  // namespace
 
 ExitCode types_command() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   // Engines of a host start its threads; a device build asks no engine, and need not have a device here.
   const std::unique_ptr<KokkosRuntime> kokkos = runs_on_host ? std::make_unique<KokkosRuntime>(0) : nullptr;
   std::vector<Row> rows = rows_of_types();
   rows.push_back(row("products on this machine", [](DType type) { return describe(product_support(type)); }));
-  standard_output(rank).line(fmt::format("{}\ncomputed by {}", text_of(rows), describe_instructions()));
+  standard_output(rank_of_start())
+      .line(fmt::format("{}\ncomputed by {}", text_of(rows), describe_instructions()));
   return ExitCode::done;
 }
 

@@ -1,7 +1,6 @@
 #include "usage.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <charconv>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 
 namespace mylos::app {
 namespace {
@@ -122,8 +122,7 @@ void refuse_empty(const CLI::App& app) {
 }
 
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of_start();
   const bool asked_for = error.get_exit_code() == 0;  // --help, --version
   if (rank == 0 && asked_for) app.exit(error);
   if (rank == 0 && !asked_for) {

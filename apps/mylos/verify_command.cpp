@@ -1,6 +1,5 @@
 // mylos info FILE --verify: a stranger's file is opened in a process of its own.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <filesystem>
 
@@ -10,8 +9,8 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/checkpoint/verify.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/options.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {
@@ -31,7 +30,7 @@ std::string chosen_file(const NamedCheckpoint& checkpoint) {
 }  // namespace
 
 ExitCode verify_command(const NamedCheckpoint& checkpoint) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup ranks = ranks_of_start();
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
     std::string text;

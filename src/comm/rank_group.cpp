@@ -33,6 +33,7 @@ RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) 
 }
 
 RankGroup::~RankGroup() {
+  if (communicator_ == MPI_COMM_NULL) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
@@ -46,6 +47,7 @@ RankGroup::~RankGroup() {
 }
 
 NodePlace RankGroup::node_place() {
+  if (size_ == 1) return {};
   MPI_Comm node = MPI_COMM_NULL;
   check(MPI_Comm_split_type(mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   NodePlace place;
@@ -76,6 +78,10 @@ void RankGroup::broadcast(void* data, std::size_t bytes, int root) {
 
 void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
   require_idle();
+  if (size_ == 1) {
+    if (bytes > 0) std::memmove(all, own, bytes);
+    return;
+  }
   const std::size_t offset = static_cast<std::size_t>(rank_) * bytes;
   exchange_.resize(static_cast<std::size_t>(size_) * bytes);
   if (bytes > 0) std::memcpy(exchange_.data() + offset, own, bytes);
@@ -89,6 +95,7 @@ void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
 
 void RankGroup::barrier() {
   require_idle();
+  if (size_ == 1) return;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(communicator_, &request), "barrier");
   wait(request, "barrier");

@@ -28,4 +28,19 @@ TEST(RanksOfANode, AreThoseOfTheGroupByItsOwnNumbers) {
   MPI_Comm_free(&half);
 }
 
+TEST(AProcessAlone, ExchangesWithItself) {
+  RankGroup alone;
+  EXPECT_EQ(alone.rank(), 0);
+  EXPECT_EQ(alone.size(), 1);
+  EXPECT_EQ(alone.ranks_on_node(), 1);
+  const int given = 7;
+  int all = 0;
+  alone.all_gather(&given, &all, sizeof given);
+  EXPECT_EQ(all, given);
+  alone.broadcast(&all, sizeof all, 0);
+  alone.barrier();
+  EXPECT_EQ(all, given);
+  EXPECT_THROW((void)alone.mpi(), Error);
+}
+
 }  // namespace mylos::rank_group_test

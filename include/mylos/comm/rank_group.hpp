@@ -29,15 +29,18 @@ class RankGroup {
   /// Duplicates `parent` (all its ranks call this; there is no deadline for that). `timeout_s`: seconds that
   /// a wait may last.
   RankGroup(MPI_Comm parent, double timeout_s);
+  /// This process alone, also where MPI was never initialised: exchanges are copies, and there is no mpi().
+  RankGroup() = default;
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  /// Throws Error while the group is lent, or once it is lost.
+  /// Throws Error while the group is lent, once it is lost, and where it has none.
   [[nodiscard]] MPI_Comm mpi() const {
     require_idle();
+    if (communicator_ == MPI_COMM_NULL) fail_run("this process is alone: it has no communicator");
     return communicator_;
   }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
@@ -83,7 +86,7 @@ class RankGroup {
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
-  double timeout_s_;
+  double timeout_s_ = 0;
   std::optional<Error> lost_;
   const char* lent_to_ = nullptr;
   std::vector<MPI_Request> abandoned_;

@@ -1,0 +1,57 @@
+#include "start.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "mylos/comm/options.hpp"
+
+namespace mylos::app {
+namespace {
+
+bool mpi_is_up() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+/// What `question` (MPI_Comm_rank, MPI_Comm_size) answers of MPI_COMM_WORLD.
+int ask_world(int (*question)(MPI_Comm, int*), int alone) {
+  int answer = alone;
+  if (mpi_is_up()) question(MPI_COMM_WORLD, &answer);
+  return answer;
+}
+
+}  // namespace
+
+bool was_launched() {
+  constexpr std::array variables{
+      "OMPI_COMM_WORLD_RANK",  // Open MPI
+      "PMIX_RANK",             // PRRTE, Slurm with PMIx, and Open MPI again
+      "PMI_RANK",              // MPICH, Intel MPI, Slurm with PMI-2
+      "SLURM_PROCID",          // srun, whatever it says to MPI
+      "PALS_RANKID",           // HPE Cray
+      "FLUX_TASK_RANK",
+      "JSM_NAMESPACE_RANK",  // IBM's jsrun
+      "MV2_COMM_WORLD_RANK",
+  };
+  return std::any_of(variables.begin(), variables.end(),
+                     [](const char* variable) { return std::getenv(variable) != nullptr; });
+}
+
+RankGroup ranks_of_start() {
+  if (!mpi_is_up()) return {};
+  return {MPI_COMM_WORLD, CommunicationOptions{}.timeout_s};
+}
+
+int rank_of_start() {
+  return ask_world(MPI_Comm_rank, 0);
+}
+
+int size_of_start() {
+  return ask_world(MPI_Comm_size, 1);
+}
+
+}  // namespace mylos::app
