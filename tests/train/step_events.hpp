@@ -3,6 +3,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,9 +18,15 @@ struct Events {
   long fences = 0;
   long copies_to_host = 0;
   long kernels = 0;
-  long health_kernels = 0;  // of these, by their names
+  std::map<std::string, long> launches;  // of kernels, by their names
+
+  void add_kernel(const char* name) {
+    ++kernels;
+    ++launches[name];
+  }
 };
-inline Events events;  // NOLINT: callbacks of Kokkos Tools are plain functions
+inline Events events;             // NOLINT: callbacks of Kokkos Tools are plain functions
+inline std::mutex kernel_events;  // NOLINT: ranks fold their sums on a thread of their own
 
 /// Counts events while it lives.
 class EventCounter {
@@ -38,13 +46,13 @@ class EventCounter {
                                                                  const char*, const void*, std::uint64_t) {
       if (memory_is_host || std::string_view(to.name) != Memory::name()) ++events.copies_to_host;
     });
-    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
-        [](const char* name, std::uint32_t, std::uint64_t*) {
-          ++events.kernels;
-          if (std::string_view(name).find("health") != std::string_view::npos) ++events.health_kernels;
-        });
-    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(
-        [](const char*, std::uint32_t, std::uint64_t*) { ++events.kernels; });
+    const auto count = [](const char* name, std::uint32_t, std::uint64_t*) {
+      const std::lock_guard lock(kernel_events);
+      events.add_kernel(name);
+    };
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(count);
+    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(count);
+    Kokkos::Tools::Experimental::set_begin_parallel_scan_callback(count);
   }
   ~EventCounter() {
     Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
@@ -52,6 +60,7 @@ class EventCounter {
     Kokkos::Tools::Experimental::set_begin_deep_copy_callback(nullptr);
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
     Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(nullptr);
+    Kokkos::Tools::Experimental::set_begin_parallel_scan_callback(nullptr);
   }
   EventCounter(const EventCounter&) = delete;
   EventCounter& operator=(const EventCounter&) = delete;

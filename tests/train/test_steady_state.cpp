@@ -2,13 +2,9 @@
 // files.
 #include <gtest/gtest.h>
 
-#include "data/builders.hpp"
-#include "data/token_builders.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/staging.hpp"
 #include "support/allocation_counter.hpp"
 #include "train/engines.hpp"
+#include "train/run_on_file.hpp"
 #include "train/step_events.hpp"
 #include "train/synthetic.hpp"
 
@@ -39,50 +35,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{DType::fp16, GemmChoice::tiles}, Case{DType::fp32, GemmChoice::automatic},
                     Case{DType::bf16, GemmChoice::automatic}, Case{DType::fp32, GemmChoice::measure},
                     Case{DType::bf16, GemmChoice::measure}));
-
-constexpr std::int64_t images = 12000;  // more bytes than HDF5 keeps of a file
-constexpr std::int64_t vocabulary = 96;
-
-/// Made anew: tokens for a transformer, else images.
-std::string write_data(const std::string& path, ModelType model) {
-  if (model != ModelType::gpt) return write_images(path, images, features, classes);
-  std::vector<std::uint16_t> tokens;
-  for (std::int64_t i = 0; i < 3000; ++i) tokens.push_back(static_cast<std::uint16_t>(i * i % vocabulary));
-  return write_tokens(path, tokens, vocabulary);
-}
-
-/// A trainer and its batches, read from a file by a thread of their own.
-struct RunOnFile {
-  explicit RunOnFile(const Options& given) : options(given) {
-    options.data.train = write_data(folder / "train.h5", options.model.type);
-    data = open_run_data(options, Answers::needed);
-    const int rank = communicator->rank();
-    const int ranks = communicator->size();
-    const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, rank, ranks);
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
-    const TrainingReader reading{.type = chain.input_type(),
-                                 .micro_batch = options.data.micro_batch,
-                                 .rank = rank,
-                                 .ranks = ranks,
-                                 .ranks_on_node = ranks};
-    trainer =
-        std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
-    batches = std::make_unique<StagedBatches>(data->training_batches({}, reading), trainer->model().chain(),
-                                              plan.micro_batch);
-  }
-  void steps(int count) {
-    for (int i = 0; i < count; ++i) trainer->step(*batches, false);
-    trainer->finish_update();
-  }
-
-  TemporaryFolder folder;
-  Options options;
-  std::unique_ptr<RunData> data;
-  std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, options.communication);
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
-  std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<StagedBatches> batches;
-};
 
 /// MPI reads and writes on its own between ranks.
 void expect_no_files_read(RunOnFile& run) {
@@ -190,29 +142,6 @@ TEST(ScalerCost, ScalerOnAndOffRunTheSameKernels) {
   }
   EXPECT_GT(kernels[0], 0);
   EXPECT_EQ(kernels[1], kernels[0]);
-}
-
-/// Of 4 steps.
-Events events_with_looks_every(std::int64_t steps) {
-  Options options = busy_options(DType::bf16, GemmChoice::automatic);
-  options.health.every = steps;
-  SmallRun run(options);
-  run.step();
-  const EventCounter counter;
-  for (int i = 0; i < 4; ++i) run.step();
-  return events;
-}
-
-TEST(HealthCost, LooksAreOneKernelMoreInAPassAndNoneWhereThereAreNoLooks) {
-  const Events without = events_with_looks_every(0);
-  const Events with = events_with_looks_every(1);
-  EXPECT_GT(without.kernels, 0);
-  EXPECT_EQ(without.health_kernels, 0);
-  EXPECT_GT(with.health_kernels, 0);
-  EXPECT_EQ(with.kernels - with.health_kernels, without.kernels);
-  EXPECT_EQ(with.fences, without.fences);
-  EXPECT_EQ(with.allocations, without.allocations);
-  EXPECT_EQ(with.copies_to_host, without.copies_to_host);
 }
 
 }  // namespace mylos::steady_state_test
