@@ -42,6 +42,7 @@ if(Mylos_HAVE_KOKKOSKERNELS AND KokkosKernels_FOUND)
 endif()
 mylos_engine("${Mylos_HAVE_LIBDEFLATE}" LibDeflate::libdeflate LibDeflate)
 mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
+mylos_engine("${Mylos_HAVE_NVML}" CUDA::nvml CUDAToolkit)
 mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Mylos")

@@ -26,6 +26,7 @@ MAY_SEE_ALL_OPTIONS = {"config", "checkpoint"}
 WRAPPED = {
     r"hdf5(_hl)?\.h": r"io/.*hdf5.*",
     r"nccl\.h": r"comm/.*nccl.*",
+    r"nvml\.h": r"io/nvml_energy\.cpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",

@@ -1,0 +1,9 @@
+#include "mylos/io/energy_counter.hpp"
+
+namespace mylos {
+
+std::optional<std::int64_t> device_energy_mj() {
+  return std::nullopt;
+}
+
+}  // namespace mylos
