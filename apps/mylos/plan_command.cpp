@@ -33,12 +33,26 @@ std::unique_ptr<RunData> data_of(Options& options) {
   return data;
 }
 
-std::vector<std::string> stage_names(const Options& options) {
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+Chain chain_of(const Options& options) {
+  Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_rules_apply(chain, options.precision);
+  return chain;
+}
+
+std::vector<std::string> stage_names(const Chain& chain) {
   std::vector<std::string> names;
   for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) names.push_back(chain.stage_name(stage));
   return names;
+}
+
+/// A start goes by fixed rates: what it does by default depends on no clock.
+StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain& chain, std::size_t budget) {
+  StatedRates stated;
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
+    if (chain.computes_in(type)) stated.types.push_back(type);
+  stated.measured = memory.times == TimesSource::automatic;
+  stated.rates = stated.measured ? measure_rates(Execution{}, gemm, stated.types, budget) : fixed_rates();
+  return stated;
 }
 
 }  // namespace
@@ -54,7 +68,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   const KokkosRuntime kokkos(options.run.threads, on_node);
   const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
   const std::unique_ptr<RunData> data = data_of(options);
-  const std::vector<std::string> stages = stage_names(options);
+  const Chain chain = chain_of(options);
+  const std::vector<std::string> stages = stage_names(chain);
 
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
@@ -72,6 +87,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }
+  const StatedRates rates = rates_for(options.memory, *gemm, chain, problem.budget);
+  problem.rates = rates.rates;
   MemoryPlan plan = plan_memory(problem);
   if (options.memory.times == TimesSource::measure) {
     MeasuredPlan measured = plan_by_measured_times(problem, std::move(plan));
@@ -80,7 +97,9 @@ ExitCode plan_command(const PlanArguments& arguments) {
   }
 
   if (arguments.json) {
-    fmt::print("{}", plan_document(options.run.name, plan));
+    const bool is_modelled = !plan.statement.cost.measured;
+    fmt::print("{}",
+               plan_document(options.run.name, plan, is_modelled ? std::optional(rates) : std::nullopt));
     return ExitCode::done;
   }
   output.line(fmt::format("{}: {} parameters, {} rank{}, {} micro-batch{} of {} in a step; {}\n",
@@ -89,6 +108,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
   output.line(plan_table(stages, plan));
+  if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
   if (!note.empty()) output.line(note + '\n');

@@ -123,8 +123,9 @@ void add_memory_keys(Schema& schema) {
       Words<TimesSource>{
           {"auto", TimesSource::automatic}, {"measure", TimesSource::measure}, {"model", TimesSource::model}},
       "Where the plan's times come from: measured on this machine before the run takes its memory (about a "
-      "second), or a model of arithmetic and memory traffic. auto: `train` measures where recompute is "
-      "\"auto\" and something must be computed again; `plan` does not. A restart keeps its plan.");
+      "second), or a model of arithmetic in each type and memory traffic, at fixed rates. auto: `train` "
+      "measures where recompute is \"auto\" and something must be computed again; `plan` models, at rates "
+      "that it measures. A restart keeps its plan.");
   keys.choice(
       "on_oom", &MemoryOptions::on_oom,
       Words<OutOfMemory>{{"refuse", OutOfMemory::refuse}, {"shrink", OutOfMemory::shrink}},

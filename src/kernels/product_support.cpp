@@ -25,10 +25,10 @@ std::vector<std::string> engines_on_host(DType type) {
   return names;
 }
 
-bool is_native_on_host(DType type, const std::vector<std::string>& engines) {
+bool is_native_on_host(DType type, const std::vector<std::string>& names) {
   if (type == DType::fp32) return true;
   if (type == DType::fp16) return false;  // floats are made of it while operands are packed
-  return std::any_of(engines.begin(), engines.end(), [](const std::string& engine) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& engine) {
     if (engine == "onednn") return onednn::multiplies_bfloat16();
     return engine == "tiles" && instructions_in_use() == Instructions::avx512_bf16;
   });

@@ -5,9 +5,17 @@
 namespace mylos {
 namespace {
 
-double time_of(double flops, double bytes, const MachineRates& rates) {
-  return std::max(flops / rates.flops, bytes / rates.bytes);
-}
+/// Of operations in one type.
+struct Roofline {
+  double flops;  // per millisecond, like the bytes
+  double bytes;
+
+  Roofline(const MachineRates& rates, DType type) : flops(rates.flops_in(type)), bytes(rates.bytes) {}
+
+  [[nodiscard]] double time_of(double operations, double traffic) const {
+    return std::max(operations / flops, traffic / bytes);
+  }
+};
 
 double weight_bytes(const std::vector<ParameterSpec>& parameters) {
   double bytes = 0;
@@ -27,15 +35,16 @@ StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t row
   const auto all = static_cast<double>(cost.variants.front().saved_bytes);
   const double traffic =
       input + static_cast<double>(cost.output_bytes) + 2 * all + weight_bytes(block.parameters());
+  const Roofline roofline(rates, signature.compute_type);
   StageCost stage;
   stage.output_bytes = cost.output_bytes;
   stage.forward_workspace = cost.forward_workspace;
-  stage.forward_time = time_of(cost.forward_flops, traffic, rates);
-  stage.backward_time = time_of(cost.backward_flops, 2 * traffic, rates);
+  stage.forward_time = roofline.time_of(cost.forward_flops, traffic);
+  stage.backward_time = roofline.time_of(cost.backward_flops, 2 * traffic);
   for (const SavedVariant& variant : cost.variants) {
     const double again = 2 * (all - static_cast<double>(variant.saved_bytes));
     stage.variants.push_back({variant.name, variant.saved_bytes, variant.backward_workspace,
-                              time_of(variant.recompute_flops, std::max(0.0, again), rates)});
+                              roofline.time_of(variant.recompute_flops, std::max(0.0, again))});
   }
   return stage;
 }
@@ -53,7 +62,7 @@ ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t ro
   const double traffic = 2 * static_cast<double>(rows * chain.head->signature().inputs) *
                              static_cast<double>(size_of(chain.head->signature().input_type)) +
                          3 * static_cast<double>(loss.workspace);
-  cost.loss_time = time_of(loss.flops, traffic, rates);
+  cost.loss_time = Roofline(rates, chain.head->signature().compute_type).time_of(loss.flops, traffic);
   return cost;
 }
 

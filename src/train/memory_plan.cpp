@@ -49,7 +49,7 @@ std::size_t least_bytes(const MemoryStatement& statement, const MemoryOptions& o
 /// none.
 std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
   Options options = problem.options;
-  const MemoryProblem smaller{options, problem.gemm, problem.place, problem.data, problem.budget};
+  const MemoryProblem smaller = problem.with(options);
   while (samples > 1) {
     samples = (samples + 1) / 2;
     while (!allows_ranks(options, samples, problem.place.ranks)) --samples;  // 1 is always allowed
@@ -86,7 +86,7 @@ std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
   for (const Shard shard : {Shard::state, Shard::gradients}) {
     if (shard <= problem.options.optimizer.shard) continue;
     options.optimizer.shard = shard;
-    if (fits_budget({options, problem.gemm, problem.place, problem.data, problem.budget})) return shard;
+    if (fits_budget(problem.with(options))) return shard;
   }
   return std::nullopt;
 }

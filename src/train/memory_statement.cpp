@@ -54,14 +54,14 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
 
 /// Reads gradients, reads and writes masters and moments, writes compute weights, which it reads where there
 /// are no masters: of what a rank holds.
-double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes) {
+double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes, const MachineRates& rates) {
   const auto holders = static_cast<std::size_t>(layout.holders);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
   const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / holders;
   const std::size_t bytes = gradients / holders + 2 * (layout.master_bytes() + moment_bytes) + weights;
-  return static_cast<double>(bytes) / MachineRates{}.bytes;
+  return static_cast<double>(bytes) / rates.bytes;
 }
 
 /// Of the weights that updates move, what a rank holds, with padding where they are cut over ranks.
@@ -210,13 +210,13 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
 
   MemoryStatement statement;
   statement.place = place;
-  statement.cost = chain_cost(chain, problem.gemm, step.micro_batch * chain.rows_per_sample);
+  statement.cost = chain_cost(chain, problem.gemm, step.micro_batch * chain.rows_per_sample, problem.rates);
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
-  statement.cost.update_time = update_time_of(layout, weights.moments);
+  statement.cost.update_time = update_time_of(layout, weights.moments, problem.rates);
   statement.bucket_bytes = layout.bucket_bytes;
   statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;

@@ -88,13 +88,24 @@ ordered_json members_of(const MemoryPlan& memory) {
   return document;
 }
 
+ordered_json json_of(const StatedRates& stated) {
+  constexpr double milliseconds_per_second = 1000;
+  ordered_json flops = ordered_json::object();
+  for (const DType type : stated.types)
+    flops[std::string(name_of(type))] = stated.rates.flops_in(type) * milliseconds_per_second;
+  return {{"measured", stated.measured},
+          {"flops_per_s", std::move(flops)},
+          {"bytes_per_s", stated.rates.bytes * milliseconds_per_second}};
+}
+
 }  // namespace
 
 std::string plan_json(const MemoryPlan& plan) {
   return members_of(plan).dump(2) + '\n';
 }
 
-std::string plan_document(const std::string& run, const MemoryPlan& plan) {
+std::string plan_document(const std::string& run, const MemoryPlan& plan,
+                          const std::optional<StatedRates>& rates) {
   const MemoryStatement& statement = plan.statement;
   ordered_json memory = ordered_json::array();
   for (const MemoryEntry& entry : statement.entries) {
@@ -121,6 +132,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan) {
       {"step_time_ms", plan.step_time()},
       {"overhead", plan.overhead()},
       {"memory", std::move(memory)}};
+  if (rates) document["rates"] = json_of(*rates);
   document.update(members_of(plan));
   // A name of the command line may be no UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';

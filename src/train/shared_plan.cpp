@@ -18,7 +18,8 @@ MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup
     std::size_t process_bytes;
     std::size_t budget;
   };
-  MemoryProblem problem{.options = options, .gemm = gemm, .place = {}, .data = data, .starts = true};
+  MemoryProblem problem{
+      .options = options, .gemm = gemm, .place = {}, .data = data, .rates = fixed_rates(), .starts = true};
   problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
   const Own own{problem.place.process_bytes,
                 memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};

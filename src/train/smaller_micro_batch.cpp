@@ -43,7 +43,7 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
   const std::vector<std::int64_t> sizes =
       problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
   Options options = problem.options;
-  const MemoryProblem smaller{options, problem.gemm, problem.place, problem.data, problem.budget};
+  const MemoryProblem smaller = problem.with(options);
   const auto is_too_large = [&](std::int64_t samples) {
     options.data.micro_batch = samples;
     return !fits_budget(smaller);

@@ -1,16 +1,16 @@
 // ChainCost: what the blocks of a chain cost in bytes and milliseconds, from the shapes alone: all that lists
 // of operations are planned and placed from.
 //
-// An operation takes the longer of its arithmetic at the rate of products and its memory traffic at the
-// bandwidth (the roofline of Williams, Waterman, Patterson, CACM 52(4), 2009). Measured times may be put in
-// the place of these.
+// An operation takes the longer of its arithmetic at the rate of products in the block's compute type and its
+// memory traffic at the bandwidth (the roofline of Williams, Waterman, Patterson, CACM 52(4), 2009). Measured
+// times may be put in the place of these.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/kernels/machine_rates.hpp"
 #include "mylos/model/chain.hpp"
 
 namespace mylos {
@@ -45,13 +45,6 @@ struct ChainCost {
   bool measured = false;   // the times; else they come from a model of the machine
 
   bool operator==(const ChainCost&) const = default;
-};
-
-/// Per millisecond. Only their ratio changes a plan. The defaults are a node of two host cores, and a device
-/// of the class of NVIDIA's H100.
-struct MachineRates {
-  double flops = memory_is_host ? 4e8 : 4e11;
-  double bytes = memory_is_host ? 3e7 : 3e9;
 };
 
 /// For micro-batches of `rows` rows; the input lies outside the arena.

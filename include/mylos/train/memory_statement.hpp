@@ -37,7 +37,13 @@ struct MemoryProblem {
   RunPlace place = {};
   const RunData* data = nullptr;  // null where there is no data file: batches are then all that is counted
   std::size_t budget = 0;         // bytes of a rank
+  MachineRates rates = {};        // that times are modelled by
   bool starts = false;            // the run starts now: a budget that `mylos plan` was content with must do
+
+  /// The same for other options.
+  [[nodiscard]] MemoryProblem with(const Options& others) const {
+    return {others, gemm, place, data, budget, rates};
+  }
 };
 
 /// By how much the process of one start may be larger than that of another: pages of libraries that happen to

@@ -2,9 +2,11 @@
 //
 // The document of a run is plan.json in its folder, and what `mylos plan --json` prints: {"run": name,
 // "ranks": …, "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …],
-// …}
+// …}, and where times are modelled by stated rates "rates": {"measured": …, "flops_per_s": {"bf16": …},
+// "bytes_per_s": …}.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mylos/train/memory_plan.hpp"
@@ -16,6 +18,7 @@ namespace mylos {
 [[nodiscard]] std::string plan_json(const MemoryPlan& plan);
 
 /// The same behind what people and tools want to know of the run.
-[[nodiscard]] std::string plan_document(const std::string& run, const MemoryPlan& plan);
+[[nodiscard]] std::string plan_document(const std::string& run, const MemoryPlan& plan,
+                                        const std::optional<StatedRates>& rates = std::nullopt);
 
 }  // namespace mylos

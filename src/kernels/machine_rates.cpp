@@ -1,0 +1,66 @@
+#include "mylos/kernels/machine_rates.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/product_support.hpp"
+#include "mylos/kernels/stream_rate.hpp"
+
+namespace mylos {
+namespace {
+
+double& flops_of(MachineRates& rates, DType type) {
+  switch (type) {
+    case DType::fp32:
+      return rates.fp32_flops;
+    case DType::bf16:
+      return rates.bf16_flops;
+    case DType::fp16:
+      return rates.fp16_flops;
+    default:
+      break;
+  }
+  fail_run("there are no products in {}", name_of(type));
+}
+
+}  // namespace
+
+double MachineRates::flops_in(DType type) const {
+  MachineRates copy = *this;
+  return flops_of(copy, type);
+}
+
+MachineRates fixed_rates() {
+  MachineRates rates;
+  for (const DType type : {DType::bf16, DType::fp16}) {
+    const std::optional<bool> native = product_support(type).native;
+    double& flops = flops_of(rates, type);
+    if (memory_is_host && native.value_or(false)) flops = 2 * rates.fp32_flops;
+    if (!memory_is_host && !native.value_or(true)) flops = rates.fp32_flops;
+  }
+  return rates;
+}
+
+MachineRates measure_rates(const Execution& execution, GemmEngine& gemm, const std::vector<DType>& types,
+                           std::size_t most_bytes, const std::function<double()>& clock) {
+  constexpr double milliseconds_per_second = 1000;
+  MachineRates rates = fixed_rates();
+  for (const DType type : types) {
+    flops_of(rates, type) =
+        measure_product_rate(execution, gemm, type, most_bytes, clock) / milliseconds_per_second;
+  }
+  rates.bytes = measure_stream_rate(execution, most_bytes, clock) / milliseconds_per_second;
+  return rates;
+}
+
+std::string describe(const StatedRates& stated) {
+  constexpr double giga_per_s = 1e6;  // in a millisecond
+  std::string text = "products at";
+  for (const DType type : stated.types) {
+    text += fmt::format(" {:.0f} GFLOP/s in {},", stated.rates.flops_in(type) / giga_per_s, name_of(type));
+  }
+  return text + fmt::format(" memory at {:.0f} GB/s, {}", stated.rates.bytes / giga_per_s,
+                            stated.measured ? "measured here and now" : "of a small node, not measured");
+}
+
+}  // namespace mylos

@@ -1,0 +1,53 @@
+// Modelled times against the roofline on paper.
+#include "mylos/model/chain_cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include "mylos/model/make_chain.hpp"
+
+namespace mylos::chain_cost_test {
+
+/// Of one wide hidden layer, so that products take longer than memory.
+Chain wide_chain(DType compute, std::vector<PrecisionRule> rules = {}) {
+  PrecisionOptions precision;
+  precision.compute = compute;
+  precision.rules = std::move(rules);
+  return make_chain({.hidden = {1024}, .inputs = 1024, .outputs = 1024}, precision, 1, false);
+}
+
+constexpr std::int64_t rows = 4096;
+constexpr double product_flops = 2.0 * rows * 1024 * 1024;
+constexpr MachineRates fast_memory{.fp32_flops = 1e8, .bf16_flops = 4e8, .fp16_flops = 5e7, .bytes = 1e15};
+
+TEST(ChainCost, TimesFollowTheRateOfEachType) {
+  const auto gemm = make_gemm_engine({});
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const ChainCost cost = chain_cost(wide_chain(type), *gemm, rows, fast_memory);
+    const double rate = type == DType::fp32 ? 1e8 : type == DType::bf16 ? 4e8 : 5e7;
+    // The bias and the activation are a thousandth of the product.
+    EXPECT_NEAR(cost.blocks.front().forward_time, product_flops / rate, 0.01 * product_flops / rate)
+        << name_of(type);
+  }
+}
+
+TEST(ChainCost, ALayerThatARuleMakesFloatTakesFloatsTime) {
+  const auto gemm = make_gemm_engine({});
+  const ChainCost plain = chain_cost(wide_chain(DType::bf16), *gemm, rows, fast_memory);
+  const ChainCost ruled =
+      chain_cost(wide_chain(DType::bf16, {{"head", DType::fp32}}), *gemm, rows, fast_memory);
+  EXPECT_EQ(ruled.blocks.front().forward_time, plain.blocks.front().forward_time);
+  EXPECT_NEAR(ruled.loss_time, 4 * plain.loss_time, 1e-6 * plain.loss_time);
+}
+
+TEST(ChainCost, TimesAreThoseOfMemoryWhereThatIsSlower) {
+  const auto gemm = make_gemm_engine({});
+  MachineRates slow_memory = fast_memory;
+  slow_memory.bytes = 1e3;
+  MachineRates twice = slow_memory;
+  twice.bytes = 2e3;
+  const ChainCost slow = chain_cost(wide_chain(DType::bf16), *gemm, rows, slow_memory);
+  const ChainCost faster = chain_cost(wide_chain(DType::bf16), *gemm, rows, twice);
+  EXPECT_DOUBLE_EQ(slow.blocks.front().forward_time, 2 * faster.blocks.front().forward_time);
+}
+
+}  // namespace mylos::chain_cost_test
