@@ -33,6 +33,16 @@ struct PlanArguments {
 };
 ExitCode plan_command(const PlanArguments& arguments);
 
+struct AdviseArguments {
+  std::string deck;
+  std::vector<std::string> overrides;  // key=value
+  std::string output;                  // "" = DECK with ".advised.toml" in place of ".toml"
+  std::int64_t steps = 20;             // whose losses are compared
+  int rounds = 5;
+  bool json = false;
+};
+ExitCode advise_command(const AdviseArguments& arguments);
+
 /// A checkpoint as a command line names it.
 struct NamedCheckpoint {
   std::string path;   // a file, or a run's folder or its checkpoints folder: the newest valid one in it

@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "advise_options.hpp"
 #include "bench_options.hpp"
 #include "child_process.hpp"
 #include "commands.hpp"
@@ -43,6 +44,7 @@ void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
 struct CommandLine {
   TrainArguments train;
   PlanArguments plan;
+  AdviseArguments advise;
   EvaluateArguments evaluate;
   PredictArguments predict;
   SampleArguments sample;
@@ -298,6 +300,7 @@ int main(int argument_count, char** arguments) {
   app.set_version_flag("--version", version_text);
   add_train(app, line);
   add_plan(app, line);
+  add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
   add_sample(app, line);
   add_prepare(app, line);

@@ -4,22 +4,14 @@
 #include <mpi.h>
 
 #include "commands.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/config/deck.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_check.hpp"
 #include "runtime.hpp"
+#include "shared_deck.hpp"
 #include "standard_output.hpp"
 
 namespace mylos::app {
 namespace {
-
-/// Whether a run that is to have the same bits elsewhere needs as many threads there: oneDNN cuts sums by
-/// them.
-bool needs_these_threads(const Options& options) {
-  const GemmChoice gemm = options.kernels.gemm;
-  return options.run.reproducible && (gemm == GemmChoice::automatic || gemm == GemmChoice::onednn);
-}
 
 ExitCode check(const RunRequest& request) {
   const Options& options = request.deck.options;
@@ -41,12 +33,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   RunRequest request;
   {
     RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-    std::string text;
-    run_on_all(ranks, [&] {
-      if (ranks.rank() == 0) text = read_deck_file(arguments.deck);
-    });
-    text = broadcast_text(ranks, text);
-    run_on_all(ranks, [&] { request.deck = read_deck(text, arguments.deck, overrides); });
+    request.deck = read_shared_deck(ranks, arguments.deck, overrides);
     request.output = arguments.check ? standard_output(ranks.rank()) : run_log(ranks.rank());
   }
   if (arguments.check) return check(request);

@@ -1,5 +1,7 @@
 #include "mylos/io/energy_counter.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -58,6 +60,14 @@ std::optional<double> EnergyCounter::joules() {
   }
   if (!counts_) return std::nullopt;
   return joules;
+}
+
+std::string EnergyCounter::what() const {
+  std::string text;
+  if (const std::size_t count = packages_.size(); count > 0)
+    text = fmt::format("{} processor{}", count, count == 1 ? "" : "s");
+  if (device_start_mj_) text += text.empty() ? "a device" : " and a device";
+  return text;
 }
 
 }  // namespace mylos

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/model/make_chain.hpp"
@@ -17,13 +19,15 @@ namespace {
 
 // Of a stretch, not timed: pages are touched and caches filled.
 constexpr std::int64_t warm_up_steps = 2;
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 /// One setting's trainer with its data, at the first step of the run.
 class Trial {
  public:
-  Trial(const TrialSubject& subject, const TrialSetting& setting, std::int64_t looked_at_step)
+  Trial(const TrialSubject& subject, const MemoryProblem& start, const TrialSetting& setting,
+        std::int64_t looked_at_step)
       : subject_(subject), options_(options_of(subject.options, setting)) {
-    plan_memory();
+    plan_memory(start);
     Options looked_at = options_;
     looked_at.health.every = looked_at_step;
     run_on_all(ranks(), [&] {
@@ -50,8 +54,9 @@ class Trial {
   [[nodiscard]] RankGroup& ranks() const { return subject_.communicator.ranks(); }
 
   /// As the start of a run does, without a word.
-  void plan_memory() {
-    const MemoryProblem problem = shared_problem(options_, subject_.gemm, ranks(), &subject_.data);
+  void plan_memory(const MemoryProblem& start) {
+    MemoryProblem problem = start.with(options_);
+    problem.starts = start.starts;
     const auto choose = [&] {
       if (const auto smaller = smaller_micro_batch(problem)) options_.data.micro_batch = smaller->samples;
       return new_plan(problem, {}, [](const std::string&) {});
@@ -82,20 +87,28 @@ class Trial {
   std::unique_ptr<StagedBatches> batches_;
 };
 
-double slowest(RankGroup& ranks, double seconds) {
+std::vector<double> of_all(RankGroup& ranks, double own) {
   std::vector<double> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(&seconds, all.data(), sizeof seconds);
-  return *std::max_element(all.begin(), all.end());
+  ranks.all_gather(&own, all.data(), sizeof own);
+  return all;
 }
 
-/// Mean seconds of a step behind the warm-up.
-double time_stretch(Trial& trial, std::int64_t steps, const TrialLimits& limits, RankGroup& ranks) {
+/// The means of a step behind the warm-up, seconds and joules.
+void measure_stretch(Trial& trial, std::int64_t steps, const TrialLimits& limits, RankGroup& ranks,
+                     TrialResult& result) {
+  const auto joules = [&] { return limits.joules ? limits.joules() : no_number; };
   for (std::int64_t i = 0; i < warm_up_steps; ++i) trial.step();
   static_cast<void>(trial.finish());
-  const double start = limits.clock();
+  const double start_j = joules();
+  const double start_s = limits.clock();
   for (std::int64_t i = 0; i < steps; ++i) trial.step();
   static_cast<void>(trial.finish());
-  return slowest(ranks, limits.clock() - start) / static_cast<double>(steps);
+  const std::vector<double> seconds = of_all(ranks, limits.clock() - start_s);
+  const std::vector<double> energy = of_all(ranks, joules() - start_j);
+  const auto count = static_cast<double>(steps);
+  result.step_s.push_back(*std::max_element(seconds.begin(), seconds.end()) / count);
+  const double sum = std::accumulate(energy.begin(), energy.end(), 0.0);
+  if (std::isfinite(sum)) result.step_j.push_back(sum / count);
 }
 
 std::vector<GradientLoss> gradients_of(const Trainer& trainer, std::uint64_t step) {
@@ -122,15 +135,16 @@ void note_compared_steps(Trial& trial, TrialResult& result) {
   result.plan = describe(trial.memory());
 }
 
-void visit(const TrialSubject& subject, const TrialLimits& limits, int round, TrialResult& result) {
+void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialLimits& limits, int round,
+           TrialResult& result) {
   if (!result.obstacle.empty()) return;
   if (limits.progress) limits.progress(round, result.setting);
   const std::int64_t compared = std::max(limits.steps, warm_up_steps + 1);
   try {
-    Trial trial(subject, result.setting, compared);
+    Trial trial(subject, start, result.setting, compared);
     const bool is_first = round == 0;
-    result.step_s.push_back(time_stretch(trial, is_first ? compared - warm_up_steps : limits.timed_steps,
-                                         limits, subject.communicator.ranks()));
+    measure_stretch(trial, is_first ? compared - warm_up_steps : limits.timed_steps, limits,
+                    subject.communicator.ranks(), result);
     if (is_first) note_compared_steps(trial, result);
   } catch (const Error& error) {  // on all ranks
     if (error.code() != ExitCode::does_not_fit) throw;
@@ -145,8 +159,11 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
                                          const TrialLimits& limits) {
   std::vector<TrialResult> results;
   for (const TrialSetting& setting : settings) results.push_back({.setting = setting});
+  // Of this moment: the process grows with each trial, and no setting is to have less room for it.
+  const MemoryProblem start =
+      shared_problem(subject.options, subject.gemm, subject.communicator.ranks(), &subject.data);
   for (int round = 0; round < limits.rounds; ++round) {
-    for (TrialResult& result : results) visit(subject, limits, round, result);
+    for (TrialResult& result : results) visit(subject, start, limits, round, result);
     std::reverse(results.begin(), results.end());
   }
   if (limits.rounds % 2 != 0) std::reverse(results.begin(), results.end());
@@ -155,7 +172,12 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
 
 Options options_of(const Options& deck, const TrialSetting& setting) {
   Options options = deck;
-  options.precision.compute = setting.compute;
+  PrecisionOptions& precision = options.precision;
+  precision.compute = setting.compute;
+  const bool is_float = setting.compute == DType::fp32 &&
+                        std::all_of(precision.rules.begin(), precision.rules.end(),
+                                    [](const PrecisionRule& rule) { return rule.type == DType::fp32; });
+  if (is_float) precision.masters = MasterWeights::fp32;  // there is nothing that could be without
   if (setting.recompute) options.memory.recompute = *setting.recompute;
   return options;
 }

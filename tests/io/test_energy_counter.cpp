@@ -37,6 +37,7 @@ TEST_F(Powercap, CountsTheJoulesOfAllPackages) {
   EXPECT_EQ(energy.joules(), 2.5);
   turn("intel-rapl:1", 1'000'500);
   EXPECT_EQ(energy.joules(), 3.5);
+  EXPECT_EQ(energy.what(), "2 processors");
 }
 
 TEST_F(Powercap, GoesOnWhereACounterBeginsAnew) {
@@ -66,6 +67,7 @@ TEST_F(Powercap, CountsNothingTwice) {
 
 TEST_F(Powercap, SaysNothingWhereAPackageCannotBeRead) {
   EXPECT_FALSE(counter().joules());
+  EXPECT_EQ(counter().what(), "");
   EXPECT_FALSE(EnergyCounter(folder_ / "nowhere", false).joules());
   add("intel-rapl:0", "package-0", 0);
   EnergyCounter alone = counter();

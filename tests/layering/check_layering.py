@@ -31,7 +31,7 @@ WRAPPED = {
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
     r"nlohmann/.*": r"train/(stored_plan|plan_document|run_summary|run_events|amendments)\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp|"
-                    r"apps/mylos/precision_json\.cpp|apps/mylos/report/.*",
+                    r"apps/mylos/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"xxhash\.h": r"io/digest\.cpp",
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "data/builders.hpp"
 #include "mylos/comm/communicator.hpp"
 #include "mylos/model/make_chain.hpp"
@@ -95,6 +97,20 @@ TEST(TypeTrials, TakeTurnsAndTimeEachStretch) {
   EXPECT_EQ(results[0].setting.compute, DType::fp32) << "in the order that was asked for";
   EXPECT_THAT(results[0].step_s, ElementsAre(12.0 / (compared - 2), 12.0 / 2))
       << "the clock goes on by 12 s from one look to the next";
+}
+
+TEST(TypeTrials, CountTheJoulesOfAllRanks) {
+  Start start;
+  double counted = 0;
+  const TrialLimits counting{.timed_steps = 2, .rounds = 2, .joules = [&counted] { return counted += 6; }};
+  const double of_all = 6.0 * start.communicator->size();
+  for (const TrialResult& result : start.run({{DType::fp32}, {DType::bf16}}, counting))
+    EXPECT_THAT(result.step_j, ElementsAre(of_all / (compared - 2), of_all / 2));
+
+  const int last = start.communicator->size() - 1;
+  const TrialLimits one_is_silent{
+      .rounds = 1, .joules = [&] { return start.communicator->rank() == last ? std::nan("") : 6; }};
+  EXPECT_TRUE(start.run({{DType::fp32}}, one_is_silent).front().step_j.empty());
 }
 
 TEST(TypeTrials, SayWhatBecameOfEachGradient) {

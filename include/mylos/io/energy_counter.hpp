@@ -17,15 +17,19 @@ namespace mylos {
 /// none or does not count them.
 [[nodiscard]] std::optional<std::int64_t> device_energy_mj();
 
+inline constexpr const char* default_powercap = "/sys/class/powercap";
+
 class EnergyCounter {
  public:
   /// Counts from here on. `powercap`: the kernel's folder; "" for no packages. `with_device`: of the ranks
   /// that share one, one does.
-  explicit EnergyCounter(const std::string& powercap = "/sys/class/powercap", bool with_device = true);
+  explicit EnergyCounter(const std::string& powercap = default_powercap, bool with_device = true);
 
   /// Since construction. Nothing where the machine does not say. A package's counter begins anew after some
   /// 65 or 262 kJ: it has to be asked more often than that.
   [[nodiscard]] std::optional<double> joules();
+  /// "2 processors and a device"; "": it counts nothing.
+  [[nodiscard]] std::string what() const;
 
  private:
   struct Package {

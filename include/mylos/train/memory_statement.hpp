@@ -40,7 +40,7 @@ struct MemoryProblem {
   MachineRates rates = {};        // that times are modelled by
   bool starts = false;            // the run starts now: a budget that `mylos plan` was content with must do
 
-  /// The same for other options.
+  /// The same for other options, of a run that does not start now.
   [[nodiscard]] MemoryProblem with(const Options& others) const {
     return {others, gemm, place, data, budget, rates};
   }

@@ -41,6 +41,7 @@ struct TrialResult {
   TrialSetting setting;
   std::string obstacle = {};        // why it cannot run; "": it did
   std::vector<double> step_s = {};  // mean of a stretch, of the slowest rank, [round]
+  std::vector<double> step_j = {};  // joules of all ranks in a step, [round]; empty: they are not counted
   std::vector<double> losses = {};  // of all ranks, [compared step]
   std::int64_t skipped = 0;         // of these steps
   std::vector<GradientLoss> gradients = {};
@@ -55,6 +56,9 @@ struct TrialLimits {
   std::int64_t timed_steps = 5;  // of a stretch of the later rounds
   int rounds = 3;
   std::function<double()> clock = steady_seconds;
+  /// Joules that this rank has counted so far, whose sum over ranks counts all of them once; NaN: the machine
+  /// does not say (RanksEnergy). Without it nothing is counted.
+  std::function<double()> joules = {};
   /// Told before each stretch: round from 0, and setting.
   std::function<void(int, const TrialSetting&)> progress = {};
 };
@@ -76,7 +80,8 @@ struct TrialSubject {
                                                        const std::vector<TrialSetting>& settings,
                                                        const TrialLimits& limits);
 
-/// The deck's options in that setting.
+/// The deck's options in that setting: with masters where all is float, which without them no deck may ask
+/// for.
 [[nodiscard]] Options options_of(const Options& deck, const TrialSetting& setting);
 
 /// "bf16", "fp32, recomputing all"

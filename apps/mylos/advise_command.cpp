@@ -1,0 +1,164 @@
+// mylos advise DECK [key=value ...] [--out FILE] [--steps N] [--rounds N] [--json]: which type pays here,
+// tried on the deck's own steps.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <filesystem>
+
+#include "advise_report.hpp"
+#include "commands.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/kernels/gemm.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/agreed_data.hpp"
+#include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/ranks_energy.hpp"
+#include "mylos/train/run_check.hpp"
+#include "mylos/train/shared_plan.hpp"
+#include "mylos/train/step_plan.hpp"
+#include "runtime.hpp"
+#include "shared_deck.hpp"
+#include "standard_output.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;  // of a micro-batch, as state_memory() allows
+
+/// inputs/net.toml -> inputs/net.advised.toml.
+std::string output_file(const AdviseArguments& arguments) {
+  if (!arguments.output.empty()) return arguments.output;
+  return std::filesystem::path(arguments.deck).replace_extension(".advised.toml").string();
+}
+
+void require_new(const std::string& file) {
+  std::error_code failure;
+  if (std::filesystem::symlink_status(file, failure).type() != std::filesystem::file_type::not_found)
+    fail_input("{} is there already; remove it, or name another file with --out", file);
+}
+
+/// What a run's start finds out before it plans its memory, without its folder.
+struct Subject {
+  Subject(const Deck& deck, const Output& output)
+      : options(deck.options), communicator(make_communicator(MPI_COMM_WORLD, options.communication)) {
+    RankGroup& ranks = communicator->ranks();
+    gemm = make_agreed_engine(options.kernels, ranks, output.line);
+    run_on_all(ranks, [&] {
+      data = open_run_data(options);
+      data->complete(options.model);
+      static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
+    });
+    static_cast<void>(agreed_identity(*data, options.data, ranks));
+    run_on_all(ranks, [&] {
+      steps = run_length(options, data->epochs());
+      const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+      require_rules_apply(chain, options.precision);
+      parameters = chain.parameter_count();
+      rows_per_sample = chain.rows_per_sample;
+      normalizer = data->normalizer([](const std::string&) {});
+    });
+  }
+
+  Options options;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<RunData> data;
+  Normalizer normalizer;
+  std::int64_t steps = 0;
+  std::int64_t parameters = 0;
+  std::int64_t rows_per_sample = 1;
+};
+
+/// A line for each setting in the first round, which takes longest, and one for each later round.
+std::function<void(int, const TrialSetting&)> progress_of(const AdviseArguments& arguments,
+                                                          const Output& output) {
+  if (arguments.json) return {};
+  return [&, told = -1](int round, const TrialSetting& setting) mutable {
+    if (round == 0) {
+      output.line(fmt::format("{} steps in {}, memory.recompute = \"{}\"", arguments.steps,
+                              name_of(setting.compute), recompute_name(setting)));
+    } else if (round != told) {
+      output.line(fmt::format("round {} of {}", round + 1, arguments.rounds));
+    }
+    told = round;
+  };
+}
+
+std::vector<std::int64_t> largest_micro_batches(const Subject& subject,
+                                                const std::vector<TrialSetting>& settings) {
+  std::vector<std::int64_t> sizes;
+  RankGroup& ranks = subject.communicator->ranks();
+  const MemoryProblem problem = shared_problem(subject.options, *subject.gemm, ranks, subject.data.get());
+  const std::int64_t most = std::min(most_micro_batch, most_rows / subject.rows_per_sample);
+  run_on_all(ranks, [&] {
+    for (const TrialSetting& setting : settings) {
+      const Options options = options_of(subject.options, setting);
+      sizes.push_back(largest_micro_batch(problem.with(options), most));
+    }
+  });
+  return sizes;
+}
+
+/// On rank 0.
+void write_deck(const std::string& file, const AdviseArguments& arguments, const Options& options,
+                const std::string& verdict) {
+  require_new(file);
+  publish_text(file,
+               fmt::format("# Made of {} by `mylos advise`: {}.\n# Its run has a folder of its own.\n{}",
+                           arguments.deck, verdict, resolve(options)));
+}
+
+}  // namespace
+
+ExitCode advise_command(const AdviseArguments& arguments) {
+  Deck deck;
+  Output output;
+  const std::string file = output_file(arguments);
+  {
+    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    deck = read_shared_deck(ranks, arguments.deck, arguments.overrides);
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) require_new(file);
+    });
+    output = standard_output(ranks.rank());
+  }
+  const KokkosRuntime kokkos(deck.options.run.threads);
+  if (!arguments.json) {
+    for (const std::string& line : kokkos.advice(needs_these_threads(deck.options))) output.line(line);
+  }
+  const Output progress = arguments.json ? Output{} : output;
+  Subject subject(deck, progress);
+  RankGroup& ranks = subject.communicator->ranks();
+  RanksEnergy energy(ranks);
+
+  AdviceReport report;
+  report.run = subject.options.run.name;
+  report.parameters = subject.parameters;
+  report.ranks = ranks.size();
+  report.batch = subject.options.data.batch;
+  report.steps = arguments.steps;
+  report.rounds = arguments.rounds;
+  report.computed_by = describe_instructions();
+  report.energy_of = energy.what();
+  report.deck = file;
+  if (subject.options.model.type == ModelType::gpt) report.tokens_of_sample = subject.rows_per_sample;
+  const std::vector<TrialSetting> settings = settings_to_try(subject.options);
+  report.largest = largest_micro_batches(subject, settings);
+  report.results = run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
+                                    *subject.gemm, subject.steps},
+                                   settings,
+                                   {.steps = arguments.steps,
+                                    .rounds = arguments.rounds,
+                                    .joules = [&] { return energy.joules(); },
+                                    .progress = progress_of(arguments, output)});
+  report.advice = advise(report.results, report.rule, arguments.steps);
+  const Options advised = advised_options(deck.options, report.results, report.advice.chosen, report.rule);
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) write_deck(file, arguments, advised, report.advice.verdict);
+  });
+  output.line(arguments.json ? advice_json(report) : '\n' + advice_text(report));
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,38 @@
+#include "advise_options.hpp"
+
+#include "usage.hpp"
+
+namespace mylos::app {
+namespace {
+
+// The trainer of a trial warms up before it is timed.
+constexpr std::int64_t least_steps = 4;
+constexpr std::int64_t most_steps = 1'000'000;
+constexpr std::int64_t most_rounds = 1000;
+
+}  // namespace
+
+void add_advise(CLI::App& app, AdviseArguments& arguments, std::function<ExitCode()>& command) {
+  CLI::App* advise = app.add_subcommand(
+      "advise", "Try a deck's own steps in fp32, bf16 and fp16, and say which type pays on this machine");
+  advise->add_option("deck", arguments.deck, "The deck (TOML); `mylos manual` lists every key")->required();
+  advise->add_option("overrides", arguments.overrides,
+                     "section.key=value: takes the place of what the deck says");
+  advise->add_option("--out", arguments.output,
+                     "The deck to write (default: DECK.advised.toml beside DECK.toml); it must not exist");
+  advise->add_option("--steps", arguments.steps, "Steps of each type whose losses are compared")
+      ->check(integer_from(least_steps, most_steps))
+      ->capture_default_str();
+  advise
+      ->add_option("--rounds", arguments.rounds, "How often each setting is timed, by turns with the others")
+      ->check(integer_from(1, most_rounds))
+      ->capture_default_str();
+  advise->add_flag("--json", arguments.json, "Print JSON and nothing else");
+  advise->footer(
+      "Start it as the run is to be started: with as many ranks and threads, and nothing else on the "
+      "machine. It "
+      "touches\nno folder of a run. Exit code 3: no type fits the budget.");
+  advise->callback([&] { command = [&] { return advise_command(arguments); }; });
+}
+
+}  // namespace mylos::app

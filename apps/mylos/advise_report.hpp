@@ -1,0 +1,44 @@
+// What `mylos advise` says: a table of what was measured, the verdict, and the same for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/train/type_advice.hpp"
+
+namespace mylos::app {
+
+/// A micro-batch beyond which nobody looks for a larger one.
+inline constexpr std::int64_t most_micro_batch = std::int64_t{1} << 16;
+
+struct AdviceReport {
+  std::string run;  // its name
+  std::int64_t parameters = 0;
+  int ranks = 1;
+  std::int64_t batch = 0;             // samples of a step, over all ranks
+  std::int64_t tokens_of_sample = 0;  // 0: the data are no tokens
+  std::int64_t steps = 0;             // that were compared
+  int rounds = 0;
+  std::string computed_by;  // instructions
+  std::string energy_of;    // what the node of rank 0 counts; "": nothing
+  std::vector<TrialResult> results = {};
+  std::vector<std::int64_t> largest = {};  // micro-batch that fits, up to most_micro_batch, of each
+  TypeAdvice advice = {};
+  TypeChoiceRule rule = {};
+  std::string deck = {};  // the file that was written
+};
+
+[[nodiscard]] std::string advice_text(const AdviceReport& report);
+
+/// {"format": "mylos-advice", "version": 1, …, "trials": [{"compute": "bf16", "recompute": "auto", "step_s":
+/// […], …}, …], "advice": {"compute": …, "recompute": …, "verdict": …, "reasons": […]}, "deck": …}. Numbers
+/// that are not finite become null.
+[[nodiscard]] std::string advice_json(const AdviceReport& report);
+
+/// "auto", "none", "all", "as the deck" of a setting that says.
+[[nodiscard]] std::string recompute_name(const TrialSetting& setting);
+
+/// Joules of a step, median over the rounds; NaN where they were not counted.
+[[nodiscard]] double step_joules(const TrialResult& result);
+
+}  // namespace mylos::app

@@ -1,0 +1,32 @@
+#include "mylos/train/ranks_energy.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "mylos/base/execution.hpp"
+#include "mylos/comm/shared_devices.hpp"
+
+namespace mylos {
+namespace {
+
+/// All ranks exchange, whatever they are to count.
+bool is_first_on_device(RankGroup& ranks) {
+  if (memory_is_host) return false;
+  const std::vector<DeviceId> devices = devices_of_ranks(ranks);
+  const auto own = devices.begin() + ranks.rank();
+  return std::find(devices.begin(), own, *own) == own;
+}
+
+}  // namespace
+
+RanksEnergy::RanksEnergy(RankGroup& ranks) {
+  const bool node = ranks.node_place().index == 0;
+  const bool device = is_first_on_device(ranks);
+  if (node || device) counter_.emplace(node ? default_powercap : "", device);
+}
+
+double RanksEnergy::joules() {
+  return counter_ ? counter_->joules().value_or(std::numeric_limits<double>::quiet_NaN()) : 0;
+}
+
+}  // namespace mylos

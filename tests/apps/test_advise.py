@@ -1,0 +1,141 @@
+"""mylos advise: what it says of a small deck, and the deck that it writes.
+
+usage: test_advise.py MYLOS
+"""
+import json
+import re
+import shutil
+import sys
+import tempfile
+
+from random_data import prepare_random
+from small_problem import Command, gpt_deck, prepare
+
+SETTINGS = [(compute, recompute) for compute in ("fp32", "bf16", "fp16") for recompute in ("auto", "all")]
+QUICK = ("--steps", 6, "--rounds", 2)
+MLP = """
+[run]
+name = "net"
+steps = 4
+[data]
+train = "samples.h5"
+batch = 64
+[model]
+hidden = [64, 64, 64]
+"""
+
+
+def advise(command, *arguments, ranks=1, code=0):
+    return command.must("advise", *arguments, *QUICK, ranks=ranks, code=code)
+
+
+def check_json(command, ranks):
+    """Every setting with sound numbers, the advice that follows from them, and nothing else in the output."""
+    advice = json.loads(advise(command, "deck.toml", "--json", "--out", f"json-{ranks}.toml", ranks=ranks).stdout)
+    trials = {(trial["compute"], trial["recompute"]): trial for trial in advice["trials"]}
+    assert list(trials) == SETTINGS and advice["ranks"] == ranks, list(trials)
+    base = trials["fp32", "auto"]
+    for (compute, recompute), trial in trials.items():
+        plan = json.loads(command.must("plan", "deck.toml", "--json", "--ranks", ranks, "memory.times=model",
+                                       f"precision.compute={compute}", f"memory.recompute={recompute}").stdout)
+        assert trial["activation_bytes"] == plan["activation_bytes"], (compute, recompute)
+        assert len(trial["step_s"]) == 2 and min(trial["step_s"]) > 0, trial
+        assert abs(trial["samples_per_s"] - 48 / trial["median_step_s"]) <= 1e-9 * trial["samples_per_s"], trial
+        assert len(trial["losses"]) == 6 and trial["losses"] == trials[compute, "auto"]["losses"], "recomputed loss"
+        half = [sum(one["losses"][3:]) for one in (base, trial)]
+        assert abs(trial["loss_gap"] - (half[1] / half[0] - 1)) < 1e-9, trial
+        assert trial["largest_micro_batch"] >= 1, trial
+        assert {gradient["parameter"] for gradient in trial["gradients"]} == \
+            {gradient["parameter"] for gradient in base["gradients"]}
+    taken = trials[advice["advice"]["compute"], "auto"]
+    close = [trial for trial in trials.values()
+             if trial["recompute"] == "auto" and trial["compute"] != "fp32" and trial["loss_gap"] <= 0.02]
+    best = min(close, key=lambda trial: trial["median_step_s"], default=base)
+    saves = best["median_step_s"] <= 0.9 * base["median_step_s"]
+    assert taken is (best if saves else base), advice["advice"]
+    assert advice["advice"]["verdict"].startswith("take" if saves else "stay in fp32"), advice["advice"]
+
+
+def check_text_and_deck(command, ranks):
+    """The table has all settings, and the deck trains beside the run that its deck has made before."""
+    (command.folder / "deck.advised.toml").unlink(missing_ok=True)
+    shutil.rmtree(command.folder / "runs", ignore_errors=True)
+    command.must("train", "deck.toml", ranks=ranks)
+    before = sorted(path.name for path in (command.folder / "runs").rglob("*"))
+    output = advise(command, "deck.toml", "data.micro_batch=24", ranks=ranks).stdout
+    assert sorted(path.name for path in (command.folder / "runs").rglob("*")) == before, "a run's folder was touched"
+    for compute, recompute in SETTINGS:
+        rows = re.findall(rf"^  {compute} +{recompute} +[\d.e+-]+ +±[\d.e+-]+ % .*", output, re.M)
+        assert len(rows) == 1, output
+    assert output.count("\nverdict: ") == 1 and "samples/s" in output and "round 2 of 2\n" in output, output
+    written = (command.folder / "deck.advised.toml").read_text()
+    compute = re.search(r'^compute = "(\w+)"', written, re.M).group(1)
+    assert re.search(rf"^verdict: (take|stay in) {compute} ", output, re.M), output
+    assert re.search(r"^micro_batch = 24$", written, re.M) and 'folder = "runs/small-advised"' in written, written
+    command.must("train", "deck.advised.toml", ranks=ranks)
+    assert (command.folder / "runs/small-advised/summary.json").exists()
+
+
+def check_files_are_kept(command):
+    (command.folder / "mine.toml").write_text("mine", encoding="utf-8")
+    for arguments in ([], ["--out", "mine.toml"]):
+        result = advise(command, "deck.toml", *arguments, code=2)
+        assert "is there already; remove it, or name another file with --out" in result.stderr, result.stderr
+        assert result.stdout == "", "it is said before anything is measured"
+    assert (command.folder / "mine.toml").read_text() == "mine"
+
+
+def check_tokens(command):
+    output = advise(command, "gpt.toml", "--out", "gpt-1.toml").stdout
+    assert "tokens/s" in output and re.search(r"^gradients of step 6, what 16 bits add to float's own$", output, re.M), output
+    assert re.search(r"^  bf16  ", output.split("gradients of step")[1], re.M), output
+
+
+def check_budgets(command):
+    """What does not fit is no end; nothing that fits is one."""
+    (command.folder / "net.toml").write_text(MLP, encoding="utf-8")
+    arguments = ["net.toml", "data.batch=16384", "model.hidden=[512, 512, 512, 512, 512, 512, 512, 512]", "--json",
+                 "memory.recompute=none"]
+    plans = {compute: json.loads(command.must("plan", *arguments, "memory.times=model",
+                                              f"precision.compute={compute}").stdout) for compute in ("fp32", "bf16")}
+    need = {compute: plan["rank_bytes"] - plan["checkpoint_copy_bytes"] for compute, plan in plans.items()}
+    budget = (need["fp32"] + need["bf16"]) // 2
+    advice = json.loads(command.must("advise", *arguments, f'memory.budget="{budget} B"', "--steps", 4, "--rounds", 1,
+                                     "--out", "tight.toml").stdout)
+    trials = {(trial["compute"], trial["recompute"]): trial for trial in advice["trials"]}
+    assert len(trials) == 9 and "does not fit its budget" in trials["fp32", "none"]["obstacle"], trials
+    assert "obstacle" not in trials["bf16", "none"] and "obstacle" not in trials["fp32", "auto"]
+    keeping = [trials[compute, "auto"]["largest_micro_batch"] for compute in ("fp32", "bf16")]
+    assert 1 <= keeping[0] < keeping[1], keeping
+    result = advise(command, "net.toml", 'memory.budget="21 MiB"', "--out", "never.toml", code=3)
+    assert "does not fit its budget" in result.stderr and not (command.folder / "never.toml").exists(), result.stderr
+
+
+def check_bad_input(command):
+    for arguments, said in (
+            (["nowhere.toml"], "nowhere.toml"),
+            (["deck.toml", "precision.compute=fp8", "--out", "x.toml"], "'precision.compute' must be"),
+            (["deck.toml", "data.train=nowhere.h5", "--out", "x.toml"], "nowhere.h5"),
+            (["deck.toml", "precision.rules={none=\"fp32\"}", "--out", "x.toml"], "none"),
+            (["deck.toml", "--out", "x.toml", "--steps", "0"], "not an integer from 4"),
+            (["deck.toml", "--out", "x.toml", "--rounds", "x"], "not an integer from 1")):
+        result = command.must("advise", *arguments, code=2)
+        assert said in result.stderr, (arguments, result.stderr)
+    assert not (command.folder / "x.toml").exists()
+    result = command.must("advise", "deck.toml", "--out", "new/folder/x.toml", *QUICK)
+    assert (command.folder / "new/folder/x.toml").exists(), result.stdout
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    prepare(mylos)
+    prepare_random(mylos, samples=16384, characters=20000)
+    (mylos.folder / "gpt.toml").write_text(
+        gpt_deck(run="steps = 8", data="batch = 8").replace("text.h5", "tokens.h5"), encoding="utf-8")
+    for count in (1, 2):
+        check_json(mylos, count)
+        check_text_and_deck(mylos, count)
+        print(f"advice on {count} ranks passed", flush=True)
+    for check in (check_files_are_kept, check_tokens, check_budgets, check_bad_input):
+        check(mylos)
+        print(check.__name__, "passed", flush=True)
