@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "gemm_engine_table.hpp"
+#include "mylos/base/arena.hpp"
 #include "mylos/kernels/layer_products.hpp"
 
 namespace mylos {
@@ -25,7 +26,7 @@ void multiply(benchmark::State& state, const std::string& engine_name, const Gem
   const Bytes a = matrix(problem.m, problem.k, problem.a);
   const Bytes b = matrix(problem.k, problem.n, problem.b);
   const Bytes c = matrix(problem.m, problem.n, problem.c);
-  const Bytes workspace("workspace", engine->workspace_bytes(problem));
+  const Arena workspace("workspace", engine->workspace_bytes(problem));
   const Execution execution;
   const auto run = [&] {
     engine->run(execution, problem, {a.data(), b.data(), c.data()}, workspace.data());

@@ -3,21 +3,39 @@
 #include "huge_pages.hpp"
 
 namespace mylos {
+namespace {
 
-Arena::Arena(const std::string& label, std::size_t bytes) {
-  if (bytes == 0) return;  // Kokkos takes memory even for an empty view
-  storage_ = decltype(storage_)(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), bytes);
-  constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, decltype(storage_)::memory_space>::accessible;
-  if (on_host) prefer_huge_pages(storage_.data(), bytes);
-  Kokkos::deep_copy(storage_, std::byte{0});
+std::byte* aligned(void* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t rest = (arena_base_alignment - address % arena_base_alignment) % arena_base_alignment;
+  return static_cast<std::byte*>(memory) + rest;
+}
+
+/// Not a Kokkos::View, whose data lie behind a header of 128 bytes wherever the allocation begins. Kokkos'
+/// tools are told of `bytes` alone, as with the header of a view.
+std::shared_ptr<std::byte> allocate(const std::string& label, std::size_t bytes) {
+  const std::size_t taken = bytes + arena_base_alignment;
+  void* const memory = Memory().allocate(label.c_str(), taken, bytes);
+  const auto release = [label, memory, taken, bytes](std::byte*) {
+    Memory().deallocate(label.c_str(), memory, taken, bytes);
+  };
+  return {aligned(memory), release};
+}
+
+}  // namespace
+
+Arena::Arena(const std::string& label, std::size_t bytes) : label_(label), bytes_(bytes) {
+  if (bytes == 0) return;
+  data_ = allocate(label, bytes);
+  if (memory_is_host) prefer_huge_pages(data(), bytes);
+  Kokkos::deep_copy(Tensor::FlatView<std::byte>(data(), bytes), std::byte{0});
 }
 
 Tensor Arena::tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const {
-  const Tensor result(storage_.data() + offset, type, rows, columns);
+  const Tensor result(data() + offset, type, rows, columns);
   if (offset % arena_alignment != 0 || offset + result.bytes() > bytes()) {
-    fail_run("arena '{}' of {} bytes cannot hold {} bytes at offset {}", storage_.label(), bytes(),
-             result.bytes(), offset);
+    fail_run("arena '{}' of {} bytes cannot hold {} bytes at offset {}", label_, bytes(), result.bytes(),
+             offset);
   }
   return result;
 }

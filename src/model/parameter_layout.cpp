@@ -9,7 +9,8 @@
 namespace mylos {
 namespace {
 
-// In elements; makes every parameter start on a cache line in each of the arenas, whatever its type.
+// In elements; makes every parameter start where an arena's tensors may, in each of the arenas, whatever its
+// type.
 constexpr std::int64_t slot_alignment = arena_alignment / 2;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {

@@ -5,6 +5,10 @@
 namespace mylos {
 namespace {
 
+// Where data of a Kokkos::View lie; less would make product engines choose other kernels than in training on
+// files.
+constexpr std::size_t view_alignment = 64;
+
 std::int64_t extent(std::size_t count) {
   return static_cast<std::int64_t>(count);
 }
@@ -50,8 +54,7 @@ Tensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const float>
   // The network only reads its input; Tensor has no const form.
   auto* data = const_cast<float*>(inputs.data());
   const Tensor rows = Tensor(data, DType::fp32, extent(inputs.extent(0)), features_).row_range(first, count);
-  // Product engines choose their kernels for tensors that lie as in an arena.
-  const bool aligned = reinterpret_cast<std::uintptr_t>(rows.data()) % arena_alignment == 0;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(rows.data()) % view_alignment == 0;
   if (type_ == DType::fp32 && aligned) return rows;
   const Tensor copy = copies_.tensor(0, type_, count, features_);
   convert(exec, rows, copy);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "support/device_values.hpp"
 
@@ -15,9 +17,41 @@ TEST(Arena, StartsWithZeros) {
 }
 
 TEST(Arena, OfManyPagesStartsWithZeros) {
-  const Arena arena("test", (std::size_t{9} << 20) + 64);  // larger than the pages that are asked for
-  const auto values = test::values_of(arena.tensor(64, DType::fp32, 9, 1 << 18));
+  // Larger than the pages that are asked for.
+  const Arena arena("test", (std::size_t{9} << 20) + arena_alignment);
+  const auto values = test::values_of(arena.tensor(arena_alignment, DType::fp32, 9, 1 << 18));
   EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), 9 << 18);
+}
+
+TEST(Arena, StartsWhereWorkspacesOfCublasLtMay) {
+  std::vector<Arena> arenas;  // all alive, so that each lies elsewhere
+  for (std::size_t bytes = 1; bytes < std::size_t{4} << 20; bytes = 3 * bytes + 64) {
+    const Arena& arena = arenas.emplace_back("test", bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.data()) % 256, 0u) << bytes << " bytes";
+  }
+  static_assert(arena_base_alignment % arena_alignment == 0, "offsets keep what the base has");
+}
+
+TEST(Arena, IsOneAllocationOfItsBytesToKokkosTools) {
+  static std::uint64_t held = 0;  // callbacks of Kokkos Tools are plain functions
+  namespace tools = Kokkos::Tools::Experimental;
+  tools::set_allocate_data_callback(
+      [](Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
+        held += label == std::string("test") ? bytes : 0;
+      });
+  tools::set_deallocate_data_callback(
+      [](Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
+        held -= label == std::string("test") ? bytes : 0;
+      });
+  {
+    const Arena arena("test", 1000);
+    const Arena same = arena;  // NOLINT: owns the memory too
+    EXPECT_EQ(held, 1000u);
+    EXPECT_EQ(same.data(), arena.data());
+  }
+  EXPECT_EQ(held, 0u);
+  tools::set_allocate_data_callback(nullptr);
+  tools::set_deallocate_data_callback(nullptr);
 }
 
 TEST(Arena, BytesRoundUpToTheAlignment) {
@@ -28,20 +62,22 @@ TEST(Arena, BytesRoundUpToTheAlignment) {
 }
 
 TEST(Arena, TensorsAtDifferentOffsetsDoNotTouchEachOther) {
-  const Arena arena("test", 256);
-  const Tensor first = arena.tensor(0, DType::fp16, 1, 32);
-  const Tensor second = arena.tensor(64, DType::fp32, 1, 16);
-  test::set_values(first, std::vector<float>(32, 1.0f));
-  test::set_values(second, std::vector<float>(16, 2.0f));
-  EXPECT_EQ(test::values_of(first), std::vector<float>(32, 1.0f));
-  EXPECT_EQ(test::values_of(second), std::vector<float>(16, 2.0f));
+  const Arena arena("test", 2 * arena_alignment);
+  const std::size_t halves = arena_alignment / 2;
+  const std::size_t floats = arena_alignment / 4;
+  const Tensor first = arena.tensor(0, DType::fp16, 1, arena_alignment / 2);
+  const Tensor second = arena.tensor(arena_alignment, DType::fp32, 1, arena_alignment / 4);
+  test::set_values(first, std::vector<float>(halves, 1.0f));
+  test::set_values(second, std::vector<float>(floats, 2.0f));
+  EXPECT_EQ(test::values_of(first), std::vector<float>(halves, 1.0f));
+  EXPECT_EQ(test::values_of(second), std::vector<float>(floats, 2.0f));
 }
 
 TEST(Arena, RefusesATensorThatDoesNotFit) {
-  const Arena arena("test", 128);
-  EXPECT_NO_THROW((void)arena.tensor(64, DType::fp16, 2, 16));
-  EXPECT_THROW((void)arena.tensor(64, DType::fp16, 3, 11), Error);
-  EXPECT_THROW((void)arena.tensor(128, DType::fp32, 1, 1), Error);
+  const Arena arena("test", arena_alignment + 64);
+  EXPECT_NO_THROW((void)arena.tensor(arena_alignment, DType::fp16, 2, 16));
+  EXPECT_THROW((void)arena.tensor(arena_alignment, DType::fp16, 3, 11), Error);
+  EXPECT_THROW((void)arena.tensor(2 * arena_alignment, DType::fp32, 1, 1), Error);
 }
 
 TEST(Arena, RefusesAnOffsetThatIsNotAligned) {

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "mylos/base/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "support/cases.hpp"
@@ -61,7 +62,7 @@ struct Operands {
         c(to_device(random_values(problem.m * problem.n, 3), problem.c)),
         bias(to_device(random_values(problem.n, 4), problem.bias_type)),
         workspace("workspace", workspace_bytes + guard) {
-    Kokkos::deep_copy(workspace, std::byte{0x5a});
+    Kokkos::deep_copy(all_workspace(), std::byte{0x5a});
   }
 
   void run(GemmEngine& engine, const GemmProblem& problem) const {
@@ -73,7 +74,7 @@ struct Operands {
 
   /// True where the engine stayed within the workspace that it asked for.
   bool guard_is_untouched() const {
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), workspace);
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all_workspace());
     for (std::size_t i = host.size() - guard; i < host.size(); ++i) {
       if (host(i) != std::byte{0x5a}) return false;
     }
@@ -85,7 +86,12 @@ struct Operands {
   Bytes b;
   Bytes c;
   Bytes bias;
-  Bytes workspace;
+  Arena workspace;  // aligned as engines may expect
+
+ private:
+  [[nodiscard]] Tensor::FlatView<std::byte> all_workspace() const {
+    return Tensor::FlatView<std::byte>(workspace.data(), workspace.bytes());
+  }
 };
 
 std::unique_ptr<GemmEngine> engine_named(const std::string& name) {

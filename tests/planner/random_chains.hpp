@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <random>
 
+#include "mylos/base/arena.hpp"
 #include "mylos/model/chain_cost.hpp"
 
 namespace mylos::test {
@@ -11,8 +12,8 @@ namespace mylos::test {
 struct RandomChainShape {
   std::size_t blocks = 4;
   std::size_t most_variants = 2;
-  std::size_t most_units = 8;   // of every tensor
-  std::size_t unit_bytes = 64;  // a multiple of arena_alignment
+  std::size_t most_units = 8;                // of every tensor
+  std::size_t unit_bytes = arena_alignment;  // or a multiple of it
   bool input_in_arena = false;
 };
 

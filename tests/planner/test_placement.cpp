@@ -18,8 +18,8 @@ namespace mylos::placement_test {
 
 using enum OperationKind;
 
-/// Runs the list on an arena that remembers, for every 64 bytes, which value was written last, and checks
-/// that every operation finds the values that it reads.
+/// Runs the list on an arena that remembers, for every unit of alignment, which value was written last, and
+/// checks that every operation finds the values that it reads.
 class CheckedRun {
  public:
   CheckedRun(const ChainCost& cost, const Schedule& schedule)

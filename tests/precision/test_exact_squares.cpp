@@ -23,20 +23,21 @@ float value_at(std::int64_t i) {
 /// Groups of neighbours [first, last) in two slices, as of two buckets.
 class Part {
  public:
-  Part(std::int64_t first, std::int64_t last)
-      : arena_("part", static_cast<std::size_t>((last - first) * neighbours + neighbours) * sizeof(float)) {
+  Part(std::int64_t first, std::int64_t last) : arena_("part", bytes_of(last - first) + 2 * arena_alignment) {
     const std::int64_t middle = first + (last - first) / 3;
     slices.push_back(slice(0, first, middle));
-    slices.push_back(slice((middle - first) * neighbours, middle, last));
+    slices.push_back(slice(aligned_bytes(bytes_of(middle - first)), middle, last));
   }
   std::vector<Tensor> slices;
 
  private:
-  Tensor slice(std::int64_t at, std::int64_t first, std::int64_t last) {
+  static std::size_t bytes_of(std::int64_t count) {
+    return static_cast<std::size_t>(count * neighbours) * sizeof(float);
+  }
+  Tensor slice(std::size_t offset, std::int64_t first, std::int64_t last) {
     std::vector<float> values;
     for (std::int64_t i = first * neighbours; i < last * neighbours; ++i) values.push_back(value_at(i));
-    const Tensor tensor = arena_.tensor(static_cast<std::size_t>(at) * sizeof(float), DType::fp32, 1,
-                                        static_cast<std::int64_t>(values.size()));
+    const Tensor tensor = arena_.tensor(offset, DType::fp32, 1, static_cast<std::int64_t>(values.size()));
     if (!values.empty()) test::set_values(tensor, values);
     return tensor;
   }

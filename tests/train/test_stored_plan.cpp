@@ -2,8 +2,10 @@
 // or foreign.
 #include "mylos/train/stored_plan.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/train/plan_document.hpp"
@@ -57,8 +59,15 @@ class PlanText : public testing::Test {
     }
   }
 
-  ChainCost cost_{0, std::vector<StageCost>(2, {64, 64, {{"all", 128, 64, 0}, {"lean", 0, 192, 1}}, 1.5, 2}),
-                  0, 0};
+  [[nodiscard]] static std::string saved(std::size_t bytes) {
+    return fmt::format("\"saved_bytes\": {}", bytes);
+  }
+
+  static constexpr std::size_t unit = arena_alignment;
+  ChainCost cost_{
+      0,
+      std::vector<StageCost>(2, {unit, unit, {{"all", 2 * unit, unit, 0}, {"lean", 0, 3 * unit, 1}}, 1.5, 2}),
+      0, 0};
   std::string text_;
 };
 
@@ -80,13 +89,13 @@ TEST_F(PlanText, IsRefusedWhereItIsNoPlan) {
 }
 
 TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": -64"),
+  expect_refused(with(saved(2 * unit), "\"saved_bytes\": -64"),
                  "cost.blocks[0].variants[0].saved_bytes is not a whole number");
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 18446744073709551552"),
+  expect_refused(with(saved(2 * unit), "\"saved_bytes\": 18446744073709551552"),
                  "is not a whole number from 0 to");
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 1e300"), "is not a whole number");
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 100"), "is not a multiple of 64");
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_byte\": 128"),
+  expect_refused(with(saved(2 * unit), "\"saved_bytes\": 1e300"), "is not a whole number");
+  expect_refused(with(saved(2 * unit), saved(100)), fmt::format("is not a multiple of {}", unit));
+  expect_refused(with(saved(2 * unit), "\"saved_byte\": 128"),
                  "cost.blocks[0].variants[0].saved_bytes is missing");
   expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": -1"), "is not a time");
   expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": null"), "is not a time");
@@ -154,14 +163,15 @@ TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
 TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {
   const std::size_t arena = place(trace_lifetimes(cost_, recompute_every(2, 1))).bytes;
   const std::string looser =
-      with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": " + std::to_string(arena + 64));
+      with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": " + std::to_string(arena + unit));
   EXPECT_EQ(reuse_plan(parse_plan(looser, "p"), cost_, "p").placement.bytes, arena);
 }
 
 TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
-  expect_refused(with("\"saved_bytes\": 128", "\"saved_bytes\": 256"),
-                 "number of threads: saved_bytes of variant all of block 0 is 256 "
-                 "there and 128 here");
+  expect_refused(
+      with(saved(2 * unit), saved(4 * unit)),
+      fmt::format("number of threads: saved_bytes of variant all of block 0 is {} there and {} here",
+                  4 * unit, 2 * unit));
   const std::size_t arena = place(trace_lifetimes(cost_, recompute_every(2, 1))).bytes;
   expect_refused(with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": 64"),
                  "arena_bytes is 64 there");

@@ -3,15 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
-/// Every tensor in an arena starts at a multiple of this many bytes (a cache line; NVIDIA's vector loads need
-/// 16).
-inline constexpr std::size_t arena_alignment = 64;
+/// Every arena starts at a multiple of this many bytes, which is what cuBLASLt demands of its workspace.
+inline constexpr std::size_t arena_base_alignment = 256;
+
+/// Every tensor in an arena starts at a multiple of this many bytes: a cache line on hosts, and on devices so
+/// that a workspace may lie anywhere.
+inline constexpr std::size_t arena_alignment = memory_is_host ? 64 : arena_base_alignment;
 
 /// `bytes` rounded up to the arena's alignment: what a tensor of that many bytes takes.
 [[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
@@ -29,14 +33,16 @@ class Arena {
   /// Allocates `bytes` bytes of zeros. `label` names the allocation in Kokkos' tools.
   Arena(const std::string& label, std::size_t bytes);
 
-  [[nodiscard]] std::size_t bytes() const { return storage_.size(); }
-  [[nodiscard]] std::byte* data() const { return storage_.data(); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
 
   /// The tensor that starts `offset` bytes into the arena. Throws Error if it does not fit.
   [[nodiscard]] Tensor tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const;
 
  private:
-  Kokkos::View<std::byte*, Device> storage_;
+  std::string label_;
+  std::size_t bytes_ = 0;
+  std::shared_ptr<std::byte> data_;
 };
 
 }  // namespace mylos
