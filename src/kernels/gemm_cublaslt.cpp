@@ -2,19 +2,27 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "gemm_engines.hpp"
 #include "gemm_epilogue.hpp"
+#include "library_product.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
 
 namespace mylos {
 namespace {
 
+static_assert(arena_alignment % 256 == 0, "cuBLASLt demands it of its workspace, which lies in an arena");
+
 // NVIDIA's advice for Hopper is 32 MiB; the same for every problem, so that the plan needs no device.
 constexpr std::size_t library_workspace_bytes = std::size_t{32} << 20;
+
+// The library gives its best algorithm first, and may refuse to run it.
+constexpr int most_algorithms = 8;
 
 void check(cublasStatus_t status, std::string_view what) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -25,84 +33,150 @@ cudaDataType_t data_type(DType type) {
   return type == DType::fp32 ? CUDA_R_32F : type == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/// Bias joins the library's own rounding where it has C's type; elsewhere C is float, and it is added
-/// afterwards.
-bool bias_in_library(const GemmProblem& problem) {
-  return problem.bias && problem.bias_type == problem.c;
+template <auto destroy>
+struct Destroy {
+  template <class Opaque>
+  void operator()(Opaque* object) const {
+    destroy(object);
+  }
+};
+using Description = std::unique_ptr<cublasLtMatmulDescOpaque_t, Destroy<cublasLtMatmulDescDestroy>>;
+using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Destroy<cublasLtMatrixLayoutDestroy>>;
+using Preference =
+    std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, Destroy<cublasLtMatmulPreferenceDestroy>>;
+
+template <class Value>
+void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, Value value) {
+  check(cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof value),
+        "set an attribute");
 }
 
-/// The library's descriptors and its choice of algorithm for one problem.
+template <class Value>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+        "take a preference");
+}
+
+Layout layout_of(const LibraryMatrix& matrix) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check(cublasLtMatrixLayoutCreate(&made, data_type(matrix.type), static_cast<std::uint64_t>(matrix.rows),
+                                   static_cast<std::uint64_t>(matrix.columns), matrix.rows),
+        "describe a matrix");
+  return Layout(made);
+}
+
+Description describe(const LibraryProduct& product) {
+  cublasLtMatmulDesc_t made = nullptr;
+  check(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe a product");
+  Description description(made);
+  set(description, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(description, CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N);
+  return description;
+}
+
+/// `bias`: the library derives the alignment that it may expect from the address.
+Description describe_with_bias(const LibraryProduct& product, DType type, const void* bias) {
+  Description description = describe(product);
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  set(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(data_type(type)));
+  set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  return description;
+}
+
+Preference preference_for(const ProductAlignments& alignments) {
+  cublasLtMatmulPreference_t made = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
+  Preference preference(made);
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, library_workspace_bytes);
+  // Reductions across blocks in 16 bits would round sums that have to stay float.
+  set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignments.b);  // the library's A is our B
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignments.a);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignments.c);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignments.c);
+  return preference;
+}
+
+/// The library's descriptors and algorithms for one problem on matrices that lie as these operands do.
 class Product {
  public:
-  Product(cublasLtHandle_t handle, const GemmProblem& described) : problem(described) {
-    check(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe a product");
-    // The library is column-major: our row-major C[m,n] = op(A)·op(B) is its C[n,m] = op(B)·op(A).
-    set(CUBLASLT_MATMUL_DESC_TRANSA, problem.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, problem.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (bias_in_library(problem)) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(problem.bias_type));
+  Product(cublasLtHandle_t handle, const GemmProblem& problem, const GemmOperands& operands)
+      : problem_(problem), alignments_(alignments_of(operands)) {
+    const LibraryProduct product = library_product(problem);
+    first_ = layout_of(product.first);
+    second_ = layout_of(product.second);
+    result_ = layout_of(product.result);
+    plain_ = describe(product);
+    if (problem.bias) with_bias_ = describe_with_bias(product, problem.bias_type, operands.bias);
+    for (const ProductWay way : ways_of(problem)) add_attempts(handle, way);
+  }
+
+  [[nodiscard]] bool is_for(const GemmProblem& problem, const ProductAlignments& alignments) const {
+    return problem_ == problem && alignments_ == alignments;
+  }
+
+  /// Runs the first way that the library does not refuse; the next run begins with it. kokkos: none is left,
+  /// and nothing was run.
+  ProductWay run(cublasLtHandle_t handle, const Execution& execution, const GemmOperands& operands,
+                 void* workspace) {
+    for (; current_ < attempts_.size(); ++current_) {
+      const Attempt& attempt = attempts_[current_];
+      const cublasStatus_t status = run(handle, attempt, execution, operands, workspace);
+      if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) {
+        check(status, "run a product");
+        return attempt.way;
+      }
     }
-    b = layout(problem.b, problem.transpose_b ? problem.k : problem.n,
-               problem.transpose_b ? problem.n : problem.k);
-    a = layout(problem.a, problem.transpose_a ? problem.m : problem.k,
-               problem.transpose_a ? problem.k : problem.m);
-    c = layout(problem.c, problem.n, problem.m);
-    choose(handle);
+    return ProductWay::kokkos;
   }
-  ~Product() {
-    cublasLtMatrixLayoutDestroy(a);
-    cublasLtMatrixLayoutDestroy(b);
-    cublasLtMatrixLayoutDestroy(c);
-    cublasLtMatmulDescDestroy(operation);
-  }
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
-
-  template <class Value>
-  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
-    check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), "set an attribute");
-  }
-
-  GemmProblem problem;
-  cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t a = nullptr;
-  cublasLtMatrixLayout_t b = nullptr;
-  cublasLtMatrixLayout_t c = nullptr;
-  cublasLtMatmulAlgo_t algorithm{};
 
  private:
-  static cublasLtMatrixLayout_t layout(DType type, std::int64_t rows, std::int64_t columns) {
-    cublasLtMatrixLayout_t made = nullptr;
-    check(cublasLtMatrixLayoutCreate(&made, data_type(type), static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), rows),
-          "describe a matrix");
-    return made;
+  struct Attempt {
+    ProductWay way;
+    cublasLtMatmulAlgo_t algorithm;
+  };
+
+  [[nodiscard]] const Description& description_of(ProductWay way) const {
+    return way == ProductWay::library && with_bias_ ? with_bias_ : plain_;
   }
 
-  void choose(cublasLtHandle_t handle) {
-    cublasLtMatmulPreference_t preference = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&preference), "make a preference");
-    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &library_workspace_bytes, sizeof library_workspace_bytes),
-          "limit the workspace");
-    // Reductions across blocks in 16 bits would round sums that have to stay float.
-    const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                               &reductions, sizeof reductions),
-          "limit the reductions");
-    cublasLtMatmulHeuristicResult_t result{};
+  void add_attempts(cublasLtHandle_t handle, ProductWay way) {
+    if (way == ProductWay::kokkos) return;
+    std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> results{};
     int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle, operation, b, a, c, c, preference, 1, &result, &found);
-    cublasLtMatmulPreferenceDestroy(preference);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, description_of(way).get(), first_.get(), second_.get(), result_.get(), result_.get(),
+        preference_for(alignments_).get(), most_algorithms, results.data(), &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;  // it has none
     check(status, "choose an algorithm");
-    if (found == 0) {
-      fail_run("cuBLASLt has no product {} x {} by {} x {} of {}", problem.m, problem.k, problem.k, problem.n,
-               name_of(problem.a));
+    for (int i = 0; i < found; ++i) {
+      if (results[i].state == CUBLAS_STATUS_SUCCESS) attempts_.push_back({way, results[i].algo});
     }
-    algorithm = result.algo;
   }
+
+  cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
+                     const GemmOperands& operands, void* workspace) {
+    const Description& description = description_of(attempt.way);
+    if (description == with_bias_) set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+    const bool fills = attempt.way == ProductWay::library_after_bias;
+    if (fills) fill_with_bias(execution, problem_, operands.bias, operands.c);
+    const float alpha = 1.0f;
+    const float beta = problem_.accumulate || fills ? 1.0f : 0.0f;
+    return cublasLtMatmul(handle, description.get(), &alpha, operands.b, first_.get(), operands.a,
+                          second_.get(), &beta, operands.c, result_.get(), operands.c, result_.get(),
+                          &attempt.algorithm, workspace, library_workspace_bytes, execution.cuda_stream());
+  }
+
+  GemmProblem problem_;
+  ProductAlignments alignments_;
+  Layout first_;
+  Layout second_;
+  Layout result_;
+  Description plain_;
+  Description with_bias_;  // of a problem that has one
+  std::vector<Attempt> attempts_;
+  std::size_t current_ = 0;
 };
 
 class CublasLtGemm final : public GemmEngine {
@@ -123,41 +197,49 @@ class CublasLtGemm final : public GemmEngine {
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    void* const c = operands.c;
-    Product& chosen = product(problem);
-    if (bias_in_library(problem)) chosen.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
-    const float alpha = 1.0f;
-    const float beta = problem.accumulate ? 1.0f : 0.0f;
-    check(cublasLtMatmul(handle_, chosen.operation, &alpha, operands.b, chosen.b, operands.a, chosen.a, &beta,
-                         c, chosen.c, c, chosen.c, &chosen.algorithm, workspace, library_workspace_bytes,
-                         execution.cuda_stream()),
-          "run a product");
-    if (problem.bias && !bias_in_library(problem)) {
-      add_bias(execution, problem, operands.bias, static_cast<float*>(c));
-    } else if (problem.relu) {
-      apply_relu(execution, problem, c);
+    switch (product(problem, operands).run(handle_, execution, operands, workspace)) {
+      case ProductWay::library_then_bias:
+        return add_bias(execution, problem, operands);
+      case ProductWay::kokkos:
+        return run_by_kokkos(execution, problem, operands, workspace);
+      default:
+        if (problem.relu) apply_relu(execution, problem, operands.c);
     }
   }
 
  private:
-  static void add_bias(const Execution& execution, const GemmProblem& problem, const void* bias, float* c) {
+  static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
     GemmProblem rest = problem;
     rest.accumulate = false;  // done by the library
+    auto* const c = static_cast<float*>(operands.c);
     dispatch(problem.bias_type, [&]<class Bias>(TypeTag<Bias>) {
-      apply_epilogue(execution, rest, c, static_cast<const Bias*>(bias), c);
+      apply_epilogue(execution, rest, c, static_cast<const Bias*>(operands.bias), c);
     });
   }
 
-  Product& product(const GemmProblem& problem) {
-    const auto found = std::find_if(products_.begin(), products_.end(),
-                                    [&](const auto& product) { return product->problem == problem; });
+  void run_by_kokkos(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+                     void* workspace) {
+    if (const MakeGemm make = kokkos_gemm(); make != nullptr && !kokkos_) kokkos_ = make();
+    if (!kokkos_ || kokkos_->workspace_bytes(problem) > library_workspace_bytes) {
+      fail_run("cuBLASLt has no product {} x {} by {} x {} of {}{}", problem.m, problem.k, problem.k,
+               problem.n, name_of(problem.a), kokkos_ ? "; kernels.gemm = \"kokkos\" computes it" : "");
+    }
+    kokkos_->run(execution, problem, operands, workspace);
+  }
+
+  Product& product(const GemmProblem& problem, const GemmOperands& operands) {
+    const ProductAlignments alignments = alignments_of(operands);
+    const auto found = std::find_if(products_.begin(), products_.end(), [&](const auto& product) {
+      return product->is_for(problem, alignments);
+    });
     if (found != products_.end()) return **found;
     check_gemm_problem(problem);
-    return *products_.emplace_back(std::make_unique<Product>(handle_, problem));
+    return *products_.emplace_back(std::make_unique<Product>(handle_, problem, operands));
   }
 
   cublasLtHandle_t handle_ = nullptr;
   std::vector<std::unique_ptr<Product>> products_;
+  std::unique_ptr<GemmEngine> kokkos_;  // for what the library refuses
 };
 
 }  // namespace

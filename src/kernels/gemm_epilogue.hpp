@@ -26,6 +26,22 @@ void apply_epilogue(const Execution& execution, const GemmProblem& problem, cons
       });
 }
 
+/// Every row of C = bias, which has C's type: for a library that then adds the product, and rounds once.
+template <class Output>
+void fill_with_bias(const Execution& execution, const GemmProblem& problem, const Output* bias, Output* c) {
+  const std::int64_t columns = problem.n;
+  for_each_element(
+      execution, "gemm_bias", problem.m * columns,
+      KOKKOS_LAMBDA(std::int64_t i) { c[i] = bias[i % columns]; });
+}
+
+inline void fill_with_bias(const Execution& execution, const GemmProblem& problem, const void* bias,
+                           void* c) {
+  dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
+    fill_with_bias(execution, problem, static_cast<const Output*>(bias), static_cast<Output*>(c));
+  });
+}
+
 /// C = relu(C) alone. The libraries' own ReLU is not used: it makes NaN zero.
 inline void apply_relu(const Execution& execution, const GemmProblem& problem, void* c) {
   GemmProblem only = problem;

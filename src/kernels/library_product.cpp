@@ -1,0 +1,51 @@
+#include "library_product.hpp"
+
+#include <tuple>
+
+#include "mylos/base/arena.hpp"
+
+namespace mylos {
+namespace {
+
+/// A row-major matrix.
+LibraryMatrix library_matrix(DType type, std::int64_t rows, std::int64_t columns) {
+  return {type, columns, rows};
+}
+
+}  // namespace
+
+LibraryProduct library_product(const GemmProblem& problem) {
+  const auto& [m, n, k] = std::tie(problem.m, problem.n, problem.k);
+  return {
+      .first = problem.transpose_b ? library_matrix(problem.b, n, k) : library_matrix(problem.b, k, n),
+      .second = problem.transpose_a ? library_matrix(problem.a, k, m) : library_matrix(problem.a, m, k),
+      .result = library_matrix(problem.c, m, n),
+      .transpose_first = problem.transpose_b,
+      .transpose_second = problem.transpose_a,
+  };
+}
+
+std::vector<ProductWay> ways_of(const GemmProblem& problem) {
+  std::vector<ProductWay> ways;
+  const bool has_type_of_c = problem.bias_type == problem.c;
+  if (!problem.bias || has_type_of_c) ways.push_back(ProductWay::library);
+  if (problem.bias && problem.c == DType::fp32) {
+    ways.push_back(ProductWay::library_then_bias);
+  } else if (problem.bias && has_type_of_c && !problem.accumulate) {
+    ways.push_back(ProductWay::library_after_bias);
+  }
+  ways.push_back(ProductWay::kokkos);
+  return ways;
+}
+
+std::uint32_t alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address) | arena_base_alignment;
+  return static_cast<std::uint32_t>(bits & (~bits + 1));
+}
+
+ProductAlignments alignments_of(const GemmOperands& operands) {
+  return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c),
+          alignment_of(operands.bias)};
+}
+
+}  // namespace mylos

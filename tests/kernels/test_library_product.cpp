@@ -1,0 +1,139 @@
+// What a vendor's library is told of a product, against sums over what it would read; and what computes the
+// product where the library refuses.
+#include "kernels/library_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "kernels/gemm_epilogue.hpp"
+#include "kernels/matrix.hpp"
+
+namespace mylos::library_product_test {
+
+using Values = std::vector<double>;
+
+/// A column-major product as BLAS defines it: result = op(first)·op(second), leading dimensions as stored.
+Values multiply(const LibraryProduct& product, const Values& first, const Values& second) {
+  const auto at = [](const Values& values, const LibraryMatrix& stored, std::int64_t row, std::int64_t column,
+                     bool transpose) {
+    if (transpose) std::swap(row, column);
+    EXPECT_LT(row, stored.rows);
+    EXPECT_LT(column, stored.columns);
+    return values.at(static_cast<std::size_t>(column * stored.rows + row));
+  };
+  const std::int64_t length = product.transpose_first ? product.first.rows : product.first.columns;
+  Values result(static_cast<std::size_t>(product.result.rows * product.result.columns));
+  for (std::int64_t column = 0; column < product.result.columns; ++column) {
+    for (std::int64_t row = 0; row < product.result.rows; ++row) {
+      double& sum = result.at(static_cast<std::size_t>(column * product.result.rows + row));
+      for (std::int64_t p = 0; p < length; ++p) {
+        sum += at(first, product.first, row, p, product.transpose_first) *
+               at(second, product.second, p, column, product.transpose_second);
+      }
+    }
+  }
+  return result;
+}
+
+Values numbers(std::int64_t count, double from) {
+  Values values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
+
+TEST(LibraryProduct, OfColumnMajorMatricesIsOurRowMajorProduct) {
+  for (const GemmProblem& problem :
+       {linear_output(5, 7, 65, DType::bf16), linear_input_gradient(5, 7, 65, DType::bf16),
+        linear_weight_gradient(5, 7, 65, DType::bf16, DType::fp32)}) {
+    const auto& [m, n, k] = std::tie(problem.m, problem.n, problem.k);
+    const Values a = numbers(m * k, 1);
+    const Values b = numbers(k * n, -20);
+    const Values c = multiply(library_product(problem), b, a);
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+          sum += a.at(static_cast<std::size_t>(problem.transpose_a ? p * m + i : i * k + p)) *
+                 b.at(static_cast<std::size_t>(problem.transpose_b ? j * k + p : p * n + j));
+        }
+        ASSERT_EQ(c.at(static_cast<std::size_t>(i * n + j)), sum) << name_of(form_of(problem));
+      }
+    }
+    EXPECT_EQ(library_product(problem).result.type, problem.c);
+  }
+}
+
+TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
+  alignas(512) const std::byte memory[1024] = {};
+  EXPECT_EQ(alignment_of(memory), 256u) << "the library's largest";
+  EXPECT_EQ(alignment_of(memory + 256), 256u);
+  EXPECT_EQ(alignment_of(memory + 128), 128u) << "a Kokkos::View's data on a device";
+  EXPECT_EQ(alignment_of(memory + 130), 2u) << "row 1 of 65 values of 16 bits";
+  EXPECT_EQ(alignment_of(memory + 1), 1u);
+  EXPECT_EQ(alignment_of(nullptr), 256u);
+  for (std::uintptr_t offset = 0; offset < 512; ++offset)
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory + offset) % alignment_of(memory + offset), 0u);
+  void* const c = const_cast<std::byte*>(memory) + 16;
+  const GemmOperands operands{.a = memory + 64, .b = memory + 32, .c = c, .bias = memory + 8};
+  EXPECT_EQ(alignments_of(operands), (ProductAlignments{64, 32, 16, 8}));
+}
+
+TEST(LibraryProduct, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
+  using Ways = std::vector<ProductWay>;
+  GemmProblem problem = linear_output(4, 4, 65, DType::fp16);
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  problem.bias = true;
+  EXPECT_EQ(ways_of(problem),
+            (Ways{ProductWay::library, ProductWay::library_after_bias, ProductWay::kokkos}));
+  problem.accumulate = true;  // C holds what the bias would be written over
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  problem.c = DType::fp32;  // the library's bias has C's type
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library_then_bias, ProductWay::kokkos}));
+  problem.bias_type = DType::fp32;
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_bias, ProductWay::kokkos}));
+}
+
+test::Matrix drawn(DType type, std::int64_t rows, std::int64_t columns, unsigned seed) {
+  return {type, rows, columns, test::random_values(type, rows * columns, -1, 1, seed)};
+}
+
+TEST(LibraryProduct, AddedToABiasIsRoundedOnceAsWithTheBiasInTheEpilogue) {
+  const auto names = gemm_engine_names();
+  if (std::find(names.begin(), names.end(), "kokkos") == names.end())
+    GTEST_SKIP() << "no engine here that sums in the same order with and without the old C";
+  const auto engine = make_gemm_engine({.gemm = GemmChoice::kokkos});
+  const Execution exec;
+  for (const DType type : {DType::fp32, DType::fp16, DType::bf16}) {
+    GemmProblem problem = linear_output(9, 33, 65, type);
+    problem.bias = true;
+    const test::Matrix a = drawn(type, problem.m, problem.k, 1);
+    const test::Matrix b = drawn(type, problem.n, problem.k, 2);
+    const test::Matrix bias = drawn(type, 1, problem.n, 3);
+    const test::Matrix in_epilogue(type, problem.m, problem.n);
+    const test::Matrix before = drawn(type, problem.m, problem.n, 4);
+    const Arena workspace("workspace", engine->workspace_bytes(problem));
+    const auto run = [&](const GemmProblem& of, const test::Matrix& c) {
+      engine->run(exec, of, {a.tensor().data(), b.tensor().data(), c.tensor().data(), bias.tensor().data()},
+                  workspace.data());
+    };
+    run(problem, in_epilogue);
+    fill_with_bias(exec, problem, bias.tensor().data(), before.tensor().data());
+    GemmProblem added = problem;
+    added.bias = false;
+    added.accumulate = true;
+    run(added, before);
+    exec.fence();
+    const std::vector<float> expected = in_epilogue.values();
+    const std::vector<float> found = before.values();
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // In float the old C is where the sum begins.
+      ASSERT_NEAR(found[i], expected[i], type == DType::fp32 ? 1e-5f : 0) << name_of(type) << " " << i;
+    }
+  }
+}
+
+}  // namespace mylos::library_product_test
