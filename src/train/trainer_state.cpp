@@ -83,6 +83,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
+  reserve_team_scratch(exec_);
   StepState state;
   state.scaler = initial_scaler_;
   write_state(state);

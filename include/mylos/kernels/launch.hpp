@@ -220,3 +220,12 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, con
 }
 
 }  // namespace mylos
+/// Before the first step: while no kernel has asked for level-1 scratch, Kokkos 5.0.2 calls cudaMalloc, for
+/// 0 bytes, at every launch of teams. Nothing on hosts.
+inline void reserve_team_scratch(const Execution& exec) {
+  if constexpr (!runs_on_host) {
+    Kokkos::parallel_for("team_scratch", launch::Teams(exec, 1, 1).set_scratch_size(1, Kokkos::PerTeam(16)),
+                         KOKKOS_LAMBDA(const launch::Teams::member_type&){});
+  }
+}
+
