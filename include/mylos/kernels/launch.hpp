@@ -51,6 +51,11 @@ KOKKOS_INLINE_FUNCTION std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
+// What a launch may copy to the device as the kernel's arguments, whatever the device (Kokkos:
+// CudaTraits::ConstantMemoryUseThreshold). Where Kokkos sends more by another way, the host waits.
+template <class Body>
+inline constexpr bool captures_little = sizeof(Body) <= 512;
+
 }  // namespace launch
 
 /// body(begin, end) over [0, count) cut into blocks of `block` elements; a host thread or device thread per
@@ -58,6 +63,7 @@ KOKKOS_INLINE_FUNCTION std::int64_t smaller(std::int64_t a, std::int64_t b) {
 template <class Body>
 void for_each_block(const Execution& exec, KernelName name, std::int64_t count, std::int64_t block,
                     const Body& body) {
+  static_assert(launch::captures_little<Body>);
   const std::int64_t blocks = launch::ceiling_quotient(count, block);
   Kokkos::parallel_for(
       name.string(), launch::Range(exec, 0, blocks), KOKKOS_LAMBDA(std::int64_t index) {
@@ -69,6 +75,7 @@ void for_each_block(const Execution& exec, KernelName name, std::int64_t count, 
 /// body(i) for i in [0, count), in any order.
 template <class Body>
 void for_each_element(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
+  static_assert(launch::captures_little<Body>);
   if constexpr (runs_on_host) {
     for_each_block(exec, name, count, 4096, [body](std::int64_t begin, std::int64_t end) {
       const Body local = body;  // a copy whose address nobody else has: its captures stay in registers
@@ -100,6 +107,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_in_tile(std::int64_t count, const Body
 template <class Body>
 void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                    const Body& body) {
+  static_assert(launch::captures_little<Body>);
   const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
   Kokkos::parallel_for(
       name.string(), launch::Range(exec, 0, rows * tiles), KOKKOS_LAMBDA(std::int64_t index) {
@@ -203,6 +211,7 @@ using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 /// row.for_each.
 template <class Body>
 void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
+  static_assert(launch::captures_little<Body>);
   if constexpr (runs_on_host) {
     Kokkos::parallel_for(name.string(), launch::Range(exec, 0, rows), [body](std::int64_t index) {
       const Body local = body;  // as in for_each_element
@@ -219,7 +228,6 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, con
   }
 }
 
-}  // namespace mylos
 /// Before the first step: while no kernel has asked for level-1 scratch, Kokkos 5.0.2 calls cudaMalloc, for
 /// 0 bytes, at every launch of teams. Nothing on hosts.
 inline void reserve_team_scratch(const Execution& exec) {
@@ -229,3 +237,4 @@ inline void reserve_team_scratch(const Execution& exec) {
   }
 }
 
+}  // namespace mylos
