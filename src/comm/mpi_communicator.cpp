@@ -214,7 +214,6 @@ void MpiCommunicator::agree(const Execution& execution, AgreementBuffer& buffer)
     copy_bytes(execution, buffer.all_sums(), sums, sums_bytes);
   }
   buffer.fold(execution);
-  if constexpr (memory_is_host) check_scales(execution, *this, buffer);
 }
 
 void MpiCommunicator::synchronize(const Execution& execution) {

@@ -156,7 +156,7 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
     state.halted = 0;  // nothing has moved: the program may go on
     assembly.trainer->write_state(state);
     assembly.trainer->throw_if_failed();
-    fail_run("the ranks' loss scales differ: their states have diverged");
+    fail_run("the trainer has halted, and no rank says why");
   }
   diverged.emplace(ExitCode::diverged, describe_divergence(state, find_fault(*assembly.trainer, *batch)));
   throw *diverged;

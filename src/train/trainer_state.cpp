@@ -130,6 +130,7 @@ void Trainer::throw_if_failed() {
 }
 
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
+  check_scales(exec_, communicator_, agreement_);
   std::vector<std::int64_t> slices;
   for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
   return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices, reproducible) +

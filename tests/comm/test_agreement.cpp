@@ -19,7 +19,7 @@ class Agreement : public testing::Test {
     test::copy_to_device(&sums, buffer.own_sums(), sizeof(sums));
     communicator->agree(execution, buffer);
     communicator->synchronize(execution);
-    check_scales(execution, *communicator, buffer);  // on the host agree() has done it
+    check_scales(execution, *communicator, buffer);
     return buffer.read(execution);
   }
 

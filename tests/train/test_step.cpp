@@ -217,6 +217,27 @@ TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
   }
 }
 
+TEST(Step, RanksWhoseLossScalesDifferHaltAndSayWhich) {
+  SmallRun run(small_options(DType::fp16));
+  if (run.communicator->size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::vector<float> before = run.masters();
+  StepState state = run.trainer->read_state();
+  if (run.communicator->rank() == run.communicator->size() - 1) state.scaler.scale = 2 * state.scaler.scale;
+  run.trainer->write_state(state);
+  run.trainer->step(*run.batches, false);
+  run.trainer->finish_update();
+  EXPECT_NE(run.trainer->read_state().halted, 0);
+  EXPECT_EQ(run.masters(), before);
+  try {
+    run.trainer->throw_if_failed();
+    FAIL() << "no error on rank " << run.communicator->rank();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr(fmt::format("the loss scale is {} on rank 0 and {} on rank {}", 65536,
+                                               131072, run.communicator->size() - 1)));
+  }
+}
+
 TEST(Step, ATrainerMayGoWhileGathersAreInFlight) {
   {
     SmallRun run(deep_options(DType::bf16, 64));

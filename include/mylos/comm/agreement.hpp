@@ -79,9 +79,9 @@ class AgreementBuffer {
   Kokkos::View<AgreementResult, Device> result_;
 };
 
-/// If the ranks' loss scales differ: finds two that do by a second exchange and throws, on every rank, the
-/// Error that names both. agree() calls it where memory is the host's; on a device the owner of the step
-/// calls it whenever it reads the result.
+/// All ranks, after an agreement. If their loss scales differ: finds two that do by a second exchange and
+/// throws, on every rank, the Error that names both. The owner of the step calls it where a step has halted:
+/// agree() does not, since a device would have to be waited for.
 void check_scales(const Execution& execution, Communicator& communicator, const AgreementBuffer& buffer);
 
 }  // namespace mylos

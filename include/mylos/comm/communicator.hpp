@@ -93,8 +93,8 @@ class Communicator {
   /// Before the memory of what is in flight goes, where no wait() will come: nothing can follow.
   virtual void abandon() = 0;
 
-  /// The step's agreement (agreement.hpp), when nothing else is in flight. Where memory is the host's, throws
-  /// on every rank if loss scales differ.
+  /// The step's agreement (agreement.hpp), when nothing else is in flight. Loss scales that differ are in its
+  /// result: check_scales() says whose.
   virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
 
   /// Waits for all work of `execution`, collectives included, and finds those that hang: call it instead of

@@ -63,8 +63,8 @@ class Trainer {
   [[nodiscard]] std::vector<HealthRecord> read_health(std::uint64_t from, std::uint64_t to) const;
   static constexpr std::int64_t health_capacity = 16;
 
-  /// Throws on all ranks if any had an error in the last step, and forgets it. Call it on all ranks, where
-  /// read_state() says halted.
+  /// Throws on all ranks if any had an error in the last step, and forgets it; and where their loss scales
+  /// differ. Call it on all ranks, where read_state() says halted.
   void throw_if_failed();
   [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
 
