@@ -126,7 +126,8 @@ void NcclCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
   slots_ = std::vector<Slot>(std::max<std::size_t>(slot_bytes.size(), 1));
 }
 
-/// `calls` give NCCL's stream its work, which starts after the caller's work so far.
+/// `calls` give NCCL's stream its work, which starts after the caller's work so far. Until the host has seen
+/// its end, in synchronize(), the ranks exchange nothing by MPI.
 template <class Calls>
 Request NcclCommunicator::start(const Execution& execution, std::size_t slot, const char* operation,
                                 const Calls& calls) {
@@ -136,6 +137,7 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
   Slot& own = slots_[slot];
   if (std::exchange(own.is_taken, true))
     fail_run("{}: slot {} is taken by another in flight", operation, slot);
+  ranks_.lend_to(operation);
   own.begin.record(execution);
   own.begin.hold_back(collectives_);
   calls(stream_of(collectives_));
@@ -212,6 +214,7 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
   const cudaStream_t stream = stream_of(collectives_);
+  ranks_.lend_to("agreement");
   agreement_.begin.record(execution);
   agreement_.begin.hold_back(collectives_);
   check(ncclGroupStart(), "agreement");
@@ -231,7 +234,7 @@ void NcclCommunicator::synchronize(const Execution& execution) {
   for (;;) {
     const WorkState computed = state_of_work(execution);
     const WorkState exchanged = state_of_work(collectives_);
-    if (computed.is_over && exchanged.is_over) return;
+    if (computed.is_over && exchanged.is_over) return ranks_.take_back();
     for (const char* error : {computed.error, exchanged.error}) {
       if (error != nullptr) end("device", error);
     }
@@ -265,6 +268,7 @@ void NcclCommunicator::check(ncclResult_t result, const char* operation) {
 void NcclCommunicator::end(const char* operation, std::string_view cause) {
   if (nccl_ != nullptr) ncclCommAbort(nccl_);
   nccl_ = nullptr;
+  ranks_.take_back();
   lost_ =
       Error(ExitCode::failed, fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));
   throw *lost_;

@@ -128,6 +128,7 @@ void Trainer::throw_if_failed() {
   const std::optional<Error> own = std::exchange(error_, std::nullopt);
   throw_if_any(communicator_.ranks(), own);
 }
+  communicator_.synchronize(exec_);
 
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
   check_scales(exec_, communicator_, agreement_);

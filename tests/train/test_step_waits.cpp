@@ -36,6 +36,7 @@ StepWaits waits_of_steps(SmallRun& run, double sleep_s) {
   const StepWaits before = run.trainer->waits();
   for (int i = 0; i < steps; ++i) run.trainer->step(batches, false);
   run.trainer->finish_update();
+  run.communicator->synchronize(run.trainer->execution());  // ranks exchange something by MPI next
   const StepWaits after = run.trainer->waits();
   return {after.communication_s - before.communication_s, after.data_s - before.data_s};
 }

@@ -70,8 +70,9 @@ class RankGroup {
   [[nodiscard]] Error late(std::string_view operation, double waited_s) const;
   /// The group is lost by this error. What was given up has a last second to end, while its buffers live.
   void lose(const Error& error);
-  /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI: the
-  /// group exchanges nothing itself. `operation`: what error messages name.
+  /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI, and
+  /// while NCCL's are, the ranks may wait for each other in another order: the group exchanges nothing
+  /// itself. `operation`: what error messages name.
   void lend_to(const char* operation) { lent_to_ = operation; }
   void take_back() { lent_to_ = nullptr; }
   /// Gives up on an operation in flight: the group then leaves its communicator to MPI.
