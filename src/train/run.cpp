@@ -55,8 +55,7 @@ void Run::finish_update() {
 void Run::look_at_step() {
   const bool regular = position_.step % options().run.log_every == 0;
   checkpoints_.decide(position_.step, regular, finished());
-  const bool records_full = position_.step - log_.written() >= Trainer::record_capacity ||
-                            health_->is_full(log_.written(), position_.step);
+  const bool records_full = log_.is_due(position_.step) || health_->is_full(log_.written(), position_.step);
   const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = parts_.trainer->read_state();

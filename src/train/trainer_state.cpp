@@ -104,6 +104,8 @@ void Trainer::write_state(const StepState& state) {
 }
 
 std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t to) const {
+  if (to - from > static_cast<std::uint64_t>(record_capacity))
+    fail_run("records of the steps from {} to {}: only the last {} are kept", from + 1, to, record_capacity);
   communicator_.synchronize(exec_);
   const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), records_);
   std::vector<StepRecord> result;
@@ -126,12 +128,12 @@ std::vector<HealthRecord> Trainer::read_health(std::uint64_t from, std::uint64_t
 
 void Trainer::throw_if_failed() {
   const std::optional<Error> own = std::exchange(error_, std::nullopt);
-  throw_if_any(communicator_.ranks(), own);
-}
   communicator_.synchronize(exec_);
+  throw_if_any(communicator_.ranks(), own);
+  check_scales(exec_, communicator_, agreement_);
+}
 
 std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
-  check_scales(exec_, communicator_, agreement_);
   std::vector<std::int64_t> slices;
   for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
   return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices, reproducible) +

@@ -54,6 +54,25 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   EXPECT_DOUBLE_EQ(restored.history().tail().back().epoch, 2);
 }
 
+TEST(RunLog, HasARowForEveryStepHoweverRarelyProgressIsShown) {
+  SmallRun run(small_options(DType::fp32));
+  const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10'000};
+  const std::int64_t steps = Trainer::record_capacity + 20;
+  RunLog log({}, "", "", position.total);
+  RunClock clock;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    run.trainer->step(*run.batches, false);
+    run.trainer->finish_update();
+    if (log.is_due(step)) log.write_rows(*run.trainer, step, position, clock);
+  }
+  EXPECT_EQ(log.written(), Trainer::record_capacity);
+  log.write_rows(*run.trainer, steps, position, clock);
+  std::uint64_t expected = static_cast<std::uint64_t>(steps);
+  const auto& rows = log.history().tail();
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) EXPECT_EQ(row->record.step, expected--);
+  EXPECT_THROW((void)run.trainer->read_records(0, Trainer::record_capacity + 1), Error);
+}
+
 /// A checkpoint whose history lacks this column.
 std::string without_column(RankGroup& ranks, const std::string& folder, const std::string& column) {
   History history("");

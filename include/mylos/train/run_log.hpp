@@ -34,6 +34,8 @@ class RunLog {
   void write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position, RunClock& clock);
   /// Steps whose rows the history has.
   [[nodiscard]] std::int64_t written() const { return written_; }
+  /// Whether the trainer has, after this step, as many records without rows as it keeps.
+  [[nodiscard]] bool is_due(std::int64_t step) const { return step - written_ >= Trainer::record_capacity; }
   /// The progress line of the last row.
   void show_progress(double remaining_s) const;
   [[nodiscard]] const Progress& progress() const { return progress_; }

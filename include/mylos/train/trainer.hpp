@@ -55,7 +55,8 @@ class Trainer {
   void write_state(const StepState& state);
   /// The loss scaler's state before the first step.
   [[nodiscard]] const ScalerState& initial_scaler() const { return initial_scaler_; }
-  /// The records of the steps (from, to], oldest first; at most record_capacity.
+  /// The records of the steps (from, to], oldest first. Throws Error where those are more than
+  /// record_capacity: the first are gone.
   [[nodiscard]] std::vector<StepRecord> read_records(std::uint64_t from, std::uint64_t to) const;
   static constexpr std::int64_t record_capacity = 1024;
   /// All ranks, after finish_update(): what the steps (from, to] of which health.every is a divisor tell of
