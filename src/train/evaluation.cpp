@@ -79,6 +79,11 @@ double Evaluation::perplexity() const {
   return std::exp(loss);
 }
 
+std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples) {
+  return view_bytes(sizeof(LossSums)) + view_bytes(sizeof(JudgedSums)) +
+         Staging::memory_bytes(chain, samples);
+}
+
 Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass) {
   struct Part {
     JudgedSums sums;

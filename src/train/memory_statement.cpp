@@ -15,6 +15,7 @@
 #include "mylos/optim/gradient_reduction.hpp"
 #include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
+#include "mylos/train/evaluation.hpp"
 #include "mylos/train/health_rows.hpp"
 #include "mylos/train/staging.hpp"
 #include "mylos/train/step_plan.hpp"
@@ -34,6 +35,11 @@ constexpr std::int64_t batches_ahead = 4;
 // oneDNN's kernels for GPTs in bfloat16. The rest is for other processors, and to be lent.
 constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";
+
+/// Of an evaluation on a device. On hosts its sums are among what the process grows by.
+std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples) {
+  return memory_is_host ? 0 : evaluation_bytes(chain, samples);
+}
 
 /// Of the batches of a run that has no data file yet.
 std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
@@ -255,6 +261,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"sums of micro-batches", sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
+      {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch)},
       {"evaluation data", evaluation, false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };

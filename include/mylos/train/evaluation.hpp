@@ -36,6 +36,9 @@ struct InferenceContext {
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
                                   EvaluationPass& pass);
 
+/// Bytes beside the network that evaluate() takes while it runs, where the network lives.
+[[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples);
+
 /// Outputs [samples, outputs] of these samples, on the host.
 using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
 
