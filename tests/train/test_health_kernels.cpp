@@ -1,8 +1,8 @@
 // What looking at every parameter's health adds to a step, in kernels counted by their names.
 #include <gtest/gtest.h>
 
+#include "support/kokkos_events.hpp"
 #include "train/run_on_file.hpp"
-#include "train/step_events.hpp"
 
 namespace mylos::health_kernels_test {
 

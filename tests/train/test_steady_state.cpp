@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "support/allocation_counter.hpp"
+#include "support/kokkos_events.hpp"
 #include "train/engines.hpp"
 #include "train/run_on_file.hpp"
-#include "train/step_events.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::steady_state_test {
