@@ -10,10 +10,12 @@ GPT = "gpt_shakespeare_cpu"
 FIRST_STEPS = 20
 LOSS_TOLERANCE = 1e-4  # relative, of two processors in single precision
 PLAN_TOLERANCE = 0.01
+RUNS = 16  # of about as many steps, by which those of each are chosen
 
 
 def run(installation, report, training, sample, losses, write_losses):
     report.section("Runs")
+    report.check("a step, timed", lambda: _choose_steps(training))
     for compute in ("bf16", "fp16"):
         whole = training.folder / f"whole-{compute}"
         report.check(f"train, {compute}", lambda: _learns(training, compute, whole))
@@ -32,6 +34,11 @@ def run(installation, report, training, sample, losses, write_losses):
         report.check("two ranks by NCCL", lambda: _two_ranks_by_nccl(training))
     if losses or write_losses:
         report.check(f"losses of {FIRST_STEPS} steps in fp32", lambda: _same_losses(training, losses, write_losses))
+
+
+def _choose_steps(training):
+    training.choose_steps(RUNS)
+    return f"{training.steps} steps in a run"
 
 
 def _learns(training, compute, folder, *overrides):

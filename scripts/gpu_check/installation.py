@@ -1,7 +1,10 @@
 """Where the programs are, a bundle or a build folder, and how they are started."""
 
 import os
+import signal
 import subprocess
+
+from .budget import OutOfTime
 
 
 class CannotStart(Exception):
@@ -9,8 +12,8 @@ class CannotStart(Exception):
 
 
 class Installation:
-    def __init__(self, root, on_host, build):
-        self.root, self.on_host = root, on_host
+    def __init__(self, root, on_host, build, budget):
+        self.root, self.on_host, self.budget = root, on_host, budget
         self.is_bundle = (root / "start").exists() and build is None
         self.folder = root / "bin" if self.is_bundle else (build or root / "build" / ("host" if on_host else "cuda")) / "bin"
         self.inputs = root / "inputs"
@@ -31,17 +34,25 @@ class Installation:
         launcher = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks else []
         return [*launcher, *start, *map(str, arguments)]
 
-    def run(self, name, *arguments, ranks=0, timeout=1800, **variables):
-        """The finished process; its output is standard output and error together."""
+    def run(self, name, *arguments, ranks=0, timeout=300, **variables):
+        """The finished process; its output is standard output and error together. One that takes longer than `timeout`
+        seconds is ended with all that it started; one for which the budget has no time is an OutOfTime."""
+        limit = min(timeout, self.budget.left())
+        if limit < 1:
+            raise OutOfTime(f"no time left of {self.budget.seconds:.0f} s (--budget)")
         environment = self.environment | {key: str(value) for key, value in variables.items()}
         command = self.command(name, *arguments, ranks=ranks)
+        process = subprocess.Popen(command, env=environment, text=True, errors="replace", start_new_session=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            return subprocess.run(command, env=environment, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        except subprocess.TimeoutExpired as late:
-            output = late.stdout or b""
-            output = output if isinstance(output, str) else output.decode(errors="replace")
-            return subprocess.CompletedProcess(command, 124, f"{output}\nended after {timeout} s")
+            output, _ = process.communicate(timeout=limit)
+            return subprocess.CompletedProcess(command, process.returncode, output)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+        if limit < timeout:
+            raise OutOfTime(f"cut after {limit:.0f} s, the last of {self.budget.seconds:.0f} s (--budget)")
+        return subprocess.CompletedProcess(command, 124, f"{output}\nended after {timeout} s")
 
     def _version(self):
         process = self.run("mylos", "--version")

@@ -3,10 +3,12 @@
 import json
 import statistics
 
+from .budget import FEWEST_STEPS, OutOfTime, rounds_within
 from .report import Failure
 
 GPT2_VOCABULARY = 50257
-ROUNDS = 3
+TYPES = ("bf16", "fp16")
+KERNEL_SECONDS = 60
 BENCHMARKS = ("conversion_bench", "gemm_bench", "attention_bench", "optimizer_bench")
 
 
@@ -14,8 +16,10 @@ def run(installation, report, training, sample):
     report.section("Speeds of kernels")
     _kernels(installation, report, sample)
     report.section("Speeds of whole steps")
-    for deck, length, overrides in _decks(installation, training, sample):
-        report.check(f"steps of {deck}", lambda: _steps(report, training, deck, length, overrides, sample))
+    decks = _decks(installation, training, sample)
+    for i, (deck, length, overrides) in enumerate(decks):
+        share = installation.budget.left() / (len(decks) - i)
+        report.check(f"steps of {deck}", lambda: _steps(report, training, deck, length, overrides, share, sample))
 
 
 def _kernels(installation, report, sample):
@@ -41,8 +45,12 @@ def _kernels(installation, report, sample):
 
 def _benchmark(installation, report, program, filter_, minimum, counter, factor, unit):
     """One line per benchmark that the filter finds."""
-    process = installation.run(program, f"--benchmark_filter={filter_}", f"--benchmark_min_time={minimum}",
-                               "--benchmark_format=json")
+    try:
+        process = installation.run(program, f"--benchmark_filter={filter_}", f"--benchmark_min_time={minimum}",
+                                   "--benchmark_format=json", timeout=KERNEL_SECONDS)
+    except OutOfTime as late:
+        report.record(f"{program} {filter_}", "LATE", 0, str(late))
+        return
     start = process.stdout.find("{\n")
     try:
         results = json.JSONDecoder().raw_decode(process.stdout[start:])[0]["benchmarks"]
@@ -61,8 +69,8 @@ def _decks(installation, training, sample):
     if sample:
         return [("gpt_shakespeare_cpu", 64, [])]
     if installation.on_host:
-        return [("gpt_shakespeare_cpu", 64, []), ("gpt_shakespeare", 256, ["data.batch=4", "run.steps=12"])]
-    tokens = training.random_tokens(GPT2_VOCABULARY, 4_000_000)
+        return [("gpt_shakespeare_cpu", 64, []), ("gpt_shakespeare", 256, ["data.batch=4"])]
+    tokens = training.random_tokens(GPT2_VOCABULARY, 4_000_000)  # more than the largest batch times the most steps
     decks = [("gpt_shakespeare", 256, [])]
     for micro_batch in (16, 32, 64):
         decks.append(("gpt2_124m", 1024, [f"data.train={tokens}", f"data.batch={micro_batch}",
@@ -70,13 +78,19 @@ def _decks(installation, training, sample):
     return decks
 
 
-def _steps(report, training, deck, length, overrides, sample):
-    """Types take turns, so that a machine whose speed changes changes all of them."""
-    rates = {"bf16": [], "fp16": []}
-    for turn in range(1 if sample else ROUNDS):
+def _steps(report, training, deck, length, overrides, seconds, sample):
+    """In about so many seconds, by one step that is timed before. Types take turns, so that a machine whose speed changes
+    changes all of them."""
+    start, step = training.time_a_step(deck, *overrides)
+    chosen = (1, FEWEST_STEPS) if sample else rounds_within(seconds - start - 3 * step, len(TYPES), start, step)
+    if chosen is None:
+        raise OutOfTime(f"a start takes {start:.1f} s and a step {step:.2f} s, of {seconds:.0f} s left for it (--budget)")
+    rounds, steps = chosen
+    rates = {compute: [] for compute in TYPES}
+    for turn in range(rounds):
         for compute, found in rates.items():
             run = training.run(deck, f"speed-{deck}-{compute}-{turn}-{len(report.document['speeds'])}",
-                               f"precision.compute={compute}", *overrides, "run.log_every=4")
+                               f"precision.compute={compute}", f"run.steps={steps}", *overrides, "run.log_every=4")
             rows = training.history(run)
             if not rows:
                 raise Failure("history.csv has no steps")

@@ -4,7 +4,9 @@ import array
 import csv
 import random
 import re
+import time
 
+from .budget import FEWEST_STEPS, steps_within
 from .report import Failure
 
 REQUEUE = 85
@@ -14,7 +16,8 @@ WEIGHTS = "weights.safetensors"
 class Training:
     def __init__(self, installation, folder, sample):
         self.installation, self.folder = installation, folder
-        self.steps = 8 if sample else 40
+        self.steps = FEWEST_STEPS
+        self.sample = sample
         self.text = self._prepare("text", installation.inputs / "data" / "tinyshakespeare.txt", name="text.h5")
         self.table = self._prepare("csv", self._table(folder / "table.csv"), "--targets", "lift,drag", name="table.h5")
 
@@ -42,10 +45,25 @@ class Training:
         raw.write_bytes(array.array("H", (word % vocabulary for word in words)).tobytes())
         return self._prepare("tokens", raw, "--vocabulary", vocabulary, name="tokens.h5")
 
+    def choose_steps(self, runs):
+        """Of the runs that the section still has, so that they fit its time."""
+        if not self.sample:
+            self.steps = steps_within(self.installation.budget.left(), runs, *self.time_a_step("gpt_shakespeare_cpu"))
+
+    def time_a_step(self, deck, *overrides):
+        """Seconds of a start, evaluation and checkpoint included, and of the quickest step behind the first two."""
+        steps = 4
+        started = time.monotonic()
+        run = self.run(deck, f"timed-{deck}-{started}", f"run.steps={steps}", *overrides)
+        whole = time.monotonic() - started
+        ends = [float(row["elapsed_s"]) for row in self.history(run)]
+        step = min(ends[-1] - ends[-2], ends[-2] - ends[-3])
+        return max(0.0, whole - steps * step), step
+
     def deck(self, name):
         return self.installation.inputs / f"{name}.toml"
 
-    def run(self, deck, run, *overrides, ranks=0, expected=0, timeout=1800):
+    def run(self, deck, run, *overrides, ranks=0, expected=0, timeout=300):
         """A run's folder. `deck`: gpt_shakespeare_cpu, surrogate, or any other with data of its own."""
         folder = self.folder / run
         data = {"gpt_shakespeare_cpu": self.text, "gpt_shakespeare": self.text, "surrogate": self.table}.get(deck)

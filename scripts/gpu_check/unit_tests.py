@@ -1,12 +1,16 @@
-"""The unit tests of kernels, layers, optimizer, scaler and communication: one line per test file.
+"""The unit tests of kernels, layers, optimizer, scaler and communication: a process and a line for each test file, so that
+what ends one of them, an illegal address or a hang, leaves the others alone.
 
 They compare with references in double precision on the host, to bounds in units of roundoff; layers also with central
 differences, which is the check of gradients.
 """
 
 import json
+import pathlib
 import tempfile
-import time
+
+from .budget import OutOfTime
+from .report import Failure, Skipped
 
 # Program, and what of it the sample runs.
 PROGRAMS = [("test_kernels", "RmsNorm*:Gemm.*:Convert.Refuses*"), ("test_precision", "GradientCheckTest.*"),
@@ -14,6 +18,8 @@ PROGRAMS = [("test_kernels", "RmsNorm*:Gemm.*:Convert.Refuses*"), ("test_precisi
             ("test_train", "")]
 SUBJECTS = {"attention": "attention forward, backward", "gemm": "products of every engine", "recompute": "recompute bitwise",
             "memory": "plan against allocations, to the byte", "steady_state": "steps allocate and wait for nothing"}
+LIST_SECONDS = 60
+FILE_SECONDS = 120
 
 
 def run(installation, report, sample):
@@ -27,32 +33,62 @@ def run(installation, report, sample):
 
 
 def _run_program(installation, report, program, chosen):
-    started = time.monotonic()
-    with tempfile.NamedTemporaryFile(suffix=".json") as results:
-        process = installation.run(program, f"--gtest_output=json:{results.name}", f"--gtest_filter={chosen}",
-                                   OMP_NUM_THREADS=installation.environment.get("OMP_NUM_THREADS", "2"))
-        try:
-            suites = json.load(results)["testsuites"]
-        except (ValueError, KeyError):
-            tail = "\n".join(process.stdout.strip().splitlines()[-8:])
-            report.record(program, "FAIL", time.monotonic() - started, f"ended with code {process.returncode}\n{tail}")
-            return
-    files = {}
-    for test in (test for suite in suites for test in suite["testsuite"]):
-        files.setdefault(test["file"].rsplit("/", 1)[-1], []).append(test)
+    try:
+        files = _tests_by_file(installation, program, chosen)
+    except OutOfTime as late:
+        report.record(program, "LATE", 0, str(late))
+        return
+    except Failure as failure:
+        report.record(program, "FAIL", 0, str(failure))
+        return
     for file, tests in sorted(files.items()):
-        _record(report, f"{program.removeprefix('test_')}.{file.removeprefix('test_').removesuffix('.cpp')}", tests)
-    if process.returncode != 0 and not any("failures" in test for tests in files.values() for test in tests):
-        report.record(program, "FAIL", time.monotonic() - started, f"its tests passed, it ended with code {process.returncode}")
+        name = f"{program.removeprefix('test_')}.{file.removeprefix('test_').removesuffix('.cpp')}"
+        report.check(name, lambda: _run_file(installation, program, name, tests))
 
 
-def _record(report, name, tests):
-    failed = [test for test in tests if "failures" in test]
-    skipped = sum(test.get("result") == "SKIPPED" for test in tests)
-    seconds = sum(float(test["time"].rstrip("s")) for test in tests)
+def _run(installation, program, *options, limit, **variables):
+    """The process, and what it wrote as JSON: None where it came to no end."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder) / "results.json"
+        process = installation.run(program, f"--gtest_output=json:{results}", *options, timeout=limit, **variables)
+        try:
+            return process, json.loads(results.read_text())["testsuites"]
+        except (OSError, ValueError, KeyError):
+            return process, None
+
+
+def _tail(process):
+    return "\n".join(process.stdout.strip().splitlines()[-8:])
+
+
+def _tests_by_file(installation, program, chosen):
+    process, suites = _run(installation, program, f"--gtest_filter={chosen}", "--gtest_list_tests", limit=LIST_SECONDS)
+    if suites is None:
+        raise Failure(f"cannot list its tests, ended with code {process.returncode}\n{_tail(process)}")
+    files = {}
+    for suite in suites:
+        for test in suite["testsuite"]:
+            files.setdefault(test["file"].rsplit("/", 1)[-1], []).append(f"{suite['name']}.{test['name']}")
+    return files
+
+
+def _run_file(installation, program, name, tests):
+    process, suites = _run(installation, program, f"--gtest_filter={':'.join(tests)}", limit=FILE_SECONDS,
+                           OMP_NUM_THREADS=installation.environment.get("OMP_NUM_THREADS", "2"))
+    if suites is None:
+        raise Failure(f"ended with code {process.returncode}\n{_tail(process)}")
+    results = [test for suite in suites for test in suite["testsuite"]]
+    failed = [test for test in results if "failures" in test]
+    skipped = sum(test.get("result") == "SKIPPED" for test in results)
     subject = SUBJECTS.get(name.split(".")[1], "")
-    detail = f"{len(tests) - skipped} tests" + (f", {skipped} not for this machine" if skipped else "")
+    detail = f"{len(results) - skipped} tests" + (f", {skipped} not for this machine" if skipped else "")
     detail += f"; {subject}" if subject else ""
     for test in failed:
         detail += f"\n{test['classname']}.{test['name']}: {test['failures'][0]['failure'].splitlines()[0]}"
-    report.record(name, "FAIL" if failed else "SKIP" if skipped == len(tests) else "PASS", seconds, detail)
+    if failed:
+        raise Failure(detail)
+    if process.returncode != 0:
+        raise Failure(f"its tests passed, it ended with code {process.returncode}\n{_tail(process)}")
+    if skipped == len(results):
+        raise Skipped(detail)
+    return detail
