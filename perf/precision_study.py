@@ -3,7 +3,7 @@
 with and without recomputation; steps by type, network and batch; errors and rates of products; rates of conversions; what
 the loss scaler and looks at the parameters' health cost.
 
-Steps take turns, and ratios are formed within a round. Needs a build with benchmarks, and an idle machine for half an hour.
+Steps take turns, and ratios are formed within a round. Needs a build with benchmarks, and an idle machine for 15 to 25 minutes (two cores).
 
   perf/precision_study.py [--bin build/host/bin] [--tables configurations steps ...] [--write docs/precision.md]
 """

@@ -35,7 +35,7 @@ def machine(instructions, threads, root):
     commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"], capture_output=True, text=True,
                             check=False).stdout.strip()
     held = f", held to {instructions}" if instructions else ""
-    return (f"{first(r'^model name.*:(.*)$', '/proc/cpuinfo')} ({', '.join(units)}){held}, {threads} threads; "
+    return (f"{first(r'^model name.*:(.*)$', '/proc/cpuinfo')} ({', '.join(units)}){held}, {threads} thread{'s' if threads > 1 else ''}; "
             f"{datetime.date.today().isoformat()}, {commit or 'no commit'}")
 
 

@@ -11,7 +11,7 @@ import tempfile
 REPOSITORY = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(REPOSITORY / "perf"))
 import precision_study  # noqa: E402: the path is set first
-from precision_tables import page  # noqa: E402
+from precision_tables import configurations, page  # noqa: E402
 
 PAGE = REPOSITORY / "docs/precision.md"
 FILES = {"csv", "json", "jsonl", "h5", "md", "html", "toml"}  # what else is written as name.ending
@@ -74,6 +74,9 @@ def check_keys():
 
 def check_words():
     assert page.ratio([4, 9, 2], [2, 3, 2]) == "2.00 (1.00–3.00)"
+    memory = {"recompute": ["40", "0.12", "8"]}  # bytes, overhead, milliseconds
+    assert configurations.recomputing("recompute", memory, {"float": [10, 10], "recompute": [12, 13]}) == "1.12, 1.25 (1.20–1.30)"
+    assert configurations.recomputing("mixed", memory, {}) == "–"
     assert page.verdict(0.5, 0.55) == "bar 0.55: met" and page.verdict(0.56, 0.55) == "bar 0.55: missed"
     assert re.search(r", 2 threads; \d{4}-\d\d-\d\d, ", page.machine(None, 2, REPOSITORY))
 
