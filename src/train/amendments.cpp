@@ -1,9 +1,11 @@
 #include "mylos/train/amendments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "mylos/base/error.hpp"
 #include "mylos/config/deck.hpp"
@@ -83,6 +85,29 @@ Options amended(Options deck, const Amendments& amendments) {
 std::string amended_deck(const std::string& resolved, const Amendments& amendments) {
   if (amendments.empty()) return resolved;
   return resolve(amended(read_stored_deck(resolved, "the deck").options, amendments));
+}
+
+std::string describe_changes(const Amendment& amendment, const Options& before) {
+  std::vector<std::string> changes;
+  if (amendment.compute)
+    changes.push_back(fmt::format("precision.compute = \"{}\"", name_of(*amendment.compute)));
+  if (!amendment.float_layer.empty())
+    changes.push_back(fmt::format("precision.rules: {} = \"fp32\"", amendment.float_layer));
+  if (amendment.growth_interval) {
+    changes.push_back(fmt::format("precision.scaler.growth_interval = {} (was {})",
+                                  *amendment.growth_interval, before.precision.scaler.growth_interval));
+  }
+  if (amendment.growth_factor) {
+    changes.push_back(fmt::format("precision.scaler.growth_factor = {:.4g} (was {:.4g})",
+                                  *amendment.growth_factor, before.precision.scaler.growth_factor));
+  }
+  if (amendment.lr_factor != 1) {
+    changes.push_back(fmt::format("optimizer.lr = {:.3g}, {:g} of what it was",
+                                  amendment.lr_factor * before.optimizer.lr, amendment.lr_factor));
+  }
+  if (amendment.scale_factor != 1)
+    changes.push_back(fmt::format("a loss scale {:g} of what it was there", amendment.scale_factor));
+  return fmt::format("{}", fmt::join(changes, ", "));
 }
 
 std::string amendment_line(const Amendment& amendment) {

@@ -4,38 +4,18 @@ that had no trouble; one that is stopped and gone on with in between ends with t
 usage: test_rewind.py MYLOS [--full]
 """
 import json
-import math
 import shutil
-import signal
-import statistics
 import sys
 import tempfile
-import time
 
 import h5py
 import numpy
 
-from checkpoints import compare, history_without_times, last_checkpoint, replace_signed, rows_without_times
+from amended_runs import Bench, amendments_of, events_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
+from checkpoints import history_without_times, last_checkpoint, replace_signed
 from rewind_cases import HEAD, INJECTED, RATE, SAMPLE, STATIC_STEP, prepare_cases
 from small_problem import Command
 from test_report import report
-
-
-def events_of(command, folder, kind):
-    text = (command.folder / folder / "events.jsonl").read_text(encoding="utf-8")
-    return [event for event in map(json.loads, text.splitlines()) if event["kind"] == kind]
-
-
-def amendments_of(path):
-    with h5py.File(path, "r") as file:
-        text = file["history"]["amendments"][()].decode() if "amendments" in file["history"] else ""
-        return [json.loads(line) for line in text.splitlines()]
-
-
-def reached_by(command, deck, folder):
-    """The more the better: an accuracy, or the logarithm of an inverse loss."""
-    row = [row for row in rows_without_times(command, folder, "evaluations.csv") if row["part"] == "test"][-1]
-    return float(row["accuracy"]) if deck == RATE else -math.log(float(row["loss"]))
 
 
 def learning_rate_of(path):
@@ -48,19 +28,6 @@ def learning_rate_of_deck(command, folder):
     """Of the deck as the user gave it."""
     lines = (command.folder / folder / "resolved.toml").read_text(encoding="utf-8").splitlines()
     return float(next(line for line in lines if line.startswith("lr = ")).split("=")[1])
-
-
-class Bench:
-    """What runs without trouble reach, by the seed."""
-
-    def __init__(self, command, deck, seeds):
-        self.reached = []
-        for seed in range(1, seeds + 1):
-            folder = f"sound-{deck}-{seed}"
-            command.must("train", deck, f"run.folder={folder}", f"run.seed={seed}")
-            assert not (command.folder / folder / "events.jsonl").exists(), "a sound run has nothing to tell"
-            self.reached.append(reached_by(command, deck, folder))
-        self.least = statistics.mean(self.reached) - 3 * statistics.stdev(self.reached)
 
 
 def begin(command, name, folder):
@@ -103,29 +70,9 @@ def check_injected(command, benches, name):
         assert "lr_factor" not in amendments[0] and "float_layer" not in amendments[0], amendments
     rows = history_without_times(command, folder)
     assert [int(row["step"]) for row in rows] == list(range(1, len(rows) + 1)), "a row for each step, once"
-    reached, bench = reached_by(command, deck, folder), benches[deck]
+    reached, bench = reached_by(command, folder), benches[deck]
     assert reached >= bench.least, f"{name}: {reached}, of sound runs {bench.reached}: {returns}"
     print(f"{name}, {ranks} ranks: {len(returns)} returns, {reached:.3f}, of sound runs at least {bench.least:.3f}", flush=True)
-
-
-def go_on(command, arguments, ranks, steps):
-    """Starts of so many steps each, to the end."""
-    given = [one for one in arguments if one not in ("--restart", "latest")]
-    result = command.run(*arguments, "--stop-after", steps, ranks=ranks)
-    starts = 1
-    while result.returncode == 85 and starts < 200:
-        result = command.run(*given, "--restart", "latest", "--stop-after", steps, ranks=ranks)
-        assert "changed at the restart" not in result.stdout, result.stdout
-        starts += 1
-    assert result.returncode == 0, result.stderr
-    return starts
-
-
-def require_same(command, whole, other):
-    compare(last_checkpoint(command, whole), last_checkpoint(command, other), other)
-    assert history_without_times(command, whole) == history_without_times(command, other)
-    for kind in ("rewind", "warning"):
-        assert events_of(command, whole, kind) == events_of(command, other, kind), kind
 
 
 def check_pieces(command, name, steps):
@@ -141,18 +88,9 @@ def check_killed(command, name):
     """Between the checkpoint that was gone back to and any other."""
     folder = f"killed-{name}"
     arguments, ranks = begin(command, name, folder)
-    run = command.start(*arguments, "checkpoint.background=false", ranks=ranks)
-    for line in run.stdout:
-        if "; back to step" in line:
-            break
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    kill_at(command, "; back to step", *arguments, ranks=ranks)
     given = [one for one in arguments if one not in ("--restart", "latest")]
-    deadline = time.monotonic() + 60
-    again = command.run(*given, "--restart", "latest", ranks=ranks)
-    while again.returncode == 2 and "works in this folder" in again.stderr and time.monotonic() < deadline:
-        again = command.run(*given, "--restart", "latest", ranks=ranks)
-    assert again.returncode == 0, again.stderr
+    go_on_after_kill(command, *given, ranks=ranks)
     require_same(command, f"injected-{name}", folder)
     print(f"{name}: the same bits after a kill", flush=True)
 

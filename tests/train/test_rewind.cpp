@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/train/float_layers.hpp"
 #include "mylos/train/health_watch.hpp"
 
 namespace mylos::rewind_test {

@@ -42,6 +42,9 @@ inline constexpr std::size_t most_amendments = 1000;
 /// The resolved deck with them: TOML.
 [[nodiscard]] std::string amended_deck(const std::string& resolved, const Amendments& amendments);
 
+/// What it makes of the run with these options, by their keys, for people; "": nothing.
+[[nodiscard]] std::string describe_changes(const Amendment& amendment, const Options& before);
+
 /// One JSON object and a line feed: the decision's members, and those changes that were made.
 [[nodiscard]] std::string amendment_line(const Amendment& amendment);
 /// Of such lines. Throws Error (bad_input) that names `source` for anything else, and for values that no run

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "mylos/model/chain.hpp"
 #include "mylos/train/amendments.hpp"
 #include "mylos/train/fault_replay.hpp"
 #include "mylos/train/history.hpp"
@@ -25,14 +24,14 @@ struct Divergence {
 /// the last where none was.
 [[nodiscard]] std::uint64_t first_of_last_skips(const History& history);
 
+/// Data that no type makes finite: the same batches come again.
+[[nodiscard]] bool is_of_the_data(const Divergence& divergence, const Options& options);
+
+[[nodiscard]] bool is_rewind(const Amendment& amendment);
 /// How often a run has gone back.
 [[nodiscard]] std::int64_t count_returns(const Amendments& amendments);
 /// Whether the last return was to this step too.
 [[nodiscard]] bool has_returned_last_to(std::int64_t step, const Amendments& amendments);
-
-/// Whether the network of these options has a layer of this name that computes in half and can compute in
-/// float.
-[[nodiscard]] bool can_become_float(const Options& options, const std::string& layer);
 
 /// What the run with these (amended) options changes to go on from step `from`. `again`: what the last return
 /// changed was not enough. Nothing where no change can help: data that are not finite in themselves, or a
