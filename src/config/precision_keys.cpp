@@ -5,14 +5,10 @@
 #include "limits.hpp"
 #include "mylos/precision/recent_overflows.hpp"
 #include "sections.hpp"
+#include "type_words.hpp"
 
 namespace mylos {
 namespace {
-
-const Words<DType>& type_words() {
-  static const Words<DType> words{{"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
-  return words;
-}
 
 /// One rule. A pattern given again moves to the end, where it wins.
 std::optional<std::string> read_rule(Options& options, const NamedValue& entry) {
@@ -148,6 +144,10 @@ void add_precision_keys(Schema& schema) {
               "What is kept of weights beside those that are computed with. fp32: master weights, which the "
               "optimizer moves. none: nothing; it moves 16-bit weights themselves and rounds them "
               "stochastically, in 4 bytes less for each. Weights of layers in fp32 are the same either way.");
+  keys.boolean("adapt", &PrecisionOptions::adapt,
+               "The run chooses `compute` by trials at its start, and changes types and the loss scale's "
+               "growth later where gradients overflow, as `[precision.adaptation]` says and "
+               "`docs/numerics.md` explains.");
   Key& rules = keys.add(
       "rules",
       "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),
@@ -157,6 +157,7 @@ void add_precision_keys(Schema& schema) {
   fill_rules(rules);
   keys.finish(rules);
   add_scaler_keys(schema);
+  add_adaptation_keys(schema);
 }
 
 }  // namespace mylos

@@ -17,6 +17,7 @@ void add_run_keys(Schema& schema);
 void add_data_keys(Schema& schema);
 void add_model_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
+void add_adaptation_keys(Schema& schema);  // behind those of precision
 void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
 void add_health_keys(Schema& schema);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/train/adaptation.hpp"
 #include "mylos/train/health_watch.hpp"
 #include "mylos/train/tensor_table.hpp"
 
@@ -56,13 +57,15 @@ void Run::look_at_step() {
   const bool regular = position_.step % options().run.log_every == 0;
   checkpoints_.decide(position_.step, regular, finished());
   const bool records_full = log_.is_due(position_.step) || health_->is_full(log_.written(), position_.step);
-  const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() || finished();
+  const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() ||
+                         looks_at_overflows() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = parts_.trainer->read_state();
   if (state.halted != 0) return leave_halted(state);
   find_culprit(state);
   stop_.agree(state.record.stop);
-  if (log_point || stop_.agreed()) log(regular);
+  if (log_point || adaptation_ || stop_.agreed()) log(regular);
+  if (looks_at_overflows() && !adaptation_) look_at_overflows();
   if (loss_jump_) go_back(*std::exchange(loss_jump_, std::nullopt), true);
   if (segment_is_over()) return;
   checkpoints_.look();
@@ -105,15 +108,22 @@ void Run::look_at_health(std::int64_t last) {
 }
 
 /// A step that was skipped for no scale that could be lower: who began it is told once, where the step can
-/// still be replayed.
+/// still be replayed. Or it leads to an adaptation, which no count of this start may prevent.
 void Run::find_culprit(const StepState& state) {
   const bool is_first = state.scaler.skipped_in_a_row == 1;
-  if (state.record.overflow == 0 || !is_first || culprits_ == most_culprits) return;
-  ++culprits_;
+  if (state.record.overflow == 0 || !is_first) return;
+  const bool may_adapt = looks_for_float_layers();
+  if (culprits_ == most_culprits && !may_adapt) return;
+  culprits_ = std::min(culprits_ + 1, most_culprits);
   finish_update();
   const std::optional<Fault> fault = replay(position_.step);
   run_on_all(ranks(), [&] { batches_->seek(position_.samples()); });
   RunEvent event = not_finite_event(state, fault);
+  if (may_adapt) {
+    adaptation_ = adapt_types({.first = state.step, .cause = event.cause, .fault = fault, .text = event.text},
+                              options(), amendments_, false, state.step);
+    if (adaptation_) return;  // it says the same, and what follows
+  }
   if (log_.events().wants(event)) log_.tell(std::move(event));
 }
 
@@ -178,7 +188,7 @@ void Run::take(std::vector<EvaluationRow> rows) {
   if (finished() && lock_) lock_->name_holder(true);
 }
 
-void Run::write_checkpoint() {
+void Run::write_checkpoint(bool last) {
   finish_update();
   checkpoints_.begin();
   parts_.communicator->synchronize(parts_.trainer->execution());
@@ -192,7 +202,7 @@ void Run::write_checkpoint() {
   health_->save(state);
   evaluation_log_.save(state);
   save_amendments(amendments_, state);
-  checkpoints_.write(header_, state, parts_.trainer->execution(), finished());
+  checkpoints_.write(header_, state, parts_.trainer->execution(), last);
   clock_.count(&TimeParts::checkpoints_s);
 }
 

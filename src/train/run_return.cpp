@@ -1,9 +1,11 @@
-// How a run that has diverged leaves its segment: back to a checkpoint from before, or with an error.
+// How a run that has diverged leaves its segment: back to a checkpoint from before, with other types, or with
+// an error.
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "mylos/checkpoint/folder.hpp"
+#include "mylos/train/adaptation.hpp"
 #include "mylos/train/health_advice.hpp"
 #include "mylos/train/health_watch.hpp"
 #include "mylos/train/run.hpp"
@@ -19,11 +21,14 @@ void Run::leave_halted(const StepState& state) {
   if (loss_jump) go_back(*loss_jump, true);  // it came first
   if (segment_is_over()) return;
   const std::optional<Fault> fault = replay(static_cast<std::int64_t>(state.step));
-  go_back({.first = first_of_last_skips(log_.history()),
-           .cause = health_cause::not_finite,
-           .fault = fault,
-           .text = describe_divergence(state, fault)},
-          false);
+  const Divergence divergence{.first = first_of_last_skips(log_.history()),
+                              .cause = health_cause::not_finite,
+                              .fault = fault,
+                              .text = describe_divergence(state, fault)};
+  if (options().precision.adapt)
+    adaptation_ = adapt_types(divergence, options(), amendments_, true, state.step);
+  if (!adaptation_) return go_back(divergence, false);
+  position_.step = static_cast<std::int64_t>(state.step);  // later ones have touched nothing
 }
 
 void Run::go_back(const Divergence& divergence, bool can_go_on) {
@@ -70,11 +75,15 @@ std::optional<std::string> Run::plan_return(const Divergence& divergence) {
                : "the deck leaves it nothing to change (health.rewind_lr_factor)";
   }
   log_.tell(amendment->decision);
-  next_ = std::move(request_);
-  next_->restart = target->path;
-  next_->plan_file.clear();  // that of the checkpoint is used again
   amendments_.push_back(*amendment);
+  end_segment(target->path);
   return std::nullopt;
+}
+
+void Run::end_segment(const std::string& checkpoint) {
+  next_ = std::move(request_);
+  next_->restart = checkpoint;
+  next_->plan_file.clear();  // that of the checkpoint is used again
 }
 
 /// Of those that the undisturbed run has too: a stop, a better evaluation or the clock may have left others,

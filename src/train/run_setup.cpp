@@ -93,16 +93,16 @@ Run::Run(RunStart&& start)
   request_ = std::move(start.request);
 }
 
-/// What the segment before this one hands on. The first checkpoint says so before anything else happens: the
-/// one that was gone back to knows nothing of the return. A run that is killed before comes here again, by
-/// the same steps.
+/// What the segment before this one hands on. After a return the first checkpoint says so before anything
+/// else happens: the one that was gone back to knows nothing of it. A run that is killed before comes here
+/// again, by the same steps.
 void Run::go_on_from(EarlierSegment& earlier) {
   log_.go_on_from(earlier);
   clock_ = earlier.clock;
   clock_.change_trainer();
   position_.first = earlier.first;
   position_.taken_back = earlier.steps - (position_.step - earlier.first);
-  checkpoints_.demand();
+  if (is_rewind(amendments_.back())) checkpoints_.demand();
 }
 
 /// After a restart has read how far they were consumed, and their normalisation.
@@ -199,11 +199,7 @@ void Run::open_folder(const RunStart& start) {
     if (const std::string lost = name_best_again(); !lost.empty()) notes.push_back(lost);
     if (!write_resolved(resolved, start.request.deck.resolved))
       notes.push_back(resolved + " was not written by a run: left as it is");
-    if (amendments_.empty()) {
-      std::filesystem::remove(file("amended.toml"), failure);
-    } else if (!write_resolved(file("amended.toml"), header_.deck)) {
-      notes.push_back(file("amended.toml") + " was not written by a run: left as it is");
-    }
+    for (std::string& note : write_amended_deck()) notes.push_back(std::move(note));
     std::ofstream plan(file("plan.json"), std::ios::trunc);
     plan << plan_document(options().run.name, parts_.memory) << std::flush;
     if (!plan) fail_run("{}: the run's folder cannot be made or written: {}", folder, std::strerror(errno));
@@ -227,6 +223,17 @@ void Run::open_folder(const RunStart& start) {
   const MemoryPlan& memory = parts_.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
                          bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+}
+
+std::vector<std::string> Run::write_amended_deck() const {
+  const std::string path = file("amended.toml");
+  std::error_code failure;
+  if (amendments_.empty()) {
+    std::filesystem::remove(path, failure);
+  } else if (!write_resolved(path, header_.deck)) {
+    return {path + " was not written by a run: left as it is"};
+  }
+  return {};
 }
 
 /// On rank 0, after checkpoints were set aside. What is to be said; "": nothing.

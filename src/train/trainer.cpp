@@ -22,8 +22,9 @@ std::optional<ExitCode> train(Run& run) {
     while (!run.finished()) {
       run.step();
       run.look_at_step();
+      if (!run.segment_is_over() && run.wants_evaluation()) run.evaluate();
+      if (run.wants_adaptation()) run.adapt();
       if (run.segment_is_over()) return std::nullopt;
-      if (run.wants_evaluation()) run.evaluate();
       if (run.wants_checkpoint()) run.write_checkpoint();
     }
     return run.finish();

@@ -1,5 +1,5 @@
 """What runs that change their own deck say of it, and whether stopped and killed ones end with the bits of those that were
-left alone; for the tests of going back."""
+left alone; for the tests of going back and of adapting."""
 import json
 import math
 import signal
@@ -57,7 +57,7 @@ def go_on(command, arguments, ranks, steps):
 def require_same(command, whole, other):
     compare(last_checkpoint(command, whole), last_checkpoint(command, other), other)
     assert history_without_times(command, whole) == history_without_times(command, other)
-    for kind in ("rewind", "warning"):
+    for kind in ("rewind", "adaptation", "warning"):
         assert events_of(command, whole, kind) == events_of(command, other, kind), kind
 
 

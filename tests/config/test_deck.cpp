@@ -48,6 +48,14 @@ outputs = 2
 compute = "fp16"
 gradient = "fp32"
 rules = { head = "fp32" }
+masters = "none"
+adapt = true
+[precision.adaptation]
+types = ["fp16", "fp32"]
+steps = 7
+loss_gap = 0.5
+least_gain = 0.25
+every = 40
 [precision.scaler]
 mode = "static"
 initial_scale = 1024
@@ -108,7 +116,10 @@ gemm = "kokkos"
   model.outputs = 2;
   const ScalerOptions scaler{
       ScalerMode::fixed, 1024, 4, 0.25, 10, 1, HysteresisRefill::good_step, 0.5, 4096, 7, 500, 3, true};
-  const PrecisionOptions precision{DType::fp16, GradientType::fp32, {{"head", DType::fp32}}, scaler};
+  const AdaptationOptions adaptation{{DType::fp16, DType::fp32}, 7, 0.5, 0.25, 40};
+  const PrecisionOptions precision{DType::fp16, GradientType::fp32,  {{"head", DType::fp32}},
+                                   scaler,      MasterWeights::none, true,
+                                   adaptation};
   const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
   const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};
   const CommunicationOptions communication{"mpi", 3 * 1048576, ReduceType::compute, 1.5};

@@ -18,7 +18,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, data, model, precision, precision.scaler, memory, optimizer, schedule, communication, checkpoint, "
+    "run, data, model, precision, precision.scaler, precision.adaptation, memory, optimizer, schedule, "
+    "communication, checkpoint, "
     "kernels, health";
 const std::string bytes_wanted =
     "\"auto\" or byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, "
@@ -43,8 +44,7 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
        "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops"},
       {"[precision]\nfoobar = 1",
        "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, masters, "
-       "rules, "
-       "scaler"},
+       "adapt, rules, scaler, adaptation"},
       {"foobar = 1", "deck.toml:1: unknown key 'foobar'; the sections are " + sections},
       {"\"run.name\" = 'x'", "deck.toml:1: unknown key '\"run.name\"'; did you mean 'run.name'?"},
       {"[kernels]\ngemm.engine = 1",
@@ -323,9 +323,9 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
                  "'head'");
   expect_message("restart", "'restart' is not of the form section.key=value");
   expect_message("=1", "'=1' is not of the form section.key=value");
-  expect_message(
-      "precision={compute='bf16'}",
-      "'precision' is a section, not a key; its keys are compute, gradient, masters, rules, scaler");
+  expect_message("precision={compute='bf16'}",
+                 "'precision' is a section, not a key; its keys are compute, gradient, masters, adapt, "
+                 "rules, scaler, adaptation");
   expect_message("schedule.warmup=101", "'schedule.warmup' is 101, more than the 100 of 'run.steps'");
   EXPECT_EQ(message_with({"run.seed=1", "run.seed=2"}), "command line: 'run.seed' is given twice");
   EXPECT_EQ(message_with({"precision.rules.a=fp32", "precision.rules.a=fp16"}),

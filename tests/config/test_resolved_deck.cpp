@@ -51,7 +51,8 @@ class Draw {
       o.data.shuffle = one_of<Shuffle>(2);
       o.data.last_batch = one_of<LastBatch>(2);
     }
-    o.precision = {one_of<DType>(3), one_of<GradientType>(3), rules(), scaler()};
+    o.precision = {one_of<DType>(3),    one_of<GradientType>(3), rules(),     scaler(),
+                   MasterWeights::fp32, integer(0, 1) == 0,      adaptation()};
     o.memory = memory();
     o.optimizer = {one_of<OptimizerType>(3),
                    positive(1e-20, 1000),
@@ -95,6 +96,12 @@ class Draw {
       result += pieces[static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(pieces.size()) - 1))];
     }
     return result;
+  }
+  AdaptationOptions adaptation() {
+    AdaptationOptions some{{}, integer(1, 10000), fraction(), fraction(), integer(1, 2147483647)};
+    const auto count = static_cast<std::size_t>(integer(1, compute_types.size()));
+    some.types.assign(compute_types.end() - count, compute_types.end());
+    return some;
   }
   std::string name() { return from({"a", "Z", "7", "_", "ü", "\"", "\\", "'", " ", "#", "=", "🌾", "]"}); }
   std::string text() { return from({"a", "/", "..", "ü", "\"", "\\", "'", " ", "\\n", "#", "=", "漢"}); }

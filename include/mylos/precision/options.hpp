@@ -1,6 +1,8 @@
-// [precision] and [precision.scaler]: what is kept in which type, and the loss scaler.
+// [precision], [precision.scaler] and [precision.adaptation]: what is kept in which type, the loss scaler,
+// and what a run may change of both.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,12 +49,27 @@ struct PrecisionRule {
 /// themselves, and rounded stochastically.
 enum class MasterWeights { fp32, none };
 
+inline constexpr std::array<DType, 3> compute_types{DType::fp32, DType::bf16, DType::fp16};
+
+/// Of a run with precision.adapt: the trials at its start, and what it looks at later (docs/numerics.md).
+struct AdaptationOptions {
+  std::vector<DType> types{compute_types.begin(), compute_types.end()};  // of which `compute` is chosen
+  std::int64_t steps = 20;   // of a trial, whose losses are compared
+  double loss_gap = 0.02;    // relative to float: the largest that is accepted
+  double least_gain = 0.1;   // share of float's step time that 16 bits must save
+  std::int64_t every = 200;  // steps between two looks at the loss scaler
+
+  bool operator==(const AdaptationOptions&) const = default;
+};
+
 struct PrecisionOptions {
   DType compute = DType::bf16;
   GradientType gradient = GradientType::automatic;
   std::vector<PrecisionRule> rules;  // in the deck's order
   ScalerOptions scaler;
   MasterWeights masters = MasterWeights::fp32;
+  bool adapt = false;
+  AdaptationOptions adaptation;
 
   bool operator==(const PrecisionOptions&) const = default;
 };

@@ -39,6 +39,9 @@ class HealthWatch {
   /// `parameters`: by slot; of those of which nothing is to be said an empty path.
   HealthWatch(const Options& options, bool scale_is_dynamic, std::vector<WatchedParameter> parameters);
 
+  /// Advises by these from now on.
+  void take(const Options& options) { advice_ = HealthAdvice(options, scale_is_dynamic_); }
+
   /// Steps in order; `health` where the step was looked at, else null. Findings are added to `found`: the
   /// same one may come again at later steps.
   void see(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/config/deck.hpp"
@@ -64,8 +65,12 @@ class Run {
   [[nodiscard]] RunRequest next_request();
   [[nodiscard]] bool wants_evaluation() const { return evaluations_->due(position_); }
   void evaluate();
+  /// Whether layers, or the run, are to change their type.
+  [[nodiscard]] bool wants_adaptation() const { return adaptation_ && !segment_is_over(); }
+  /// Ends the segment.
+  void adapt();
   [[nodiscard]] bool wants_checkpoint() const { return checkpoints_.due(); }
-  void write_checkpoint();
+  void write_checkpoint() { write_checkpoint(finished()); }
   /// Last checkpoint, summary and summary.json. ExitCode::requeue if the run is neither at its end nor
   /// stopped early.
   ExitCode finish();
@@ -82,6 +87,8 @@ class Run {
   void open_batches();
   [[nodiscard]] std::string name_best_again() const;
   void prepare_checkpoints(const Output& output);
+  /// `last`: of a segment.
+  void write_checkpoint(bool last);
   void meet_trouble(const Error& error);
   /// Before anything but the next step reads the network, or ranks exchange anything by MPI.
   void finish_update();
@@ -109,6 +116,14 @@ class Run {
   /// All ranks. To return to, from before this step.
   [[nodiscard]] std::optional<CheckpointFile> checkpoint_before(std::int64_t step);
   [[nodiscard]] std::optional<std::string> plan_return(const Divergence& divergence);
+  void end_segment(const std::string& checkpoint);
+  [[nodiscard]] bool looks_at_overflows() const;
+  [[nodiscard]] bool looks_for_float_layers() const;
+  void look_at_overflows();
+  /// Tells it, and takes it into the options.
+  void amend(const Amendment& change);
+  /// On rank 0: amended.toml, which is there only where the deck was amended. What is to be said.
+  [[nodiscard]] std::vector<std::string> write_amended_deck() const;
   [[nodiscard]] double seconds_per_step() const;
   [[nodiscard]] double reserve_s() const;
   [[nodiscard]] RunSummary summarize(const RunMetrics& metrics) const;
@@ -135,6 +150,7 @@ class Run {
   std::unique_ptr<RunEvaluations> evaluations_;
   std::unique_ptr<StagedBatches> batches_;
   std::optional<Divergence> loss_jump_;  // that the last look found
+  std::optional<Amendment> adaptation_;  // of types, behind this step
   std::optional<RunRequest> next_;
 };
 

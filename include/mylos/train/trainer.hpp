@@ -70,6 +70,11 @@ class Trainer {
   [[nodiscard]] bool exhausted(const StepState& state) const { return rule_.scaler.exhausted(state.scaler); }
 
   [[nodiscard]] bool scale_is_dynamic() const { return rule_.scaler.dynamic; }
+  /// Of the loss scale, from the next step on; as in ScalerOptions.
+  void change_growth(std::int64_t interval, double factor) {
+    rule_.scaler.growth_interval = interval;
+    rule_.scaler.growth_factor = static_cast<float>(factor);
+  }
 
   /// What held up the host in all steps so far.
   [[nodiscard]] const StepWaits& waits() const { return waits_; }

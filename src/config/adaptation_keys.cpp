@@ -1,0 +1,63 @@
+// [precision.adaptation]: what a run with precision.adapt tries at its start, and what it looks at later.
+#include <algorithm>
+
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+#include "type_words.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t longest_trial = 10'000;  // steps
+
+void fill_types(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* list = std::get_if<Value::List>(&value.held);
+    if (list == nullptr) return describe(value);
+    if (list->empty()) return "an empty list";
+    std::vector<DType> types;
+    for (const Value& entry : *list) {
+      const auto* held = std::get_if<std::string>(&entry.held);
+      const auto word = std::find_if(type_words().begin(), type_words().end(), [held](const auto& candidate) {
+        return held != nullptr && candidate.first == *held;
+      });
+      if (word == type_words().end()) return describe(entry) + " in the list";
+      if (std::find(types.begin(), types.end(), word->second) != types.end())
+        return describe(entry) + " twice in the list";
+      types.push_back(word->second);
+    }
+    options.precision.adaptation.types = std::move(types);
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    Value::List list;
+    for (const DType type : options.precision.adaptation.types) list.push_back({std::string(name_of(type))});
+    return Value{std::move(list)};
+  };
+}
+
+}  // namespace
+
+void add_adaptation_keys(Schema& schema) {
+  Keys keys(
+      schema, "precision.adaptation",
+      "Of a run with `precision.adapt = true`: the trials at its start, and what it looks at later.",
+      [](auto& options) -> auto& { return options.precision.adaptation; });
+  Key& types =
+      keys.add("types", "list of " + alternatives({"bf16", "fp16", "fp32"}) + ", each once", "a ",
+               "Of these the run chooses `precision.compute`: the fastest whose losses in a trial stay "
+               "close to float's. With one alone nothing is tried.");
+  fill_types(types);
+  keys.finish(types);
+  keys.integer("steps", &AdaptationOptions::steps, {1, longest_trial}, "steps",
+               "The length of each trial, whose losses are compared with those in float.");
+  keys.number("loss_gap", &AdaptationOptions::loss_gap, {0, true, 1, true}, "",
+              "The largest gap to the loss in float, relative to it, that is accepted.");
+  keys.number("least_gain", &AdaptationOptions::least_gain, {0, true, 1, false}, "",
+              "16 bits must save this share of the time of a step in float, else the run computes in float.");
+  keys.integer("every", &AdaptationOptions::every, {1, largest_count}, "steps",
+               "How often the overflows are looked at, by which the loss scale's growth is changed.");
+}
+
+}  // namespace mylos

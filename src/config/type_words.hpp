@@ -1,0 +1,13 @@
+// The words of a deck for the types that are computed with.
+#pragma once
+
+#include "keys.hpp"
+
+namespace mylos {
+
+[[nodiscard]] inline const Words<DType>& type_words() {
+  static const Words<DType> words{{"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
+  return words;
+}
+
+}  // namespace mylos

@@ -1,0 +1,164 @@
+#include "mylos/train/adaptation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mylos/train/float_layers.hpp"
+#include "mylos/train/health_watch.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t steps_to_judge = 100;
+constexpr double frequent = 0.01;  // share of steps
+constexpr double unbearable = 0.05;
+constexpr std::int64_t longest_interval = 32;  // of the deck's
+constexpr double least_factor = 1.0625;
+constexpr std::int64_t calm_climbs = 4;
+
+/// The next one on its way to the bounds; the same at them.
+std::int64_t slower(std::int64_t interval, std::int64_t deck) {
+  const std::int64_t most = std::min<std::int64_t>(std::numeric_limits<std::int32_t>::max(),  // of a deck
+                                                   longest_interval * deck);
+  return 2 * interval <= most ? 2 * interval : interval;
+}
+
+double slower(double factor) {
+  return std::min(factor, std::max((1 + factor) / 2, least_factor));
+}
+
+/// Steps in which the scale climbs back what a backoff takes.
+double climb_of(const ScalerOptions& scaler) {
+  const double growths = std::ceil(std::log(1 / scaler.backoff_factor) / std::log(scaler.growth_factor));
+  return static_cast<double>(scaler.growth_interval) * growths;
+}
+
+Amendment growth_of(std::int64_t interval, double factor, const ScalerOptions& now) {
+  Amendment amendment;
+  if (interval != now.growth_interval) amendment.growth_interval = interval;
+  if (factor != now.growth_factor) amendment.growth_factor = factor;
+  return amendment;
+}
+
+Amendment slower_growth(const ScalerOptions& now, const ScalerOptions& deck) {
+  const bool again = now.growth_interval > deck.growth_interval;
+  return growth_of(slower(now.growth_interval, deck.growth_interval),
+                   again ? slower(now.growth_factor) : now.growth_factor, now);
+}
+
+Amendment faster_growth(const ScalerOptions& now, const ScalerOptions& deck) {
+  const std::int64_t interval = std::max(now.growth_interval / 2, deck.growth_interval);
+  const bool is_last = interval == deck.growth_interval;
+  const double factor = is_last ? deck.growth_factor : 1 + 2 * (now.growth_factor - 1);
+  return growth_of(interval, std::min(factor, deck.growth_factor), now);
+}
+
+bool changes_growth(const Amendment& amendment) {
+  return amendment.growth_interval || amendment.growth_factor;
+}
+
+bool is_slowed(const ScalerOptions& now, const ScalerOptions& deck) {
+  return now.growth_interval > deck.growth_interval || now.growth_factor < deck.growth_factor;
+}
+
+/// As far as the scaler knows: it has the last 1,000 steps, and those since it lowered the scale.
+bool is_calm(const ScalerState& scaler, const ScalerOptions& now) {
+  const double wanted = static_cast<double>(calm_climbs) * climb_of(now);
+  return static_cast<double>(scaler.since_backoff) >= wanted &&
+         scaler.recent.of_last(static_cast<std::int64_t>(wanted)) == 0;
+}
+
+std::string describe(const RecentSteps& recent) {
+  return fmt::format("{} of the last {} steps ({:.1f} %) were skipped because gradients overflowed",
+                     recent.overflows, recent.steps, 100 * recent.share());
+}
+
+bool is_judged(const RecentSteps& recent, double limit) {
+  return recent.steps >= steps_to_judge && recent.share() > limit;
+}
+
+}  // namespace
+
+RecentSteps steps_since_change(const History& history, const Amendments& before) {
+  const std::uint64_t changed = before.empty() ? 0 : before.back().from;
+  RecentSteps recent;
+  for (const HistoryRow& row : history.tail()) {
+    const bool overflowed = row.record.overflow != 0;
+    if (row.record.step <= changed || (recent.steps == 0 && overflowed)) continue;
+    recent.steps += 1;
+    if (overflowed) recent.overflows += 1;
+  }
+  return recent;
+}
+
+std::optional<Amendment> adapt_growth(const RecentSteps& recent, const ScalerState& scaler,
+                                      const Options& options, const ScalerOptions& deck,
+                                      const Amendments& before, std::uint64_t step) {
+  const ScalerOptions& now = options.precision.scaler;
+  if (before.size() >= most_adaptations) return std::nullopt;
+  Amendment change;
+  std::string seen;
+  if (is_judged(recent, frequent)) {
+    change = slower_growth(now, deck);
+    change.decision.cause = adaptation_cause::often;
+    seen = describe(recent);
+  } else if (is_slowed(now, deck) && is_calm(scaler, now)) {
+    change = faster_growth(now, deck);
+    change.decision.cause = adaptation_cause::rare;
+    seen = fmt::format("the loss scale was not lowered for {} steps", scaler.since_backoff);
+  }
+  if (!changes_growth(change)) return std::nullopt;
+  change.from = step;
+  change.decision.step = step;
+  change.decision.kind = "adaptation";
+  change.decision.text = fmt::format("{}; from here on {}", seen, describe_changes(change, options));
+  return change;
+}
+
+std::optional<Divergence> overflows_at_bounds(const RecentSteps& recent, const Options& options,
+                                              const ScalerOptions& deck, std::uint64_t step) {
+  const bool can_slow_down = changes_growth(slower_growth(options.precision.scaler, deck));
+  if (can_slow_down || !is_judged(recent, unbearable)) return std::nullopt;
+  return Divergence{.first = step,
+                    .cause = adaptation_cause::often,
+                    .text = describe(recent) + ", although the loss scale grows as slowly as it may"};
+}
+
+std::optional<Amendment> adapt_types(const Divergence& overflow, const Options& options,
+                                     const Amendments& before, bool persists, std::uint64_t step) {
+  if (before.size() >= most_adaptations || is_of_the_data(overflow, options)) return std::nullopt;
+  const std::string layer = overflow.fault ? overflow.fault->layer : "";
+  Amendment change{.decision = {step, "adaptation", overflow.cause, layer, ""}, .from = step};
+  if (can_become_float(options, layer)) {
+    change.float_layer = layer;
+  } else if (persists && options.precision.compute == DType::fp16 && computes_in_half(options)) {
+    change.compute = DType::fp32;
+  } else if (persists) {
+    change.float_layer = first_that_can_become_float(options);
+  }
+  const std::string changes = describe_changes(change, options);
+  if (changes.empty()) return std::nullopt;
+  const Options changed = amended(options, {change});
+  const bool begins_anew = scaler_mode_of(changed) == ScalerMode::dynamic;
+  change.decision.text = fmt::format("{}; from here on {}{}", overflow.text, changes,
+                                     begins_anew ? fmt::format(", and the loss scale begins anew with {:g}",
+                                                               changed.precision.scaler.initial_scale)
+                                                 : "");
+  return change;
+}
+
+ScalerState scaler_behind_types(ScalerState state, const Options& options) {
+  const ScalerMode mode = scaler_mode_of(options);
+  const ScalerState fresh = initial_scaler_state(options.precision.scaler, mode);
+  if (mode != ScalerMode::fixed) state.scale = fresh.scale;  // one that a return has lowered stays
+  state.good_steps = fresh.good_steps;
+  state.hysteresis_left = fresh.hysteresis_left;
+  state.skipped_in_a_row = fresh.skipped_in_a_row;
+  state.since_backoff = fresh.since_backoff;
+  return state;
+}
+
+}  // namespace mylos
