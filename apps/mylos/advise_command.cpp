@@ -143,6 +143,8 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   report.energy_of = energy.what();
   report.deck = file;
   if (subject.options.model.type == ModelType::gpt) report.tokens_of_sample = subject.rows_per_sample;
+  report.rule = {.loss_gap = subject.options.precision.adaptation.loss_gap,
+                 .least_gain = subject.options.precision.adaptation.least_gain};
   const std::vector<TrialSetting> settings = settings_to_try(subject.options);
   report.largest = largest_micro_batches(subject, settings);
   report.results = run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,

@@ -109,6 +109,11 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           describe(plan)));
   output.line(plan_table(stages, plan));
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
+  if (options.precision.adapt) {
+    note +=
+        fmt::format("{}precision.adapt: a run that begins afresh chooses its type; this is the plan of {}",
+                    note.empty() ? "" : "\n", name_of(options.precision.compute));
+  }
   if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
   if (!note.empty()) output.line(note + '\n');

@@ -42,6 +42,8 @@ void require_online(const Options& options) {
   if (options.run.reproducible)
     fail_input(
         "run.reproducible needs samples from a data file: a program that shares them out itself decides");
+  if (options.precision.adapt)
+    fail_input("precision.adapt compares types by the samples of a data file; leave it out and set compute");
   if (options.memory.on_oom == OutOfMemory::shrink) {
     fail_input(
         "memory.on_oom = \"shrink\" cuts a batch into smaller micro-batches, but a step takes the samples "

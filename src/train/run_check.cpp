@@ -108,6 +108,10 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n", steps,
                       options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s", plan.micro_batches,
                       plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
+  if (options.precision.adapt) {
+    text += fmt::format("# precision.adapt: a run that begins afresh chooses its type; here it is {}\n",
+                        name_of(options.precision.compute));
+  }
   text += shrunk + machine_line(problem, ranks);
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
     text += fmt::format("# {}\n", note);

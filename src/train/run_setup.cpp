@@ -80,6 +80,7 @@ Run::Run(RunStart&& start)
         std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);
   });
   open_folder(start);
+  if (!start.saved) tell_first_choice();
   prepare_checkpoints(start.request.output);
   open_batches();
   StopSources stop = start.request.stop;
@@ -91,6 +92,14 @@ Run::Run(RunStart&& start)
   clock_.start();
   if (start.request.earlier) go_on_from(*start.request.earlier);
   request_ = std::move(start.request);
+}
+
+/// Of a run that starts afresh, by the clock of this start: another one is to go on with it.
+void Run::tell_first_choice() {
+  for (const Amendment& amendment : amendments_) {
+    log_.tell(amendment.decision);
+    checkpoints_.demand();
+  }
 }
 
 /// What the segment before this one hands on. After a return the first checkpoint says so before anything
@@ -179,7 +188,7 @@ void Run::rescale(ScalerState& scaler) const {
 
 void Run::open_folder(const RunStart& start) {
   const std::string& folder = options().run.folder;
-  const bool afresh = position_.step == 0;
+  const bool afresh = !start.saved;
   const std::vector<std::string> aside = set_aside_newer(ranks(), folder, afresh ? -1 : position_.step);
   const std::string resolved = file("resolved.toml");  // deck.toml is the user's
   std::vector<std::string> notes;

@@ -36,7 +36,14 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
 
 /// The deck's options by what the run has changed of them so far.
 void RunStart::amend() {
-  amendments = request.earlier ? request.earlier->amendments : saved ? read_amendments(*saved) : Amendments();
+  if (request.earlier) {
+    amendments = request.earlier->amendments;
+  } else if (saved) {
+    amendments = read_amendments(*saved);
+  } else {
+    amendments.clear();
+    if (first_choice_) amendments.push_back(*first_choice_);
+  }
   parts.options = amended(given_, amendments);
   deck = amended_deck(request.deck.resolved, amendments);
   if (amendments.empty()) return;
@@ -63,6 +70,7 @@ void RunStart::find_start() {
     if (!saved) amend();
     normalizer = saved ? data->room_for_normalizer() : data->normalizer(request.output.line);
   });
+  if (!saved) choose_first_type();
   plan_memory();
 }
 

@@ -41,6 +41,8 @@ struct RunStart {
   void find_start();
   void open_checkpoint();
   void amend();
+  void choose_first_type();
+  [[nodiscard]] Amendment try_types();
   void require_no_other_run() const;
   void require_same_run() const;
   void plan_memory();
@@ -52,6 +54,7 @@ struct RunStart {
   void adopt(const StoredPlan& plan);
 
   Options given_;  // the deck's, with what the data add
+  std::optional<Amendment> first_choice_;
 };
 
 }  // namespace mylos

@@ -1,6 +1,7 @@
 #include "mylos/train/type_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,7 @@ TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoice
   if (base == results.size()) {
     const std::size_t any = fastest(results, [](const TrialResult&) { return true; });
     if (any == results.size()) throw Error(ExitCode::does_not_fit, results.at(0).obstacle);
-    return {any, fmt::format("{} is the fastest that fits; float does not", describe(results[any].setting))};
+    return {any, fmt::format("{} is the fastest that runs; float does not", describe(results[any].setting))};
   }
   const TrialResult& reference = results[base];
   const auto is_close = [&](const TrialResult& result) {
@@ -76,20 +77,20 @@ TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoice
 
 std::string describe(const std::vector<TrialResult>& results) {
   const std::size_t base = float_base(results);
-  std::string times;
-  std::string losses;
+  std::vector<std::string> times;
+  std::vector<std::string> losses;
+  std::string others;
   for (const TrialResult& result : results) {
-    times += times.empty() ? "" : ", ";
     if (!ran(result)) {
-      times += describe(result.setting) + " does not fit";
+      others += fmt::format("; {} does not run", describe(result.setting));
       continue;
     }
-    times += fmt::format("{} {:.4g} ms", describe(result.setting), 1000 * step_seconds(result));
-    losses += fmt::format("{}{:.5g}", losses.empty() ? "" : ", ", late_loss(result));
+    times.push_back(fmt::format("{} {:.4g} ms", describe(result.setting), 1000 * step_seconds(result)));
+    std::string& loss = losses.emplace_back(fmt::format("{:.5g}", late_loss(result)));
     if (base != results.size() && &result != &results[base])
-      losses += fmt::format(" ({:+.2g} %)", 100 * loss_gap(results[base], result));
+      loss += fmt::format(" ({:+.2g} %)", 100 * loss_gap(results[base], result));
   }
-  return fmt::format("{} a step, losses {}", times, losses);
+  return fmt::format("{} a step, losses {}{}", fmt::join(times, ", "), fmt::join(losses, ", "), others);
 }
 
 std::vector<LostGradient> lost_gradients(const TrialResult& base, const TrialResult& result) {

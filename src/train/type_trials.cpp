@@ -147,7 +147,9 @@ void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialL
                     subject.communicator.ranks(), result);
     if (is_first) note_compared_steps(trial, result);
   } catch (const Error& error) {  // on all ranks
-    if (error.code() != ExitCode::does_not_fit) throw;
+    const bool may_be_the_type =  // of data that half has no room for
+        error.code() == ExitCode::bad_input && result.setting.compute != DType::fp32;
+    if (error.code() != ExitCode::does_not_fit && !may_be_the_type) throw;
     result.obstacle = error.what();
   }
 }

@@ -126,6 +126,9 @@ TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
   options.memory = {};
   options.data.normalize = Normalize::standard;
   expect_refused(options, "data.normalize");
+  options = online_options();
+  options.precision.adapt = true;
+  expect_refused(options, "precision.adapt");
   for (const double timeout_s : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0}) {
     options = online_options();
     options.communication.timeout_s = timeout_s;

@@ -82,6 +82,7 @@ class Run {
   explicit Run(RunStart&& start);
   void restore(const RunStart& start);
   void open_folder(const RunStart& start);
+  void tell_first_choice();
   void go_on_from(EarlierSegment& earlier);
   void rescale(ScalerState& scaler) const;
   void open_batches();

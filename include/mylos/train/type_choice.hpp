@@ -29,11 +29,11 @@ struct TypeChoice {
 /// The fastest setting in float that ran; results.size(): none did.
 [[nodiscard]] std::size_t float_base(const std::vector<TrialResult>& results);
 
-/// The same on all ranks, which have the same results. Where float does not fit, the fastest that does is
+/// The same on all ranks, which have the same results. Where float does not run, the fastest that does is
 /// taken. Throws Error (does_not_fit) with the first obstacle where no setting ran.
 [[nodiscard]] TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoiceRule& rule);
 
-/// "fp32 12.3 ms, bf16 8.1 ms a step; losses after 20 steps 2.301, 2.303 (+0.09 %)", obstacles too.
+/// "fp32 12.3 ms, bf16 8.1 ms a step, losses 2.301, 2.303 (+0.09 %); fp16 does not run".
 [[nodiscard]] std::string describe(const std::vector<TrialResult>& results);
 
 /// By how much more a parameter's gradient fell to zero in a 16-bit setting than in float.

@@ -74,8 +74,9 @@ struct TrialSubject {
 };
 
 /// All ranks; the same on each. Results are in the order of `settings`. A setting that does not fit the
-/// budget has an obstacle; throws Error on all ranks for what any run of the deck would end with: data that
-/// cannot be read, say. Every steps are skipped where nothing is finite. Nothing is left behind.
+/// budget has an obstacle, and so has a 16-bit one that the data are too large for; throws Error on all ranks
+/// for what any run of the deck would end with. All steps are skipped where nothing is finite. Nothing is
+/// left behind.
 [[nodiscard]] std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
                                                        const std::vector<TrialSetting>& settings,
                                                        const TrialLimits& limits);

@@ -1,0 +1,60 @@
+// In which type a run begins, where its deck lets some of its own steps decide (precision.adapt).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mylos/train/type_choice.hpp"
+#include "run_start.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr int rounds = 5;
+constexpr std::int64_t timed_steps = 5;
+
+Amendment amendment_of(DType type, std::string text) {
+  return {.decision = {0, "adaptation", "types compared", "", std::move(text)}, .compute = type};
+}
+
+}  // namespace
+
+/// Of a run that starts afresh. The choice goes by a clock: it is made once, and a checkpoint from the first
+/// moment on has it.
+void RunStart::choose_first_type() {
+  const PrecisionOptions& precision = parts.options.precision;
+  if (!precision.adapt || request.earlier || first_choice_) return;
+  const std::vector<DType>& types = precision.adaptation.types;
+  if (types.size() > 1) {
+    first_choice_ = try_types();
+  } else if (types.front() != precision.compute) {
+    first_choice_ = amendment_of(types.front(), fmt::format("precision.compute = \"{}\", the only one of "
+                                                            "precision.adaptation.types",
+                                                            name_of(types.front())));
+  }
+  if (first_choice_) amend();
+}
+
+Amendment RunStart::try_types() {
+  const AdaptationOptions& adaptation = parts.options.precision.adaptation;
+  std::vector<TrialSetting> settings;
+  std::vector<std::string_view> names;
+  for (const DType type : adaptation.types) {
+    settings.push_back({type});
+    names.push_back(name_of(type));
+  }
+  line(fmt::format("precision.adapt: comparing {} by {} steps of each", fmt::join(names, ", "),
+                   adaptation.steps));
+  const std::vector<TrialResult> results =
+      run_type_trials({parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps}, settings,
+                      {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds});
+  const TypeChoice choice =
+      choose_type(results, {.loss_gap = adaptation.loss_gap, .least_gain = adaptation.least_gain});
+  const DType type = results[choice.chosen].setting.compute;
+  std::string text =
+      fmt::format("precision.compute = \"{}\": {} ({} after {} steps){}", name_of(type), choice.reason,
+                  describe(results), adaptation.steps, describe_lost_gradients(results));
+  for (const TrialResult& result : results)
+    if (!result.obstacle.empty()) text += fmt::format("; {}: {}", describe(result.setting), result.obstacle);
+  return amendment_of(type, std::move(text));
+}
+
+}  // namespace mylos

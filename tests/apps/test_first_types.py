@@ -1,0 +1,183 @@
+"""precision.adapt at the start of a run: some steps in each type, and the fastest whose loss stays close to float's. What it
+measured is what runs of each type have, its choice follows from what it says, and the run is the one that a deck with that
+type makes, on any number of ranks, bit for bit, over restarts too.
+
+usage: test_first_types.py MYLOS
+"""
+import csv
+import json
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import datasets, last_checkpoint
+from small_problem import Command, gpt_deck, prepare
+
+ADAPT = "precision.adapt=true"
+STEPS = 16
+SETTINGS = [ADAPT, f"precision.adaptation.steps={STEPS}"]
+GPT = gpt_deck(run="steps = 24\nlog_every = 4", data="batch = 8", tables="[checkpoint]\nevery = 8\n")
+LARGE = """
+[run]
+name = "large"
+steps = 12
+[data]
+train = "wide.h5"
+batch = 256
+[model]
+type = "mlp"
+hidden = [2048, 2048]
+loss = "mse"
+[optimizer]
+lr = 1e-4
+"""
+
+
+def decision(command, folder):
+    """The event of the choice, and the amendment that checkpoints keep of it."""
+    events = [json.loads(line) for line in (command.folder / folder / "events.jsonl").read_text().splitlines()]
+    found = [event for event in events if event["kind"] == "adaptation"]
+    assert len(found) == 1 and found[0]["cause"] == "types compared" and found[0]["step"] == 0, found
+    with h5py.File(last_checkpoint(command, folder), "r") as file:
+        kept = json.loads(file["/history/amendments"][()].decode())
+        assert f'compute = "{kept["compute"]}"' in file["/deck"][()].decode()
+    assert kept["text"] == found[0]["text"]
+    return kept
+
+
+def measured(text):
+    """Milliseconds and late losses by type, as the decision says them."""
+    inside = text[text.index(" ("):]
+    times = {name: float(value) for name, value in re.findall(r"(fp32|bf16|fp16) ([\d.e+-]+) ms", inside)}
+    losses = re.findall(r"([\d.e+-]+)(?: \([+-][\d.e+-]+ %\))?(?:, | after)", inside[inside.index("losses ") + 7:])
+    assert len(losses) == len(times), text
+    return times, dict(zip(times, map(float, losses)))
+
+
+def require_rule(text, taken, least_gain=0.1, gap=0.02):
+    """What the manual says of the choice, by the numbers of the decision."""
+    times, losses = measured(text)
+    close = [name for name in times if name != "fp32" and (losses[name] - losses["fp32"]) / losses["fp32"] <= gap]
+    best = min(close, key=times.get, default="fp32")
+    expected = best if 1 - times[best] / times["fp32"] >= least_gain else "fp32"
+    border = abs(1 - times[best] / times["fp32"] - least_gain) < 0.01  # four digits are said
+    assert taken == expected or border, f"{taken} was taken: {text}"
+    return losses
+
+
+def require_losses_of_runs(command, deck, losses):
+    """Each type's losses are those of a run in that type."""
+    for name, said in losses.items():
+        folder = f"alone-{name}"
+        command.must("train", deck, f"precision.compute={name}", f"run.steps={STEPS}", "schedule.steps=24", f"run.folder={folder}")
+        with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
+            rows = [float(row["loss"]) for row in csv.DictReader(file)]
+        assert len(rows) == STEPS
+        mean = numpy.mean(rows[STEPS // 2:])
+        assert abs(mean / said - 1) < 1e-4, f"{name}: {said} was said, a run has {mean}"
+
+
+def require_same_training(command, one, other):
+    """Weights, moments and scaler, bit for bit; events differ."""
+    first, second = (datasets(last_checkpoint(command, folder)) for folder in (one, other))
+    names = [name for name in first if name.split("/")[1] in ("model", "optimizer", "scaler", "schedule")]
+    assert len(names) > 8
+    for name in names:
+        assert first[name].tobytes() == second[name].tobytes(), f"{one} and {other} differ in {name}"
+
+
+def check_choice(command, deck, ranks):
+    folder = f"chosen-{ranks}"
+    said = command.must("train", deck, *SETTINGS, "schedule.steps=24", f"run.folder={folder}", ranks=ranks).stdout
+    kept = decision(command, folder)
+    assert kept["text"] in said and "comparing fp32, bf16, fp16 by 16 steps of each" in said, said
+    losses = require_rule(kept["text"], kept["compute"])
+    if ranks == 1:
+        require_losses_of_runs(command, deck, losses)
+        amended = (command.folder / folder / "amended.toml").read_text()
+        assert f'compute = "{kept["compute"]}"' in amended
+    command.must("train", deck, "schedule.steps=24", f"precision.compute={kept['compute']}", f"run.folder=told-{ranks}", ranks=ranks)
+    require_same_training(command, folder, f"told-{ranks}")
+    print(f"{ranks} ranks: {kept['text']}")
+
+
+def check_restarts(command, deck):
+    """A choice is made once: killed before its first regular checkpoint, or stopped, a run goes on with it."""
+    train = ["train", deck, *SETTINGS, "schedule.steps=24", "run.folder=restarted"]
+    command.must(*train, "--stop-after", 3, code=85)
+    chosen = decision(command, "restarted")
+    assert (command.folder / "restarted/checkpoints/step-0000000000.h5").exists()
+    (command.folder / "restarted/checkpoints/step-0000000003.h5").unlink()  # as if it had been killed
+    said = command.must(*train, "--restart", "auto", "--stop-after", 11, code=85).stdout
+    assert "comparing" not in said and "at step 0 of" in said, said
+    said = command.must(*train, "--restart", "latest").stdout
+    assert "comparing" not in said, said
+    assert decision(command, "restarted") == chosen
+    command.must("train", deck, "schedule.steps=24", f"precision.compute={chosen['compute']}", "run.folder=told-restarted")
+    require_same_training(command, "restarted", "told-restarted")
+
+
+def check_small_and_large(command):
+    """A net that gains less than is asked for stays in float; a large one takes 16 bits where these are faster here."""
+    command.must("train", "deck.toml", *SETTINGS, "precision.adaptation.least_gain=0.95", "run.folder=small")
+    assert decision(command, "small")["compute"] == "fp32"
+    rows = numpy.random.default_rng(1).standard_normal((512, 512), dtype=numpy.float32)
+    with h5py.File(command.folder / "wide.h5", "w") as file:
+        file["inputs"] = rows
+        file["targets"] = rows[:, :4] - rows[:, 4:8]
+    (command.folder / "large.toml").write_text(LARGE, encoding="utf-8")
+    for ranks in (1, 4):
+        command.must("train", "large.toml", ADAPT, "precision.adaptation.steps=8", 'precision.adaptation.types=["fp32","bf16"]',
+                     "run.steps=4", f"run.folder=large-{ranks}", ranks=ranks)
+        kept = decision(command, f"large-{ranks}")
+        times, _ = measured(kept["text"])
+        if times["bf16"] < 0.85 * times["fp32"]:
+            assert kept["compute"] == "bf16", kept["text"]
+        print(f"large, {ranks} ranks: {kept['text']}")
+
+
+def check_data_too_large_for_half(command):
+    """A type that has no room for the data is left out, and said to be."""
+    rows = numpy.random.default_rng(2).standard_normal((96, 6), dtype=numpy.float32)
+    with h5py.File(command.folder / "vast.h5", "w") as file:
+        file["inputs"] = rows * numpy.float32(1e6)
+        file["targets"] = rows[:, :2]
+    deck = LARGE.replace("wide.h5", "vast.h5").replace("256", "48").replace("[2048, 2048]", "[16]")
+    (command.folder / "vast.toml").write_text(deck, encoding="utf-8")
+    command.must("train", "vast.toml", ADAPT, "run.steps=2", "run.folder=vast")
+    kept = decision(command, "vast")
+    assert kept["compute"] != "fp16" and "fp16 does not run" in kept["text"] and "; fp16: " in kept["text"], kept["text"]
+    print(f"vast: {kept['text']}")
+
+
+def check_other_beginnings(command):
+    """One candidate is taken as it is; float that does not fit is left out; a trial's data errors are the run's."""
+    said = command.must("train", "deck.toml", ADAPT, 'precision.adaptation.types=["fp16"]', "run.folder=one").stdout
+    assert "comparing" not in said and decision(command, "one")["compute"] == "fp16"
+    for said in (command.must("train", "deck.toml", ADAPT, "--check").stdout, command.must("plan", "deck.toml", ADAPT).stdout):
+        assert "precision.adapt: a run that begins afresh chooses its type" in said, said
+    refused = command.must("train", "deck.toml", ADAPT, "memory.budget=1 MiB", "run.folder=none", code=3)
+    assert "does not fit its budget" in refused.stderr and not (command.folder / "none/checkpoints").exists()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+        text = "".join(f"line {i * i % 97} of a text that repeats itself\n" for i in range(400))
+        (command.folder / "text.txt").write_text(text, encoding="utf-8")
+        command.must("prepare", "text", "text.txt", "--out", "text.h5")
+        check_choice(command, "gpt.toml", 1)
+        check_choice(command, "deck.toml", 3)
+        check_restarts(command, "gpt.toml")
+        check_small_and_large(command)
+        check_data_too_large_for_half(command)
+        check_other_beginnings(command)
+
+
+if __name__ == "__main__":
+    main()
