@@ -159,6 +159,8 @@ Options advised_options(const Options& deck, const std::vector<TrialResult>& res
                         const TypeChoiceRule& rule) {
   const TrialResult& taken = results.at(chosen);
   Options options = options_of(deck, {taken.setting.compute});
+  // The choice is made; what a run with precision.adapt looks at later stays.
+  if (options.precision.adapt) options.precision.adaptation.types = {taken.setting.compute};
   options.run.folder += "-advised";
   RecomputeMode& recompute = options.memory.recompute;
   const TrialResult* own = result_of(results, {taken.setting.compute, recompute});

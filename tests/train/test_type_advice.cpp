@@ -111,6 +111,10 @@ TEST(TypeAdvice, MakesADeckThatChangesNoMoreThanItMust) {
   expected.run.folder = "runs/net-advised";
   expected.precision.compute = DType::bf16;
   EXPECT_EQ(advised_options(deck, results, 2, {}), expected);
+  Options adapting = deck;
+  adapting.precision.adapt = true;
+  EXPECT_EQ(advised_options(adapting, results, 2, {}).precision.adaptation.types, std::vector{DType::bf16})
+      << "the run would choose again";
 
   deck.memory.recompute = RecomputeMode::all;  // costs 30 %
   EXPECT_EQ(advised_options(deck, results, 2, {}), expected);

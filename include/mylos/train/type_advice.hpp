@@ -32,8 +32,9 @@ struct TypeAdvice {
 /// Two digits: "0.0012 %", "34 %", "340 %"; with `plus`: "+34 %".
 [[nodiscard]] std::string percent(double share, bool plus = false);
 
-/// `deck` as advised, for a run with a folder of its own: the deck's, and "-advised" behind it. Its
-/// recomputation changes only where it costs at least `rule.least_gain` of a step, or does not fit.
+/// `deck` as advised, which precision.adapt does not choose again, for a run with a folder of its own: the
+/// deck's, and "-advised" behind it. Its recomputation changes only where it costs at least `rule.least_gain`
+/// of a step, or does not fit.
 [[nodiscard]] Options advised_options(const Options& deck, const std::vector<TrialResult>& results,
                                       std::size_t chosen, const TypeChoiceRule& rule);
 
