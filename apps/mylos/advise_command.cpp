@@ -13,8 +13,10 @@
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/metric.hpp"
 #include "mylos/train/ranks_energy.hpp"
 #include "mylos/train/run_check.hpp"
+#include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "mylos/train/step_plan.hpp"
 #include "runtime.hpp"
@@ -54,6 +56,8 @@ struct Subject {
       steps = run_length(options, data->epochs());
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
       require_rules_apply(chain, options.precision);
+      require_ignored_layers(options.health, chain);
+      static_cast<void>(watched_metric(options, *data));
       parameters = chain.parameter_count();
       rows_per_sample = chain.rows_per_sample;
       normalizer = data->normalizer([](const std::string&) {});
@@ -156,10 +160,10 @@ ExitCode advise_command(const AdviseArguments& arguments) {
                                     .progress = progress_of(arguments, output)});
   report.advice = advise(report.results, report.rule, arguments.steps);
   const Options advised = advised_options(deck.options, report.results, report.advice.chosen, report.rule);
+  output.line(arguments.json ? advice_json(report) : '\n' + advice_text(report));
   run_on_all(ranks, [&] {
     if (ranks.rank() == 0) write_deck(file, arguments, advised, report.advice.verdict);
   });
-  output.line(arguments.json ? advice_json(report) : '\n' + advice_text(report));
   return ExitCode::done;
 }
 

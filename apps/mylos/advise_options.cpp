@@ -1,13 +1,11 @@
 #include "advise_options.hpp"
 
+#include "mylos/train/type_trials.hpp"
 #include "usage.hpp"
 
 namespace mylos::app {
 namespace {
 
-// The trainer of a trial warms up before it is timed.
-constexpr std::int64_t least_steps = 4;
-constexpr std::int64_t most_steps = 1'000'000;
 constexpr std::int64_t most_rounds = 1000;
 
 }  // namespace
@@ -21,7 +19,7 @@ void add_advise(CLI::App& app, AdviseArguments& arguments, std::function<ExitCod
   advise->add_option("--out", arguments.output,
                      "The deck to write (default: DECK.advised.toml beside DECK.toml); it must not exist");
   advise->add_option("--steps", arguments.steps, "Steps of each type whose losses are compared")
-      ->check(integer_from(least_steps, most_steps))
+      ->check(integer_from(least_trial, longest_trial))
       ->capture_default_str();
   advise
       ->add_option("--rounds", arguments.rounds, "How often each setting is timed, by turns with the others")

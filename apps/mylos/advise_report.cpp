@@ -78,7 +78,8 @@ std::string table(const AdviceReport& report) {
                         bytes(result.activation_bytes), micro_batch_text(report.largest[i]),
                         gap_text(base, result), result.skipped);
   }
-  if (counts) text += fmt::format("  joules of a step: {}, whatever else they do\n", report.energy_of);
+  if (counts)
+    text += fmt::format("  joules of a step: of each node {}, whatever else they do\n", report.energy_of);
   return text + "  micro-batch: the largest that fits the budget, one for each rank in a step\n" + notes;
 }
 

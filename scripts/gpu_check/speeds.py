@@ -16,7 +16,11 @@ def run(installation, report, training, sample):
     report.section("Speeds of kernels")
     _kernels(installation, report, sample)
     report.section("Speeds of whole steps")
-    decks = _decks(installation, training, sample)
+    try:
+        decks = _decks(installation, training, sample)
+    except OutOfTime as late:
+        report.record("steps of decks", "LATE", 0, str(late))
+        return
     for i, (deck, length, overrides) in enumerate(decks):
         share = installation.budget.left() / (len(decks) - i)
         report.check(f"steps of {deck}", lambda: _steps(report, training, deck, length, overrides, share, sample))

@@ -9,7 +9,8 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t longest_trial = 10'000;  // steps
+// Of a trial: there is something to time behind its warm-up, and a trainer remembers so many.
+constexpr IntegerRange trial_steps{4, 1000};
 
 void fill_types(Key& key) {
   key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
@@ -50,7 +51,7 @@ void add_adaptation_keys(Schema& schema) {
                "close to float's. With one alone nothing is tried.");
   fill_types(types);
   keys.finish(types);
-  keys.integer("steps", &AdaptationOptions::steps, {1, longest_trial}, "steps",
+  keys.integer("steps", &AdaptationOptions::steps, trial_steps, "steps",
                "The length of each trial, whose losses are compared with those in float.");
   keys.number("loss_gap", &AdaptationOptions::loss_gap, {0, true, 1, true}, "",
               "The largest gap to the loss in float, relative to it, that is accepted.");

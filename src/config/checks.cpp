@@ -108,10 +108,11 @@ class Checks {
       refuse("kernels.gemm", "engines that no clock chooses: any other 'kernels.gemm'");
   }
 
-  /// Without masters there must be something that they would be beside. A run may have made all of it floats.
+  /// Without masters there must be something that they would be beside. A run that adapts chooses `compute`.
   void masters() const {
     const PrecisionOptions& precision = options_.precision;
     if (precision.masters == MasterWeights::fp32 || precision.compute != DType::fp32) return;
+    if (precision.adapt) return;
     const auto& rules = precision.rules;
     const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
     if (std::any_of(rules.begin(), rules.end(), is_short)) return;

@@ -118,7 +118,11 @@ std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& 
 }
 
 void RunStart::plan_memory() {
-  const MemoryProblem problem = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  MemoryProblem problem = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  if (place_before_trials_) {
+    problem.place = *place_before_trials_;
+    problem.budget = budget_before_trials_;
+  }
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
   ProductEngines before;
   parts.memory = share_plan(

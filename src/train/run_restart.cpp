@@ -154,6 +154,10 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));
   }
+  if (given_.precision.compute != options.precision.compute) {
+    line(fmt::format("precision.compute = \"{}\" of the deck counts for nothing: the run has chosen \"{}\"",
+                     name_of(given_.precision.compute), name_of(options.precision.compute)));
+  }
   const std::string change = describe_schedule_change(
       learning_rate(written.optimizer, written.schedule, run_length(written, now.epochs)),
       learning_rate(options.optimizer, options.schedule, now.total), updates, options.schedule.steps == 0);

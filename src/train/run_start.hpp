@@ -55,6 +55,8 @@ struct RunStart {
 
   Options given_;  // the deck's, with what the data add
   std::optional<Amendment> first_choice_;
+  std::optional<RunPlace> place_before_trials_;  // whose leftovers are no part of the run
+  std::size_t budget_before_trials_ = 0;
 };
 
 }  // namespace mylos

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/train/shared_plan.hpp"
 #include "mylos/train/type_choice.hpp"
 #include "run_start.hpp"
 
@@ -43,9 +45,22 @@ Amendment RunStart::try_types() {
   }
   line(fmt::format("precision.adapt: comparing {} by {} steps of each", fmt::join(names, ", "),
                    adaptation.steps));
-  const std::vector<TrialResult> results =
-      run_type_trials({parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps}, settings,
-                      {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds});
+  const MemoryProblem before = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  place_before_trials_ = before.place;
+  budget_before_trials_ = before.budget;
+  StopSources sources = request.stop;
+  sources.walltime_s = static_cast<double>(parts.options.run.walltime_s);
+  StopRequests asked(std::move(sources));
+  const auto go_on = [&](int, const TrialSetting&) {
+    run_on_all(ranks(), [&] {
+      if (!asked.due(0)) return;
+      throw Error(ExitCode::requeue,
+                  fmt::format("asked to stop by {} while types were compared", asked.reason()));
+    });
+  };
+  const std::vector<TrialResult> results = run_type_trials(
+      {parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps}, settings,
+      {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
   const TypeChoice choice =
       choose_type(results, {.loss_gap = adaptation.loss_gap, .least_gain = adaptation.least_gain});
   const DType type = results[choice.chosen].setting.compute;

@@ -14,6 +14,8 @@
 namespace mylos {
 namespace {
 
+constexpr double most_late_skips = 0.5;
+
 bool ran(const TrialResult& result) {
   return result.obstacle.empty();
 }
@@ -27,6 +29,11 @@ std::size_t fastest(const std::vector<TrialResult>& results, const May& may) {
     if (best == results.size() || step_seconds(results[i]) < step_seconds(results[best])) best = i;
   }
   return best;
+}
+
+/// Its loss is a number, and it has found its loss scale.
+bool learns(const TrialResult& result) {
+  return ran(result) && std::isfinite(late_loss(result)) && result.late_skips <= most_late_skips;
 }
 
 }  // namespace
@@ -53,17 +60,29 @@ std::size_t float_base(const std::vector<TrialResult>& results) {
 TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoiceRule& rule) {
   const std::size_t base = float_base(results);
   if (base == results.size()) {
-    const std::size_t any = fastest(results, [](const TrialResult&) { return true; });
-    if (any == results.size()) throw Error(ExitCode::does_not_fit, results.at(0).obstacle);
-    return {any, fmt::format("{} is the fastest that runs; float does not", describe(results[any].setting))};
+    const std::size_t any = fastest(results, learns);
+    if (any == results.size()) {
+      const TrialResult& first = results.at(0);
+      throw Error(
+          ran(first) ? ExitCode::diverged : first.code,
+          ran(first) ? fmt::format("{}: its steps are not finite", describe(first.setting)) : first.obstacle);
+    }
+    const bool was_tried = std::any_of(results.begin(), results.end(), [](const TrialResult& result) {
+      return result.setting.compute == DType::fp32;
+    });
+    return {any, fmt::format("{} is the fastest that runs; float {}", describe(results[any].setting),
+                             was_tried ? "does not" : "was not tried")};
   }
   const TrialResult& reference = results[base];
   const auto is_close = [&](const TrialResult& result) {
-    return result.setting.compute != DType::fp32 && loss_gap(reference, result) <= rule.loss_gap;
+    return result.setting.compute != DType::fp32 && learns(result) &&
+           loss_gap(reference, result) <= rule.loss_gap;
   };
   const std::size_t best = fastest(results, is_close);
   if (best == results.size()) {
-    return {base, fmt::format("no 16-bit type stays within {:.3g} % of float's loss", 100 * rule.loss_gap)};
+    return {base,
+            fmt::format("no 16-bit type stays within {:.3g} % of float's loss with steps that are applied",
+                        100 * rule.loss_gap)};
   }
   const std::string name = describe(results[best].setting);
   const double gain = 1 - step_seconds(results[best]) / step_seconds(reference);

@@ -39,12 +39,22 @@ class Trial {
     });
   }
 
+  void begin_with(const ScalerState& scaler) {
+    StepState state = trainer_->read_state();
+    state.scaler = scaler;
+    trainer_->write_state(state);
+  }
   void step() { trainer_->step(*batches_, false); }
   /// Waits for all work.
   StepState finish() {
     trainer_->finish_update();
     StepState state = trainer_->read_state();
-    if (state.halted != 0) trainer_->throw_if_failed();  // else it has diverged, which is a result
+    if (state.halted != 0) {
+      trainer_->throw_if_failed();
+      throw Error(ExitCode::diverged,
+                  fmt::format("diverges: {} steps in a row are not finite up to its step {}",
+                              state.scaler.skipped_in_a_row, state.step));
+    }
     return state;
   }
   [[nodiscard]] const Trainer& trainer() const { return *trainer_; }
@@ -123,34 +133,52 @@ std::vector<GradientLoss> gradients_of(const Trainer& trainer, std::uint64_t ste
   return result;
 }
 
-void note_compared_steps(Trial& trial, TrialResult& result) {
+/// The loss scaler's state behind them.
+ScalerState note_compared_steps(Trial& trial, TrialResult& result) {
   const StepState state = trial.finish();
-  for (const StepRecord& record : trial.trainer().read_records(0, state.step))
+  const std::uint64_t late = state.step - std::max<std::uint64_t>(state.step / 4, 1);
+  std::int64_t late_skips = 0;
+  for (const StepRecord& record : trial.trainer().read_records(0, state.step)) {
     result.losses.push_back(record.loss);
+    if (record.step > late && record.overflow != 0) ++late_skips;
+  }
   result.skipped = static_cast<std::int64_t>(state.step - state.updates);
+  result.late_skips = static_cast<double>(late_skips) / static_cast<double>(state.step - late);
   result.gradients = gradients_of(trial.trainer(), state.step);
   result.micro_batch = trial.memory().statement.micro_batch;
   result.rank_bytes = trial.memory().rank_bytes();
   result.activation_bytes = trial.memory().arena_bytes();
   result.plan = describe(trial.memory());
+  return state.scaler;
 }
 
+/// A setting, and what its next trial goes on with.
+struct Turn {
+  TrialResult result;
+  std::optional<ScalerState> scaler = std::nullopt;
+};
+
 void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialLimits& limits, int round,
-           TrialResult& result) {
+           Turn& turn) {
+  TrialResult& result = turn.result;
   if (!result.obstacle.empty()) return;
   if (limits.progress) limits.progress(round, result.setting);
-  const std::int64_t compared = std::max(limits.steps, warm_up_steps + 1);
+  const std::int64_t compared = std::clamp(limits.steps, least_trial, longest_trial);
   try {
     Trial trial(subject, start, result.setting, compared);
     const bool is_first = round == 0;
+    if (turn.scaler) trial.begin_with(*turn.scaler);
     measure_stretch(trial, is_first ? compared - warm_up_steps : limits.timed_steps, limits,
                     subject.communicator.ranks(), result);
-    if (is_first) note_compared_steps(trial, result);
+    if (is_first) turn.scaler = note_compared_steps(trial, result);
   } catch (const Error& error) {  // on all ranks
     const bool may_be_the_type =  // of data that half has no room for
-        error.code() == ExitCode::bad_input && result.setting.compute != DType::fp32;
-    if (error.code() != ExitCode::does_not_fit && !may_be_the_type) throw;
+        error.code() == ExitCode::bad_input && result.setting.compute == DType::fp16;
+    const bool is_of_the_setting =
+        error.code() == ExitCode::does_not_fit || error.code() == ExitCode::diverged;
+    if (!is_of_the_setting && !may_be_the_type) throw;
     result.obstacle = error.what();
+    result.code = error.code();
   }
 }
 
@@ -159,16 +187,18 @@ void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialL
 std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
                                          const std::vector<TrialSetting>& settings,
                                          const TrialLimits& limits) {
-  std::vector<TrialResult> results;
-  for (const TrialSetting& setting : settings) results.push_back({.setting = setting});
+  std::vector<Turn> turns;
+  for (const TrialSetting& setting : settings) turns.push_back({.result = {.setting = setting}});
   // Of this moment: the process grows with each trial, and no setting is to have less room for it.
   const MemoryProblem start =
       shared_problem(subject.options, subject.gemm, subject.communicator.ranks(), &subject.data);
   for (int round = 0; round < limits.rounds; ++round) {
-    for (TrialResult& result : results) visit(subject, start, limits, round, result);
-    std::reverse(results.begin(), results.end());
+    for (Turn& turn : turns) visit(subject, start, limits, round, turn);
+    std::reverse(turns.begin(), turns.end());
   }
-  if (limits.rounds % 2 != 0) std::reverse(results.begin(), results.end());
+  if (limits.rounds % 2 != 0) std::reverse(turns.begin(), turns.end());
+  std::vector<TrialResult> results;
+  for (Turn& turn : turns) results.push_back(std::move(turn.result));
   return results;
 }
 

@@ -67,6 +67,8 @@ def kill_at(command, line, *arguments, ranks=1):
     for said in run.stdout:
         if line in said:
             break
+    else:
+        raise AssertionError(f"the run ended and did not say: {line}\n{run.stderr.read()}")
     run.send_signal(signal.SIGKILL)
     run.wait()
 

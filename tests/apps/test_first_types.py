@@ -153,6 +153,22 @@ def check_data_too_large_for_half(command):
     print(f"vast: {kept['text']}")
 
 
+def check_tight_budget(command):
+    """What trials leave behind in the process is no part of the run: where a deck fits, it fits with them too."""
+    refused = command.must("train", "gpt.toml", "precision.compute=fp32", "memory.budget=20 MiB", "run.folder=tight", code=3).stderr
+    least = int(re.search(r"smallest budget that would do is memory.budget = \"(\d+) MiB\"", refused).group(1)) + 1
+    command.must("train", "gpt.toml", ADAPT, f"memory.budget={least} MiB", "run.steps=4", "run.folder=tight")
+
+
+def check_changed_type(command):
+    """A restart goes on with the choice, and says so where its deck asks for another type."""
+    command.must("train", "gpt.toml", *SETTINGS, "run.folder=kept", "--stop-after", 3, code=85)
+    chosen = decision(command, "kept")["compute"]
+    other = "fp32" if chosen != "fp32" else "fp16"
+    said = command.must("train", "gpt.toml", "run.folder=kept", "--restart", "latest", f"precision.compute={other}").stdout
+    assert f'the run has chosen "{chosen}"' in said, said
+
+
 def check_other_beginnings(command):
     """One candidate is taken as it is; float that does not fit is left out; a trial's data errors are the run's."""
     said = command.must("train", "deck.toml", ADAPT, 'precision.adaptation.types=["fp16"]', "run.folder=one").stdout
@@ -176,6 +192,8 @@ def main():
         check_restarts(command, "gpt.toml")
         check_small_and_large(command)
         check_data_too_large_for_half(command)
+        check_tight_budget(command)
+        check_changed_type(command)
         check_other_beginnings(command)
 
 

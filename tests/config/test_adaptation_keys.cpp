@@ -22,8 +22,8 @@ TEST(AdaptationKeys, NameEachTypeOnce) {
 
 TEST(AdaptationKeys, AreWithinTheirRanges) {
   expect_refused("adapt", "1", "true or false", "the integer 1");
-  expect_refused("adaptation.steps", "0", "an integer from 1 to 10000", "the integer 0");
-  expect_refused("adaptation.steps", "10001", "an integer from 1 to 10000", "the integer 10001");
+  expect_refused("adaptation.steps", "3", "an integer from 4 to 1000", "the integer 3");
+  expect_refused("adaptation.steps", "1001", "an integer from 4 to 1000", "the integer 1001");
   expect_refused("adaptation.every", "0", "an integer from 1 to 2147483647", "the integer 0");
   expect_refused("adaptation.every", "nan", "an integer from 1 to 2147483647", "the number nan");
   expect_refused("adaptation.loss_gap", "-0.1", "a number from 0 to 1", "the number -0.1");

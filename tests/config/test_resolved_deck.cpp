@@ -98,7 +98,7 @@ class Draw {
     return result;
   }
   AdaptationOptions adaptation() {
-    AdaptationOptions some{{}, integer(1, 10000), fraction(), fraction(), integer(1, 2147483647)};
+    AdaptationOptions some{{}, integer(4, 1000), fraction(), fraction(), integer(1, 2147483647)};
     const auto count = static_cast<std::size_t>(integer(1, compute_types.size()));
     some.types.assign(compute_types.end() - count, compute_types.end());
     return some;

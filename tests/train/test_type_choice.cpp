@@ -16,7 +16,7 @@ TrialResult tried(DType type, double step_s, double loss) {
 }
 
 TrialResult refused(DType type) {
-  return {.setting = {type}, .obstacle = "the run does not fit its budget"};
+  return {.setting = {type}, .obstacle = "the run does not fit its budget", .code = ExitCode::does_not_fit};
 }
 
 DType chosen(const std::vector<TrialResult>& results, const TypeChoiceRule& rule = {}) {
@@ -51,6 +51,31 @@ TEST(TypeChoice, TakesNoTypeWhoseLossIsNoNumber) {
   EXPECT_EQ(choice.chosen, 1u);
   EXPECT_THAT(choice.reason, HasSubstr("no 16-bit type stays within 2 %"));
   EXPECT_EQ(loss_gap(results[1], results[0]), std::numeric_limits<double>::infinity());
+}
+
+TEST(TypeChoice, TakesNoTypeThatSkipsItsSteps) {
+  TrialResult skips = tried(DType::fp16, 0.1, 2);  // a step without an update is fast
+  skips.late_skips = 1;
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), skips}), DType::fp32);
+  EXPECT_EQ(chosen({skips, tried(DType::bf16, 1, 2)}), DType::bf16) << "without float too";
+  skips.late_skips = 0.25;  // the scale climbs too high now and then
+  EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), skips}), DType::fp16);
+}
+
+TEST(TypeChoice, SaysWhereFloatWasNotTried) {
+  const TypeChoice choice = choose_type({tried(DType::bf16, 1, 2), tried(DType::fp16, 2, 2)}, {});
+  EXPECT_EQ(choice.reason, "bf16 is the fastest that runs; float was not tried");
+}
+
+TEST(TypeChoice, EndsAsTheFirstTypeDoesWhereNoneIsLeft) {
+  TrialResult damaged = refused(DType::fp16);
+  damaged.code = ExitCode::bad_input;
+  try {
+    static_cast<void>(choose_type({damaged, refused(DType::bf16)}, {}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::bad_input));
+  }
 }
 
 TEST(TypeChoice, TakesWhatFitsWhereFloatDoesNot) {

@@ -21,6 +21,17 @@ using testing::HasSubstr;
 
 constexpr std::int64_t compared = 6;
 
+/// As write_table(), with inputs that half has no room for.
+std::string write_vast_table(const std::string& path) {
+  const std::vector<float> inputs(64 * 6, 1e6f);
+  const std::vector<float> targets(64 * 2, 1.0f);
+  auto file = hdf5::File::create(path);
+  file.create_dataset("/inputs", DType::fp32, {64, 6}).write(0, 64 * 6, inputs.data());
+  file.create_dataset("/targets", DType::fp32, {64, 2}).write(0, 64 * 2, targets.data());
+  file.close();
+  return path;
+}
+
 /// What the start of a run has at hand before it plans its memory.
 struct Start {
   TemporaryFolder folder;
@@ -136,7 +147,34 @@ TEST(TypeTrials, CountStepsThatWereSkipped) {
   start.options.precision.scaler.max_scale = 1e30;
   const auto results = start.run({{DType::fp32}, {DType::fp16}}, {.rounds = 1});
   EXPECT_EQ(results[0].skipped, 0);
+  EXPECT_EQ(results[0].late_skips, 0);
   EXPECT_EQ(results[1].skipped, compared);
+  EXPECT_EQ(results[1].late_skips, 1);
+}
+
+TEST(TypeTrials, GoOnWhereATypeDiverges) {
+  Start start;
+  start.options.precision.scaler.mode = ScalerMode::fixed;
+  start.options.precision.scaler.initial_scale = 1e30;
+  start.options.precision.scaler.max_scale = 1e30;
+  start.options.precision.scaler.max_consecutive_skips = 4;  // before the last compared step
+  const auto results = start.run({{DType::fp16}, {DType::fp32}}, {.rounds = 2});
+  EXPECT_THAT(results[0].obstacle, HasSubstr("diverges"));
+  EXPECT_EQ(static_cast<int>(results[0].code), static_cast<int>(ExitCode::diverged));
+  EXPECT_EQ(results[1].obstacle, "");
+  EXPECT_EQ(results[1].step_s.size(), 2u);
+}
+
+TEST(TypeTrials, LeaveOutHalfWhereTheDataAreTooLargeForIt) {
+  Start start;
+  start.options.data.normalize = Normalize::none;
+  start.options.data.train = write_vast_table(start.folder / "vast.h5");
+  start.data = open_run_data(start.options);
+  start.normalizer = {};
+  const auto results = start.run({{DType::bf16}, {DType::fp16}}, {.rounds = 1});
+  EXPECT_EQ(results[0].obstacle, "");
+  EXPECT_THAT(results[1].obstacle, HasSubstr("too large for fp16"));
+  EXPECT_EQ(static_cast<int>(results[1].code), static_cast<int>(ExitCode::bad_input));
 }
 
 TEST(TypeTrials, GoOnWhereASettingDoesNotFit) {

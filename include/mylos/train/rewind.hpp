@@ -15,7 +15,7 @@ namespace mylos {
 /// A run that no longer learns. The same on all ranks.
 struct Divergence {
   std::uint64_t first = 0;          // the step with which the trouble began
-  std::string cause;                // health_cause::not_finite or ::loss
+  std::string cause;                // health_cause::not_finite or ::loss, or adaptation_cause::often
   std::optional<Fault> fault = {};  // of the former, where one was found
   std::string text;                 // for people, without a full stop
 };

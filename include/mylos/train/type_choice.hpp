@@ -29,8 +29,9 @@ struct TypeChoice {
 /// The fastest setting in float that ran; results.size(): none did.
 [[nodiscard]] std::size_t float_base(const std::vector<TrialResult>& results);
 
-/// The same on all ranks, which have the same results. Where float does not run, the fastest that does is
-/// taken. Throws Error (does_not_fit) with the first obstacle where no setting ran.
+/// The same on all ranks, which have the same results. A 16-bit type more than half of whose last steps were
+/// skipped, or whose loss is no number, is not taken. Where float does not run, or was not tried, it is the
+/// fastest of the others. Throws Error with the first obstacle and its code where none is left.
 [[nodiscard]] TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoiceRule& rule);
 
 /// "fp32 12.3 ms, bf16 8.1 ms a step, losses 2.301, 2.303 (+0.09 %); fp16 does not run".

@@ -40,10 +40,12 @@ struct GradientLoss {
 struct TrialResult {
   TrialSetting setting;
   std::string obstacle = {};        // why it cannot run; "": it did
+  ExitCode code = ExitCode::done;   // with which a run of it would end
   std::vector<double> step_s = {};  // mean of a stretch, of the slowest rank, [round]
   std::vector<double> step_j = {};  // joules of all ranks in a step, [round]; empty: they are not counted
   std::vector<double> losses = {};  // of all ranks, [compared step]
   std::int64_t skipped = 0;         // of these steps
+  double late_skips = 0;            // share of the last quarter of them
   std::vector<GradientLoss> gradients = {};
   std::int64_t micro_batch = 0;  // samples; less than the deck's where memory.on_oom shrinks it
   std::size_t rank_bytes = 0;    // everything included
@@ -51,8 +53,12 @@ struct TrialResult {
   std::string plan = {};  // "every block keeps all"
 };
 
+/// Behind the warm-up there must be something to time, and a trainer remembers so many steps.
+inline constexpr std::int64_t least_trial = 4;
+inline constexpr std::int64_t longest_trial = 1000;
+
 struct TrialLimits {
-  std::int64_t steps = 20;       // whose losses are compared
+  std::int64_t steps = 20;       // whose losses are compared; least_trial to longest_trial
   std::int64_t timed_steps = 5;  // of a stretch of the later rounds
   int rounds = 3;
   std::function<double()> clock = steady_seconds;
@@ -74,9 +80,9 @@ struct TrialSubject {
 };
 
 /// All ranks; the same on each. Results are in the order of `settings`. A setting that does not fit the
-/// budget has an obstacle, and so has a 16-bit one that the data are too large for; throws Error on all ranks
-/// for what any run of the deck would end with. All steps are skipped where nothing is finite. Nothing is
-/// left behind.
+/// budget has an obstacle, and so has one that diverges in the compared steps, and fp16 where the data are
+/// too large for it; throws Error on all ranks for what any run of the deck would end with. Later rounds
+/// begin with the loss scale that the compared steps have found. Nothing is left behind.
 [[nodiscard]] std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
                                                        const std::vector<TrialSetting>& settings,
                                                        const TrialLimits& limits);
