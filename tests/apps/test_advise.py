@@ -94,7 +94,7 @@ def check_tokens(command):
 def check_budgets(command):
     """What does not fit is no end; nothing that fits is one."""
     (command.folder / "net.toml").write_text(MLP, encoding="utf-8")
-    arguments = ["net.toml", "data.batch=16384", "model.hidden=[512, 512, 512, 512, 512, 512, 512, 512]", "--json",
+    arguments = ["net.toml", "data.batch=4096", "model.hidden=[512, 512, 512, 512, 512, 512, 512, 512]", "--json",
                  "memory.recompute=none"]
     plans = {compute: json.loads(command.must("plan", *arguments, "memory.times=model",
                                               f"precision.compute={compute}").stdout) for compute in ("fp32", "bf16")}
