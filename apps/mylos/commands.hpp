@@ -30,6 +30,7 @@ struct PlanArguments {
   int ranks_per_node = 0;  // 0 = all ranks on one node
   bool json = false;
   bool products = false;  // name the engine of each
+  std::string device;     // of known_devices.hpp, by whose peaks times are modelled; "" = this machine
 };
 ExitCode plan_command(const PlanArguments& arguments);
 

@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/data/dataset_format.hpp"
+#include "mylos/kernels/known_devices.hpp"
 #include "precision_options.hpp"
 #include "report_options.hpp"
 #include "runtime.hpp"
@@ -120,9 +121,15 @@ void add_plan(CLI::App& app, CommandLine& line) {
       ->check(integer_from(1, most_counted));
   CLI::Option* json = plan->add_flag("--json", line.plan.json,
                                      "Print JSON, as in a run's plan.json, which names engines too");
-  plan->add_flag("--products", line.plan.products,
-                 "Only list the matrix products of a step, and the engine that computes each here")
-      ->excludes(json);
+  CLI::Option* products =
+      plan->add_flag("--products", line.plan.products,
+                     "Only list the matrix products of a step, and the engine that computes each here")
+          ->excludes(json);
+  plan->add_option("--device", line.plan.device,
+                   "Predict the step's time by the peak rates of this device, which need not be here, and "
+                   "with memory.budget = \"auto\" plan for 0.9 of its memory: " +
+                       mylos::known_device_names())
+      ->excludes(products);
   plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }
 

@@ -1,5 +1,5 @@
-// mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--json | --products]: what a run will
-// take, without taking it.
+// mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--device NAME] [--json | --products]:
+// what a run will take, without taking it.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -14,6 +14,7 @@
 #include "mylos/train/plan_table.hpp"
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/smaller_micro_batch.hpp"
+#include "plan_device.hpp"
 #include "runtime.hpp"
 #include "standard_output.hpp"
 
@@ -45,11 +46,17 @@ std::vector<std::string> stage_names(const Chain& chain) {
   return names;
 }
 
-/// A start goes by fixed rates: what it does by default depends on no clock.
-StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain& chain, std::size_t budget) {
+/// A start goes by fixed rates: what it does by default depends on no clock. `device`: null = this machine.
+StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain& chain, std::size_t budget,
+                      const KnownDevice* device) {
   StatedRates stated;
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
     if (chain.computes_in(type)) stated.types.push_back(type);
+  if (device != nullptr) {
+    stated.rates = device->peak_rates();
+    stated.device = device->name;
+    return stated;
+  }
   stated.measured = memory.times == TimesSource::automatic;
   stated.rates = stated.measured ? measure_rates(Execution{}, gemm, stated.types, budget) : fixed_rates();
   return stated;
@@ -63,6 +70,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (size > 1) fail_input("mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
   const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options options = deck.options;
+  const KnownDevice* device = planned_device(arguments, options.memory);
   const int on_node =
       arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
   const KokkosRuntime kokkos(options.run.threads, on_node);
@@ -73,7 +81,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
 
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, on_node, static_cast<std::size_t>(resident_memory())};
-  problem.budget = memory_budget(options.memory, problem.place, 1);
+  problem.budget = device == nullptr ? memory_budget(options.memory, problem.place, 1)
+                                     : budget_on(*device, options.memory);
   std::string note;
   if (const auto smaller = smaller_micro_batch(problem)) {
     options.data.micro_batch = smaller->samples;
@@ -87,7 +96,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }
-  const StatedRates rates = rates_for(options.memory, *gemm, chain, problem.budget);
+  const StatedRates rates = rates_for(options.memory, *gemm, chain, problem.budget, device);
   problem.rates = rates.rates;
   MemoryPlan plan = plan_memory(problem);
   if (options.memory.times == TimesSource::measure) {
@@ -114,6 +123,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
         fmt::format("{}precision.adapt: a run that begins afresh chooses its type; this is the plan of {}",
                     note.empty() ? "" : "\n", name_of(options.precision.compute));
   }
+  if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
   if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
   if (!note.empty()) output.line(note + '\n');

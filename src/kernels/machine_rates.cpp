@@ -23,6 +23,19 @@ double& flops_of(MachineRates& rates, DType type) {
   fail_run("there are no products in {}", name_of(type));
 }
 
+/// Of a count in a millisecond.
+std::string in_flops_per_s(double flops) {
+  constexpr double giga_per_s = 1e6;
+  constexpr double most_giga = 1e4;
+  const double giga = flops / giga_per_s;
+  return giga < most_giga ? fmt::format("{:.0f} GFLOP/s", giga) : fmt::format("{:.1f} TFLOP/s", giga / 1000);
+}
+
+std::string origin_of(const StatedRates& stated) {
+  if (!stated.device.empty()) return "the peaks of " + stated.device;
+  return stated.measured ? "measured here and now" : "of a small node, not measured";
+}
+
 }  // namespace
 
 double MachineRates::flops_in(DType type) const {
@@ -57,10 +70,9 @@ std::string describe(const StatedRates& stated) {
   constexpr double giga_per_s = 1e6;  // in a millisecond
   std::string text = "products at";
   for (const DType type : stated.types) {
-    text += fmt::format(" {:.0f} GFLOP/s in {},", stated.rates.flops_in(type) / giga_per_s, name_of(type));
+    text += fmt::format(" {} in {},", in_flops_per_s(stated.rates.flops_in(type)), name_of(type));
   }
-  return text + fmt::format(" memory at {:.0f} GB/s, {}", stated.rates.bytes / giga_per_s,
-                            stated.measured ? "measured here and now" : "of a small node, not measured");
+  return text + fmt::format(" memory at {:.0f} GB/s, {}", stated.rates.bytes / giga_per_s, origin_of(stated));
 }
 
 }  // namespace mylos

@@ -93,9 +93,11 @@ ordered_json json_of(const StatedRates& stated) {
   ordered_json flops = ordered_json::object();
   for (const DType type : stated.types)
     flops[std::string(name_of(type))] = stated.rates.flops_in(type) * milliseconds_per_second;
-  return {{"measured", stated.measured},
-          {"flops_per_s", std::move(flops)},
-          {"bytes_per_s", stated.rates.bytes * milliseconds_per_second}};
+  ordered_json document = {{"measured", stated.measured},
+                           {"flops_per_s", std::move(flops)},
+                           {"bytes_per_s", stated.rates.bytes * milliseconds_per_second}};
+  if (!stated.device.empty()) document["device"] = stated.device;
+  return document;
 }
 
 }  // namespace

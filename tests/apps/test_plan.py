@@ -84,6 +84,20 @@ FULL = {
     "large-gpt-bf16": (gpt(12, 256, 256, 48, "bf16"), 1),
     "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
 }
+SQUARE = """
+[run]
+name = "square"
+steps = 1
+[data]
+train = "elsewhere.h5"
+batch = 8192
+[model]
+hidden = [4096, 4096]
+inputs = 4096
+outputs = 4096
+[precision]
+compute = "{compute}"
+"""
 SMALL = gpt(6, 128, 64, 12, "bf16")  # where its memory is not compared with the process's
 SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
 SAMPLE_SHARES = (1.0, 0.4)
@@ -225,6 +239,46 @@ def check_times(command):
     assert "measured in" not in output, output
 
 
+def check_device(command):
+    """On a named device a step takes what its FLOPs and bytes take at the data sheet's rates."""
+    (command.folder / "square.toml").write_text(SQUARE.format(compute="bf16"), encoding="utf-8")
+    (command.folder / "float.toml").write_text(SQUARE.format(compute="fp32"), encoding="utf-8")
+
+    def plan_on(device, deck="square.toml", *overrides):
+        return json.loads(command.must("plan", deck, *overrides, "--device", device, "--json").stdout)
+
+    # A product has these FLOPs. A step has 8: three forward, five backward, as the first layer passes no gradient on.
+    # Then it reads and writes each logit once, for the loss, and 28 bytes for each parameter, in 16 bits and in float.
+    flops = 2 * 8192 * 4096**2
+    logits = 8192 * 4096
+    parameters = 3 * (4096**2 + 4096)
+    on_h100 = plan_on("h100-sxm")
+    assert on_h100["rates"] == {"measured": False, "flops_per_s": {"bf16": 989.5e12}, "bytes_per_s": 3350e9,
+                                "device": "h100-sxm"}, on_h100["rates"]
+    assert on_h100["budget_bytes"] == 72 * 10**9, on_h100["budget_bytes"]
+    for plan, peak, bandwidth, width in ((on_h100, 989.5e12, 3350e9, 2),
+                                         (plan_on("a100-40gb"), 312e12, 1555e9, 2),
+                                         (plan_on("h100-sxm", "float.toml"), 67e12, 3350e9, 4)):
+        expected = 1e3 * (8 * flops / peak + (2 * width * logits + 28 * parameters) / bandwidth)
+        assert abs(plan["step_time_ms"] - expected) < 1e-3 * expected, (plan["step_time_ms"], expected)
+    assert plan_on("h100-sxm", "square.toml", 'memory.budget="8 GiB"')["budget_bytes"] == 8 << 30
+
+    table = command.must("plan", "square.toml", "--device", "h100-sxm").stdout
+    assert "989.5 TFLOP/s in bf16, memory at 3350 GB/s, the peaks of h100-sxm" in table, table
+    assert "no step is expected to be faster" in table and "0.9 of the 80 GB" in table, table
+    table = command.must("plan", "square.toml", "--device", "h100-sxm", 'memory.budget="8 GiB"').stdout
+    assert "0.9 of" not in table, table
+
+    for arguments, words in ((["--device", "h1000"], ("'h1000'", "v100-16gb", "h100-sxm", "mi300x")),
+                             (["--device", "h200", "memory.times=measure"], ("memory.times", "this machine")),
+                             (["--device", "h200", "--products"], ("--products",))):
+        result = command.run("plan", "square.toml", *arguments)
+        assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stderr}"
+        assert all(word in result.stderr for word in words), result.stderr
+    result = command.run("plan", "square.toml", "data.batch=4000000", "--device", "v100-16gb")
+    assert result.returncode == 3 and "13.41 GiB" in result.stderr, result.stderr
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     full = "--full" in sys.argv
@@ -237,6 +291,8 @@ with tempfile.TemporaryDirectory() as directory:
     print("check_place passed", flush=True)
     check_times(mylos)
     print("check_times passed", flush=True)
+    check_device(mylos)
+    print("check_device passed", flush=True)
     decks, budgets = (FULL, SHARES) if full else (SAMPLE, SAMPLE_SHARES)
     for key, (content, count) in decks.items():
         check_deck(mylos, key, content, count, budgets)

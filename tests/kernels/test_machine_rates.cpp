@@ -70,4 +70,11 @@ TEST(MachineRates, AreToldWithTheTypesThatAreUsed) {
             "products at 100 GFLOP/s in fp32, 250 GFLOP/s in bf16, memory at 30 GB/s, measured here and now");
 }
 
+TEST(MachineRates, OfANamedDeviceAreToldAsItsPeaks) {
+  const MachineRates rates{.fp32_flops = 1.95e10, .bf16_flops = 3.12e11, .fp16_flops = 1, .bytes = 2e9};
+  EXPECT_EQ(describe({rates, {DType::fp32, DType::bf16}, false, "some device"}),
+            "products at 19.5 TFLOP/s in fp32, 312.0 TFLOP/s in bf16, memory at 2000 GB/s, the peaks of some "
+            "device");
+}
+
 }  // namespace mylos::machine_rates_test

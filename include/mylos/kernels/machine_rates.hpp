@@ -43,6 +43,7 @@ struct StatedRates {
   MachineRates rates;
   std::vector<DType> types;  // whose products there are
   bool measured = false;
+  std::string device = {};  // whose peaks they are, of known_devices.hpp; empty: this machine's
 };
 
 /// "products at 394 GFLOP/s in fp32, 862 GFLOP/s in bf16, memory at 31 GB/s, measured here and now".

@@ -3,7 +3,7 @@
 // The document of a run is plan.json in its folder, and what `mylos plan --json` prints: {"run": name,
 // "ranks": …, "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …],
 // …}, and where times are modelled by stated rates "rates": {"measured": …, "flops_per_s": {"bf16": …},
-// "bytes_per_s": …}.
+// "bytes_per_s": …}, with the "device" whose peaks they are, if any.
 #pragma once
 
 #include <optional>
