@@ -34,7 +34,7 @@ AdviceReport report_of(const std::string& energy_of) {
 
 TEST(AdviceReport, TellsJoulesWhereTheyAreCounted) {
   const std::string text = advice_text(report_of("2 processors"));
-  EXPECT_THAT(text, HasSubstr("joules of a step: 2 processors"));
+  EXPECT_THAT(text, HasSubstr("joules of a step: of each node 2 processors"));
   EXPECT_THAT(text, ContainsRegex("bf16  auto +50 +±0 % +2560 +1.5 "));
   EXPECT_THAT(advice_json(report_of("2 processors")), HasSubstr("\"step_joules\": 4.0"));
   EXPECT_THAT(advice_text(report_of("")), Not(HasSubstr("joules")));
