@@ -38,9 +38,9 @@ struct GeluTanh : GeluTanhTerms {
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
     const float square = x * x;
     const float s = logistic(x, square);
-    // From |x| = 10 on the second term is 0, and its factors need not be finite.
+    // From |x| = 10 on the second term is 0, and its factors need not be finite. By it NaN stays NaN.
     const float changing = x * (s - s * s) * (slope + 3.0f * slope * cubic * square);
-    return d_out * (square < 100.0f ? s + changing : s);
+    return d_out * (square >= 100.0f ? s : s + changing);
   }
 };
 struct TanhOfInput {

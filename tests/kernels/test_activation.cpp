@@ -272,7 +272,7 @@ TEST(ActivationForward, PassesNanOn) {
 TEST(ActivationBackward, PassesNanOnAndHasLimitsAtInfinity) {
   const float nan = std::nanf("");
   const float infinite = std::numeric_limits<float>::infinity();
-  for (const DType type : {DType::fp16, DType::bf16}) {
+  for (const DType type : test::all_types) {
     const test::Matrix x(type, 1, 5, {1.0f, nan, infinite, -infinite, 1.0f});
     const test::Matrix d_out(type, 1, 5, {1.0f, 1.0f, 1.0f, 1.0f, nan});
     const test::Matrix d_in(type, 1, 5);
