@@ -39,7 +39,9 @@ find_path(Random123_INCLUDE_DIR Random123/philox.h REQUIRED)
 
 # Kokkos. scripts/kokkos-prefix names the folder for this compiler, backend and processor, here as in scripts/setup.
 set(mylos_kokkos_backend openmp)
-if(Mylos_ENABLE_FUZZING OR Mylos_ENABLE_THREAD_SANITIZER)
+if(Mylos_ENABLE_THREAD_SANITIZER AND Mylos_EMULATE_DEVICE)
+  set(mylos_kokkos_backend threads)
+elseif(Mylos_ENABLE_FUZZING OR Mylos_ENABLE_THREAD_SANITIZER)
   set(mylos_kokkos_backend serial)
 elseif(Mylos_ENABLE_CUDA STREQUAL "ON")
   set(mylos_kokkos_backend cuda ${Mylos_CUDA_ARCH})
@@ -73,8 +75,8 @@ elseif(NOT Mylos_ENABLE_CUDA AND Kokkos_ENABLE_CUDA)
 else()
   set(Mylos_HAVE_CUDA ${Mylos_ENABLE_CUDA})
 endif()
-set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host
-if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL)
+set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host, or is taken for a device
+if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL OR Mylos_EMULATE_DEVICE)
   set(Mylos_HAVE_DEVICE ON)
 endif()
 

@@ -5,7 +5,7 @@
 function(mylos_add_room name)
   cmake_parse_arguments(room "" "" "SOURCES;LINK" ${ARGN})
   add_library(mylos_${name} STATIC ${room_SOURCES})
-  target_include_directories(mylos_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(mylos_${name} PUBLIC ${mylos_include_folders})
   target_link_libraries(mylos_${name} PUBLIC ${room_LINK})
   mylos_warnings(mylos_${name})
   mylos_precompile(mylos_${name} mylos_base ${mylos_precompiled_headers})
@@ -13,6 +13,10 @@ function(mylos_add_room name)
     cmake_language(DEFER CALL mylos_copy_room)
   endif()
 endfunction()
+set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include")
+if(Mylos_EMULATE_DEVICE)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/base/emulated_device")  # base/emulation.hpp
+endif()
 set(mylos_precompiled_headers Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 
 # mylos_link_rooms(TARGET LIBRARIES ...): for the command and benchmarks. In a portable build the rooms among the libraries
@@ -65,6 +69,9 @@ endfunction()
 
 # Ends what hangs; no measure of speed.
 set(mylos_test_timeout 1200)
+if(Mylos_EMULATE_DEVICE)
+  set(mylos_test_timeout 3600)
+endif()
 
 # Threads wait without spinning: several tests share the cores, and a spinning one would hold up those it waits for.
 set(mylos_test_environment
@@ -72,6 +79,14 @@ set(mylos_test_environment
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false
   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0:leak_check_at_exit=0"
   UBSAN_OPTIONS=print_stacktrace=1)
+
+# Threads of a test program, and of each of its ranks. Where they stand for a device's, as many as its largest team has.
+set(mylos_test_threads 2)
+set(mylos_rank_threads 1)
+if(Mylos_EMULATE_DEVICE)
+  set(mylos_test_threads 32)
+  set(mylos_rank_threads 32)
+endif()
 
 # mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE]): the GoogleTest program test_ROOM. One ctest
 # entry, ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than the tests.
@@ -94,7 +109,7 @@ function(mylos_add_tests room)
       add_test(NAME ${entry} COMMAND test_${room} --file=${file})
       set_tests_properties(${entry} PROPERTIES
         LABELS "${room};unit;${test_LABELS}" PROCESSORS 2 TIMEOUT ${mylos_test_timeout}
-        ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=2")
+        ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_test_threads}")
     endif()
   endforeach()
 endfunction()
@@ -149,7 +164,7 @@ function(mylos_add_rank_test name)
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
       LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT ${mylos_test_timeout}
-      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=1")
+      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_rank_threads}")
   endforeach()
 endfunction()
 

@@ -157,11 +157,11 @@ installed_kokkos() {  # BACKEND
 
 # host_arch: Kokkos' name of the processor to build for, NATIVE for this machine's, NONE for any, PORTABLE for any and as
 # shared libraries.
-provide_kokkos() {  # openmp | serial | cuda ARCH
+provide_kokkos() {  # openmp | serial | threads (its own, under the thread sanitizer) | cuda ARCH
   local label prefix
   label="Kokkos $kokkos_version, ${1/openmp/host}"
   [ "$host_arch" = NATIVE ] || label="$label $host_arch"
-  if [ "$1" != serial ] && prefix=$(installed_kokkos "$1"); then
+  if [[ $1 != serial && $1 != threads ]] && prefix=$(installed_kokkos "$1"); then
     row "Kokkos, ${1/openmp/host}" "installed at $prefix"
     return
   fi
@@ -176,7 +176,11 @@ provide_kokkos() {  # openmp | serial | cuda ARCH
 
 build_kokkos() {  # PREFIX BACKEND [ARCH]
   local prefix=$1 work=$MYLOS_CACHE/build-kokkos options=()
-  [ "$2" = serial ] || options+=(-DKokkos_ENABLE_OPENMP=ON)
+  case "$2" in
+    serial) options=(-DKokkos_ENABLE_SERIAL=ON) ;;
+    threads) options=(-DKokkos_ENABLE_THREADS=ON "-DCMAKE_CXX_FLAGS=-fsanitize=thread -O1 -g1") ;;
+    *) options=(-DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON) ;;
+  esac
   case "$host_arch" in
     NONE) ;;
     PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos beside the copies of libmylos.so
@@ -192,7 +196,7 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
     knows_architecture "$work/source" &&
     cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
       -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-      -DKokkos_ENABLE_SERIAL=ON "${options[@]}" &&
+      "${options[@]}" &&
     cmake --build "$work/build" --parallel "$(build_jobs)" &&
     cmake --install "$work/build" &&
     rm -rf "$work" &&

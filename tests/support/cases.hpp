@@ -1,6 +1,6 @@
 // How many cases a test goes through. A part of them in builds with sanitizers, which look for faults of
-// memory, and in those for another processor, which is emulated: there everything is ten times slower or
-// more.
+// memory, and where a processor of another kind, or a device, is emulated: there everything is ten times
+// slower or more.
 #pragma once
 
 #include <cstddef>

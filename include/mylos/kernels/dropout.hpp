@@ -42,10 +42,13 @@ class DropoutMask {
 
   /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; as many, rounded up
   /// to a multiple of four, are written.
-  KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
-                                      float* factor) const {
-    KOKKOS_IF_ON_HOST((factors_on_host(row, first, count, factor);))
-    KOKKOS_IF_ON_DEVICE((block_factors(*step_, row, first / 4, factor);))
+  KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first,
+                                      [[maybe_unused]] std::int64_t count, float* factor) const {
+    if constexpr (runs_on_host) {
+      factors_on_host(row, first, count, factor);
+    } else {
+      block_factors(*step_, row, first / 4, factor);
+    }
   }
 
   /// factor[i * stride + r] = scale() or 0 for the columns first + i, i < 4, and the rows first_row + r, r <

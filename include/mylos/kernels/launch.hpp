@@ -11,12 +11,14 @@
 #include <string>
 #include <type_traits>
 
+#include "mylos/base/emulation.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
 
-/// True where kernels run on host threads.
-inline constexpr bool runs_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
+/// True where kernels run on host threads, as hosts' kernels.
+inline constexpr bool runs_on_host =
+    std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace> && !emulates_device;
 
 /// A kernel's name in profiles. At most 15 characters: Kokkos wants a std::string, and longer ones allocate.
 class KernelName {

@@ -18,9 +18,13 @@ class RoundingBits {
 
   /// bits[i] are those of element first + i of the parameter, for i < count <= tile_width. `first` is a
   /// multiple of 8 on the host, of 4 on a device; there is room for tile_width of them.
-  KOKKOS_INLINE_FUNCTION void of_tile(std::int64_t first, std::int64_t count, std::uint16_t* bits) const {
-    KOKKOS_IF_ON_HOST((of_tile_on_host(first, count, bits);))
-    KOKKOS_IF_ON_DEVICE((static_cast<void>(count); of_four(first, bits);))
+  KOKKOS_INLINE_FUNCTION void of_tile(std::int64_t first, [[maybe_unused]] std::int64_t count,
+                                      std::uint16_t* bits) const {
+    if constexpr (runs_on_host) {
+      of_tile_on_host(first, count, bits);
+    } else {
+      of_four(first, bits);
+    }
   }
 
  private:
