@@ -1,0 +1,143 @@
+"""How the command's build for NVIDIA devices uses CUDA, cuBLASLt and NCCL, on a machine without a device: some steps of some
+decks with stand-ins for these libraries, which write down what they are asked and compute nothing.
+
+usage: check.py MYLOS FOLDER_OF_STAND_INS PTXAS_LOG REPOSITORY [--launches]
+
+Bars: no fault (a pointer less aligned than promised, memory that is not the device's or goes beyond its allocation, a launch
+beyond the device's limits, device memory touched by the host); in a steady step no wait and no call that a capture forbids, but
+for one event of each micro-batch: the reader's buffer is free again when its copy, the last but one, is over.
+--launches prints each case's launches by kernel.
+"""
+import dataclasses
+import gzip
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import kernel_needs
+
+STEPS = 4
+BUFFER_IS_FREE = "cudaEventSynchronize"
+GPT2 = ["data.validation=0", "data.micro_batch=32"]
+TWO_LAYERS = [*GPT2, "model.layers=2"]  # as large, and sooner done
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    deck: str
+    settings: list
+    most_launches: int  # in a step
+    micro_batches: int = 1
+
+
+CASES = [
+    Case("GPT-2 124M, bf16, batch 32", "gpt2_124m", [*GPT2, "data.batch=32"], 450),
+    Case("two layers of it, fp16", "gpt2_124m", [*TWO_LAYERS, "data.batch=32", "precision.compute=fp16"], 120),
+    Case("two layers of it, two micro-batches", "gpt2_124m", [*TWO_LAYERS, "data.batch=64"], 230, 2),
+    Case("MLP of Fashion-MNIST, bf16", "fashion_mlp", [], 50),
+    Case("MLP of Fashion-MNIST, fp16, looks at health", "fashion_mlp_fp16", ["health.every=1"], 50),
+    Case("GPT of characters, float", "gpt_shakespeare", ["precision.compute=fp32"], 250),
+]
+
+
+def write_idx(path, array):
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(int(n).to_bytes(4, "big") for n in array.shape)
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(header + array.tobytes())
+
+
+class Bench:
+    def __init__(self, mylos, stand_ins, log, repository, folder):
+        self.mylos, self.repository, self.folder = mylos, repository, folder
+        needs = folder / "kernels.txt"
+        with open(log, errors="replace") as lines:
+            found = kernel_needs.needs_of(lines)
+        if not found:
+            sys.exit(f"{log} says nothing of kernels")
+        needs.write_text("".join(f"{name} {registers} {shared}\n" for name, (registers, shared) in found.items()))
+        library = stand_ins / "libmylos_device_use.so"
+        self.environment = dict(
+            os.environ, LD_LIBRARY_PATH=str(stand_ins), KOKKOS_TOOLS_LIBS=str(library), OMP_NUM_THREADS="2",
+            OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MYLOS_DEVICE_USE_KERNELS=str(needs))
+
+    def run(self, arguments, ledger=os.devnull):
+        return subprocess.run([self.mylos, *map(str, arguments)], cwd=self.folder, text=True, capture_output=True, timeout=600,
+                              env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger)), check=False)
+
+    def prepare(self):
+        random = numpy.random.default_rng(1)
+        data = self.folder / "data"
+        data.mkdir()
+        random.integers(0, 50257, 300_000, dtype=numpy.uint16).tofile(data / "train.bin")
+        (data / "text").write_bytes(bytes(random.integers(97, 122, 200_000, dtype=numpy.uint8)))
+        for name, count in (("train", 2048), ("test", 512)):
+            write_idx(data / "images.gz", random.integers(0, 255, (count, 28, 28), dtype=numpy.uint8))
+            write_idx(data / "labels.gz", random.integers(0, 10, count, dtype=numpy.uint8))
+            self.must(["prepare", "idx", "data/images.gz", "data/labels.gz", "--out", f"data/fashion_{name}.h5"])
+        self.must(["prepare", "tokens", "data/train.bin", "--vocabulary", "50257", "--out", "data/train_tokens.h5"])
+        self.must(["prepare", "text", "data/text", "--out", "data/shakespeare.h5"])
+
+    def must(self, arguments):
+        result = self.run(arguments)
+        if result.returncode != 0:
+            sys.exit(f"{' '.join(map(str, arguments))}: code {result.returncode}\n{result.stdout}{result.stderr}")
+
+    def ledger_of(self, number, deck, settings):
+        path = self.folder / f"ledger-{number}.json"
+        text = (self.repository / "inputs" / f"{deck}.toml").read_text(encoding="utf-8")
+        text = re.sub(r"^(steps|epochs) = .*", f"steps = {STEPS}", text, count=1, flags=re.MULTILINE)
+        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+        result = self.run(["train", "deck.toml", *settings, f"run.folder=runs/{number}", "memory.recompute=none"], path)
+        try:
+            return json.loads(path.read_text()), result
+        except (OSError, ValueError):
+            sys.exit(f"{deck}: code {result.returncode}, and no ledger\n{result.stdout}{result.stderr}")
+
+
+def judged(case, ledger, result):
+    """What is wrong, and the last step."""
+    wrong = list(ledger["faults"])
+    if len(ledger["steps"]) < STEPS:
+        said = (result.stdout + result.stderr)[-800:]
+        return [*wrong, f"only {len(ledger['steps'])} steps, code {result.returncode}: {said}"], None
+    step = ledger["steps"][-1]
+    for kind, what in (("waits", "the host waits in a step"), ("not_in_capture", "a call that no capture may have")):
+        wrong += [f"{what}: {call}, {times} times" for call, times in step[kind].items()
+                  if call != BUFFER_IS_FREE or times > case.micro_batches]
+    launches = sum(step["launches"].values())
+    if launches == 0:
+        wrong.append("nothing was launched")
+    if launches > case.most_launches:
+        wrong.append(f"{launches} launches, more than {case.most_launches}")
+    return wrong, step
+
+
+def main():
+    mylos, stand_ins, log, repository = map(pathlib.Path, sys.argv[1:5])
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(mylos.resolve(), stand_ins.resolve(), log, repository.resolve(), pathlib.Path(folder))
+        bench.prepare()
+        for number, case in enumerate(CASES):
+            wrong, step = judged(case, *bench.ledger_of(number, case.deck, case.settings))
+            failed |= bool(wrong)
+            launches = sum(step["launches"].values()) if step else 0
+            print(f"  {case.name:46} {launches:5} launches  {'FAILED' if wrong else 'ok'}", flush=True)
+            for line in wrong:
+                print(f"    {line}")
+            if "--launches" in sys.argv and step:
+                for name, times in sorted(step["launches"].items(), key=lambda item: -item[1]):
+                    print(f"    {times:6} {name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+// The device: what an NVIDIA H200 says of itself (its figures: CUDA C++ Programming Guide, table of compute
+// capability 9.0; NVIDIA H200 data sheet), and the three calls of the driver that Kokkos makes.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "device_memory.hpp"
+
+namespace {
+
+constexpr std::size_t memory_bytes = std::size_t{141} * 1000 * 1000 * 1000;
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "a stand-in for an NVIDIA H200 that computes nothing");
+  std::memcpy(properties->uuid.bytes, "device-use test", 16);
+  properties->major = 9;
+  properties->minor = 0;
+  properties->totalGlobalMem = memory_bytes;
+  properties->multiProcessorCount = 132;
+  properties->warpSize = 32;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->maxBlocksPerMultiProcessor = 32;
+  const int threads[] = {1024, 1024, 64};
+  const int blocks[] = {2147483647, 65535, 65535};
+  std::copy_n(threads, 3, properties->maxThreadsDim);
+  std::copy_n(blocks, 3, properties->maxGridSize);
+  properties->regsPerBlock = 65536;
+  properties->regsPerMultiprocessor = 65536;
+  properties->sharedMemPerBlock = 48 << 10;
+  properties->sharedMemPerBlockOptin = 227 << 10;
+  properties->sharedMemPerMultiprocessor = 228 << 10;
+  properties->reservedSharedMemPerBlock = 1 << 10;
+  properties->totalConstMem = 64 << 10;
+  properties->l2CacheSize = 50 << 20;
+  properties->concurrentKernels = 1;
+  properties->asyncEngineCount = 3;
+  properties->unifiedAddressing = 1;
+  properties->canMapHostMemory = 1;
+  properties->managedMemory = 1;
+  properties->concurrentManagedAccess = 1;
+  properties->memoryPoolsSupported = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  cudaDeviceProp properties;
+  cudaGetDeviceProperties(&properties, 0);
+  switch (attribute) {
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
+      return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+      *value = properties.multiProcessorCount;
+      return cudaSuccess;
+    default:
+      *value = 0;
+      return cudaErrorNotSupported;
+  }
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = memory_bytes;
+  *free = memory_bytes - device_use::DeviceMemory::own().used_bytes();
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+cudaError_t cudaPeekAtLastError() {
+  return cudaSuccess;
+}
+const char* cudaGetErrorName(cudaError_t) {
+  return "refused by the stand-in for CUDA";
+}
+const char* cudaGetErrorString(cudaError_t) {
+  return "the stand-in for CUDA refuses it";
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  return cudaDriverGetVersion(version);
+}
+
+CUresult cuStreamGetCtx(CUstream, CUcontext* context) {
+  *context = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext) {
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,115 @@
+#include "ledger.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace device_use {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return result + '"';
+}
+
+std::string object(const std::map<std::string, long>& counts) {
+  std::string result = "{";
+  for (const auto& [name, count] : counts) {
+    result += (result.size() > 1 ? ", " : "") + quoted(name) + ": " + std::to_string(count);
+  }
+  return result + "}";
+}
+
+std::string object(const Calls& calls) {
+  return "{\"launches\": " + object(calls.launches) + ", \"copies\": " + object(calls.copies) +
+         ", \"waits\": " + object(calls.waits) + ", \"not_in_capture\": " + object(calls.not_in_capture) +
+         "}";
+}
+
+}  // namespace
+
+Ledger& Ledger::own() {
+  static auto* const ledger = new Ledger;  // outlives the destructors that still call the runtime
+  return *ledger;
+}
+
+void Ledger::launch(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++now().launches[what];
+}
+
+void Ledger::copy(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++now().copies[what];
+}
+
+void Ledger::wait(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++now().waits[what];
+  ++now().not_in_capture[what];
+}
+
+void Ledger::not_in_capture(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++now().not_in_capture[what];
+}
+
+void Ledger::fault(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  faults_.insert(what);
+}
+
+void Ledger::begin_step() {
+  const std::lock_guard lock(mutex_);
+  steps_.emplace_back();
+  in_step_ = true;
+}
+
+void Ledger::end_step() {
+  const std::lock_guard lock(mutex_);
+  in_step_ = false;
+}
+
+void Ledger::begin_kernel(const char* label) {
+  const std::lock_guard lock(mutex_);
+  label_ = label;
+}
+
+void Ledger::end_kernel() {
+  const std::lock_guard lock(mutex_);
+  label_.clear();
+}
+
+std::string Ledger::kernel_name(const std::string& otherwise) {
+  const std::lock_guard lock(mutex_);
+  return label_.empty() ? otherwise : label_;
+}
+
+void Ledger::write() {
+  const std::lock_guard lock(mutex_);
+  const char* const path = std::getenv("MYLOS_DEVICE_USE");
+  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "w");
+  if (file == nullptr) return;
+  std::string text = "{\"steps\": [";
+  for (const Calls& step : steps_) text += (&step == steps_.data() ? "" : ",\n") + object(step);
+  text += "],\n\"outside\": " + object(outside_) + ",\n\"faults\": [";
+  for (const std::string& fault : faults_) text += (fault == *faults_.begin() ? "" : ",\n") + quoted(fault);
+  std::fprintf(file, "%s]}\n", text.c_str());
+  std::fclose(file);
+}
+
+Calls Ledger::last_step() {
+  const std::lock_guard lock(mutex_);
+  return steps_.back();
+}
+
+std::set<std::string> Ledger::take_faults() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(faults_, {});
+}
+
+}  // namespace device_use

@@ -1,0 +1,57 @@
+// What the command asked of its device: in each step how often what, and what it may not have asked.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace device_use {
+
+/// Of one step, or of all that lies outside steps: calls counted by name.
+struct Calls {
+  std::map<std::string, long> launches;  // kernels, products, collectives
+  std::map<std::string, long> copies;    // and fills, that go on beside the host
+  std::map<std::string, long> waits;     // of the host for the device
+  std::map<std::string, long> not_in_capture;
+};
+
+class Ledger {
+ public:
+  /// That of this process. It is written to $MYLOS_DEVICE_USE as JSON when the process ends.
+  static Ledger& own();
+
+  void launch(const std::string& what);
+  void copy(const std::string& what);
+  /// The host waits; illegal in a capture too.
+  void wait(const std::string& what);
+  void not_in_capture(const std::string& what);
+  /// What a device, or a library, would refuse or compute wrongly. Each is written once.
+  void fault(const std::string& what);
+
+  void begin_step();
+  void end_step();
+  void begin_kernel(const char* label);
+  void end_kernel();
+  /// The label of the Kokkos kernel that is being launched, else `otherwise`.
+  [[nodiscard]] std::string kernel_name(const std::string& otherwise);
+
+  void write();
+  /// What begin_step() began last, and the faults so far; for the stand-ins' own test.
+  [[nodiscard]] Calls last_step();
+  [[nodiscard]] std::set<std::string> take_faults();
+
+ private:
+  Ledger() = default;
+  Calls& now() { return in_step_ ? steps_.back() : outside_; }
+
+  std::recursive_mutex mutex_;
+  std::vector<Calls> steps_;
+  Calls outside_;
+  std::set<std::string> faults_;
+  std::string label_;
+  bool in_step_ = false;
+};
+
+}  // namespace device_use
