@@ -21,7 +21,9 @@ struct ClassifierOptions {
   DType type = DType::fp32;        // of weights and logits
   std::optional<BorrowedParameter> tied;
   float initial_std = 0.02f;
-  std::size_t chunk_bytes = std::size_t{32} << 20;  // of logits at a time, but at least 256 rows
+  // Of logits at a time, but at least 256 rows. What hosts compute at once stays near their caches; each
+  // launch on a device has a price.
+  std::size_t chunk_bytes = std::size_t{memory_is_host ? 32u : 1024u} << 20;
 };
 
 class Classifier final : public LossHead {
