@@ -12,6 +12,7 @@
 #include "library_product.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "product_row_sums.hpp"
 
 namespace mylos {
 namespace {
@@ -74,13 +75,25 @@ Description describe(const LibraryProduct& product) {
   return description;
 }
 
-/// `bias`: the library derives the alignment that it may expect from the address.
-Description describe_with_bias(const LibraryProduct& product, DType type, const void* bias) {
+/// `vector`: a bias, or where sums go. The library derives the alignment that it may expect from the address.
+Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProduct& product, DType type,
+                          const void* vector) {
   Description description = describe(product);
-  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   set(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(data_type(type)));
-  set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
   return description;
+}
+
+/// Behind the library's own workspace: new sums of rows, where old ones are added to.
+std::size_t row_sum_bytes(const GemmProblem& problem) {
+  const auto bytes = static_cast<std::size_t>(problem.m) * sizeof(float);
+  return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+}
+
+/// Ours is dW = dyᵀ·x; the library's second operand is then dy, and k is its sums' length.
+bool can_sum_rows(const GemmProblem& problem) {
+  return problem.transpose_a && !problem.transpose_b && !problem.bias;
 }
 
 Preference preference_for(const ProductAlignments& alignments) {
@@ -98,6 +111,11 @@ Preference preference_for(const ProductAlignments& alignments) {
   return preference;
 }
 
+/// Where row_sum_bytes() are.
+void* new_sums(void* workspace) {
+  return static_cast<std::byte*>(workspace) + library_workspace_bytes;
+}
+
 /// The library's descriptors and algorithms for one problem on matrices that lie as these operands do.
 class Product {
  public:
@@ -108,7 +126,10 @@ class Product {
     second_ = layout_of(product.second);
     result_ = layout_of(product.result);
     plain_ = describe(product);
-    if (problem.bias) with_bias_ = describe_with_bias(product, problem.bias_type, operands.bias);
+    if (problem.bias)
+      with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BIAS, product, problem.bias_type, operands.bias);
+    if (problem.row_sums)
+      with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
     for (const ProductWay way : ways_of(problem)) add_attempts(handle, way);
   }
 
@@ -138,7 +159,7 @@ class Product {
   };
 
   [[nodiscard]] const Description& description_of(ProductWay way) const {
-    return way == ProductWay::library && with_bias_ ? with_bias_ : plain_;
+    return way == ProductWay::library && with_epilogue_ ? with_epilogue_ : plain_;
   }
 
   void add_attempts(cublasLtHandle_t handle, ProductWay way) {
@@ -158,7 +179,10 @@ class Product {
   cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
                      const GemmOperands& operands, void* workspace) {
     const Description& description = description_of(attempt.way);
-    if (description == with_bias_) set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+    if (description == with_epilogue_) {
+      const void* const sums = problem_.accumulate ? new_sums(workspace) : operands.row_sums;
+      set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem_.bias ? operands.bias : sums);
+    }
     const bool fills = attempt.way == ProductWay::library_after_bias;
     if (fills) fill_with_bias(execution, problem_, operands.bias, operands.c);
     const float alpha = 1.0f;
@@ -174,7 +198,7 @@ class Product {
   Layout second_;
   Layout result_;
   Description plain_;
-  Description with_bias_;  // of a problem that has one
+  Description with_epilogue_;  // of a problem that wants one
   std::vector<Attempt> attempts_;
   std::size_t current_ = 0;
 };
@@ -191,8 +215,10 @@ class CublasLtGemm final : public GemmEngine {
 
   [[nodiscard]] std::string_view name() const override { return "cublaslt"; }
 
-  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override {
-    return library_workspace_bytes;
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override { return can_sum_rows(problem); }
+
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return library_workspace_bytes + (can_sum_rows(problem) ? row_sum_bytes(problem) : 0);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
@@ -200,10 +226,16 @@ class CublasLtGemm final : public GemmEngine {
     switch (product(problem, operands).run(handle_, execution, operands, workspace)) {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
+      case ProductWay::library_then_sums:
+        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
       case ProductWay::kokkos:
-        return run_by_kokkos(execution, problem, operands, workspace);
+        run_by_kokkos(execution, problem, operands, workspace);
+        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        return;
       default:
         if (problem.relu) apply_relu(execution, problem, operands.c);
+        if (problem.row_sums && problem.accumulate)
+          add_row_sums(execution, problem, new_sums(workspace), operands.row_sums);
     }
   }
 
@@ -217,8 +249,10 @@ class CublasLtGemm final : public GemmEngine {
     });
   }
 
-  void run_by_kokkos(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+  void run_by_kokkos(const Execution& execution, const GemmProblem& whole, const GemmOperands& operands,
                      void* workspace) {
+    GemmProblem problem = whole;
+    problem.row_sums = false;
     if (const MakeGemm make = kokkos_gemm(); make != nullptr && !kokkos_) kokkos_ = make();
     if (!kokkos_ || kokkos_->workspace_bytes(problem) > library_workspace_bytes) {
       fail_run("cuBLASLt has no product {} x {} by {} x {} of {}{}", problem.m, problem.k, problem.k,

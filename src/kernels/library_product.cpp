@@ -34,6 +34,7 @@ std::vector<ProductWay> ways_of(const GemmProblem& problem) {
   } else if (problem.bias && has_type_of_c && !problem.accumulate) {
     ways.push_back(ProductWay::library_after_bias);
   }
+  if (problem.row_sums) ways.push_back(ProductWay::library_then_sums);
   ways.push_back(ProductWay::kokkos);
   return ways;
 }
@@ -45,7 +46,7 @@ std::uint32_t alignment_of(const void* address) {
 
 ProductAlignments alignments_of(const GemmOperands& operands) {
   return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c),
-          alignment_of(operands.bias)};
+          alignment_of(operands.bias != nullptr ? operands.bias : operands.row_sums)};
 }
 
 }  // namespace mylos

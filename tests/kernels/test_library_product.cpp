@@ -11,6 +11,7 @@
 
 #include "kernels/gemm_epilogue.hpp"
 #include "kernels/matrix.hpp"
+#include "kernels/product_row_sums.hpp"
 
 namespace mylos::library_product_test {
 
@@ -80,6 +81,8 @@ TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
   void* const c = const_cast<std::byte*>(memory) + 16;
   const GemmOperands operands{.a = memory + 64, .b = memory + 32, .c = c, .bias = memory + 8};
   EXPECT_EQ(alignments_of(operands), (ProductAlignments{64, 32, 16, 8}));
+  const GemmOperands with_sums{.a = memory + 64, .b = memory + 32, .c = c, .row_sums = c};
+  EXPECT_EQ(alignments_of(with_sums), (ProductAlignments{64, 32, 16, 16}));
 }
 
 TEST(LibraryProduct, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
@@ -95,6 +98,14 @@ TEST(LibraryProduct, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
   EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library_then_bias, ProductWay::kokkos}));
   problem.bias_type = DType::fp32;
   EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_bias, ProductWay::kokkos}));
+}
+
+TEST(LibraryProduct, SumsRowsItselfOrHasThemSummed) {
+  using Ways = std::vector<ProductWay>;
+  GemmProblem problem = linear_weight_gradient(4, 4, 65, DType::fp16, DType::fp32);
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  problem.row_sums = true;
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_sums, ProductWay::kokkos}));
 }
 
 test::Matrix drawn(DType type, std::int64_t rows, std::int64_t columns, unsigned seed) {
@@ -133,6 +144,61 @@ TEST(LibraryProduct, AddedToABiasIsRoundedOnceAsWithTheBiasInTheEpilogue) {
       // In float the old C is where the sum begins.
       ASSERT_NEAR(found[i], expected[i], type == DType::fp32 ? 1e-5f : 0) << name_of(type) << " " << i;
     }
+  }
+}
+
+/// In double, of what is stored, onto `old`.
+std::vector<float> sums_of_rows(const GemmProblem& problem, const test::Matrix& a,
+                                const std::vector<float>& old) {
+  const std::vector<float> values = a.values();
+  std::vector<float> sums;
+  for (std::int64_t i = 0; i < problem.m; ++i) {
+    double sum = problem.accumulate ? static_cast<double>(old[static_cast<std::size_t>(i)]) : 0;
+    for (std::int64_t p = 0; p < problem.k; ++p)
+      sum += static_cast<double>(values[static_cast<std::size_t>(p * problem.m + i)]);
+    sums.push_back(static_cast<float>(sum));
+  }
+  return sums;
+}
+
+TEST(ProductRowSums, AreThoseOfTheStoredColumns) {
+  const Execution exec;
+  for (const DType type : test::all_types) {
+    for (const DType sum_type : {type, DType::fp32}) {
+      for (const bool accumulate : {false, true}) {
+        for (const std::int64_t rows : {1, 67, 300}) {
+          GemmProblem problem = linear_weight_gradient(129, 5, rows, type, sum_type);
+          problem.accumulate = accumulate;
+          ASSERT_EQ(problem.m, rows);
+          const test::Matrix a = drawn(type, problem.k, problem.m, 5);
+          const test::Matrix sums = drawn(sum_type, 1, problem.m, 6);
+          const std::vector<float> expected = sums_of_rows(problem, a, sums.values());
+          sum_rows_of_a(exec, problem, a.tensor().data(), sums.tensor().data());
+          exec.fence();
+          const std::vector<float> found = sums.values();
+          const float digits = sum_type == DType::fp32 ? 1e-5f : sum_type == DType::fp16 ? 2e-3f : 1e-2f;
+          for (std::size_t i = 0; i < found.size(); ++i)
+            ASSERT_NEAR(found[i], expected[i], digits * (4 + std::abs(expected[i])))
+                << name_of(type) << " " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ProductRowSums, BesideTheOldOnesAreAddedToThem) {
+  const Execution exec;
+  for (const DType type : test::all_types) {
+    const GemmProblem problem = linear_weight_gradient(9, 5, 67, type, type);
+    const test::Matrix sums = drawn(type, 1, problem.m, 7);
+    const test::Matrix added = drawn(type, 1, problem.m, 8);
+    const std::vector<float> old = sums.values();
+    const std::vector<float> more = added.values();
+    add_row_sums(exec, problem, added.tensor().data(), sums.tensor().data());
+    exec.fence();
+    const std::vector<float> found = sums.values();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_EQ(found[i], test::rounded_to(type, old[i] + more[i]));
   }
 }
 

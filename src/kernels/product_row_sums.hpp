@@ -1,0 +1,56 @@
+// The sums of op(A)'s rows (GemmEngine::sums_rows) where a library leaves them out, or leaves them beside the
+// old ones.
+#pragma once
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+namespace launch {
+
+template <class Input, class Output>
+void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const Input* a, Output* row_sums) {
+  const std::int64_t rows = problem.m;
+  const bool accumulate = problem.accumulate;
+  const auto tile = KOKKOS_LAMBDA(std::int64_t at, std::int64_t first, std::int64_t count, float* value) {
+    for_each_in_tile(count, [&](std::int64_t i) { value[i] = to_float(a[at * rows + first + i]); });
+  };
+  const auto store = KOKKOS_LAMBDA(std::int64_t row, float sum) {
+    row_sums[row] = from_float<Output>(accumulate ? to_float(row_sums[row]) + sum : sum);
+  };
+  sum_columns(execution, "gemm_row_sums", problem.k, rows, tile, store);
+}
+
+template <class Output>
+void add_row_sums(const Execution& execution, const GemmProblem& problem, const Output* sums,
+                  Output* row_sums) {
+  for_each_element(
+      execution, "add_row_sums", problem.m, KOKKOS_LAMBDA(std::int64_t i) {
+        row_sums[i] = from_float<Output>(to_float(row_sums[i]) + to_float(sums[i]));
+      });
+}
+
+}  // namespace launch
+
+/// From A, which is stored [k, m]: added to what is there where C is added to.
+inline void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const void* a,
+                          void* row_sums) {
+  dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
+    dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
+      launch::sum_rows_of_a(execution, problem, static_cast<const Input*>(a), static_cast<Output*>(row_sums));
+    });
+  });
+}
+
+/// row_sums += sums, both [m] of C's type.
+inline void add_row_sums(const Execution& execution, const GemmProblem& problem, const void* sums,
+                         void* row_sums) {
+  dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
+    launch::add_row_sums(execution, problem, static_cast<const Output*>(sums),
+                         static_cast<Output*>(row_sums));
+  });
+}
+
+}  // namespace mylos
