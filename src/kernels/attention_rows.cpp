@@ -9,8 +9,9 @@
 namespace mylos {
 namespace {
 
-/// Probabilities that are in memory at one time, where one head has fewer: 64 MiB of floats.
-constexpr std::int64_t most_probabilities = std::int64_t{1} << 24;
+/// Probabilities that are in memory at one time, where one head has fewer: 1 GiB of floats on a device, where
+/// each launch has a price; 64 MiB where a device is emulated.
+constexpr std::int64_t most_probabilities = std::int64_t{1} << (memory_is_host ? 24 : 28);
 
 std::int64_t heads_at_a_time(const AttentionShape& shape) {
   const std::int64_t fit = most_probabilities / (shape.length * shape.length);
@@ -53,53 +54,72 @@ KOKKOS_FORCEINLINE_FUNCTION float product(const T* a, const T* b, std::int64_t c
   return sum;
 }
 
-/// scores[head, i, j] for j <= i, and if log_sums is there the log of each row's sum of exponentials.
+/// What dropout makes of a tile of a row's probabilities: factors.
+KOKKOS_FORCEINLINE_FUNCTION void factors_of(const DropoutMask& mask, std::int64_t row, std::int64_t first,
+                                            std::int64_t width, float* factor) {
+  if (mask.active()) {
+    mask.factors(row, first, width, factor);
+  } else {
+    for_each_in_tile(width, [&](std::int64_t j) { factor[j] = 1.0f; });
+  }
+}
+
+/// probabilities[head, i, j] = dropout(p) for j <= i; nothing reads the others. log_sums: the log of each
+/// row's sum of exponentials.
 template <class T>
-void find_scores(const Execution& exec, const Heads<T>& all, std::int64_t count, float* scores,
-                 float* log_sums) {
+void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t count,
+                        const DropoutMask& mask, float* probabilities, float* log_sums) {
   for_each_row(
-      exec, "attention_s", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+      exec, "attention_p", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const std::int64_t i = index % all.length;
+        const std::int64_t number = all.first_head * all.length + index;
         const T* q = all.q(index / all.length, i);
         const T* k = all.k(index / all.length, 0);
         const std::int64_t stride = 3 * all.width();
-        float* s = scores + index * all.length;
+        float* p = probabilities + index * all.length;
         row.for_each(i + 1,
-                     [=](std::int64_t j) { s[j] = all.scale * product(q, k + j * stride, all.head_width); });
-        if (log_sums == nullptr) return;
-        const float largest = row.max(i + 1, [=](std::int64_t j) { return s[j]; });
-        const float sum = row.sum(i + 1, [=](std::int64_t j) { return math::exp(s[j] - largest); });
-        row.once([=]() { log_sums[all.first_head * all.length + index] = largest + Kokkos::log(sum); });
+                     [=](std::int64_t j) { p[j] = all.scale * product(q, k + j * stride, all.head_width); });
+        const float largest = row.max(i + 1, [=](std::int64_t j) { return p[j]; });
+        const float log_sum =
+            largest + Kokkos::log(row.sum(i + 1, [=](std::int64_t j) { return math::exp(p[j] - largest); }));
+        row.once([=]() { log_sums[number] = log_sum; });
+        row.barrier();  // a tile's scores are other threads'
+        row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
+          float factor[tile_width];
+          factors_of(mask, number, first, width, factor);
+          for (std::int64_t j = 0; j < width; ++j)
+            p[first + j] = math::exp(p[first + j] - log_sum) * factor[j];
+        });
       });
 }
 
-/// scores become dropout(p); if d_scores is there, it becomes (dropout(d_p) - o_i do_i) p from the products
-/// d_p = do_i v_j. Both are 0 for j > i.
+/// The same from the log sums, and d_scores = (dropout(d_p) - o_i do_i) p from the products d_p = do_i v_j.
 template <class T>
-void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* log_sums,
-                        const float* output_products, const T* d_output, const DropoutMask& mask,
-                        float* scores, float* d_scores) {
-  for_each_tile(
-      exec, "attention_p", count * all.length, all.length,
-      KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t width) {
+void find_d_scores(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* log_sums,
+                   const T* output, const T* d_output, const DropoutMask& mask, float* probabilities,
+                   float* d_scores) {
+  for_each_row(
+      exec, "attention_ds", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t head = index / all.length;
         const std::int64_t i = index % all.length;
-        const std::int64_t row = all.first_head * all.length + index;
-        float factor[tile_width];
-        if (mask.active()) {
-          mask.factors(row, first, width, factor);
-        } else {
-          for_each_in_tile(width, [&](std::int64_t j) { factor[j] = 1.0f; });
-        }
-        for (std::int64_t j = 0; j < width; ++j) {
-          float& p = scores[index * all.length + first + j];
-          const float kept = first + j <= i ? math::exp(p - log_sums[row]) : 0.0f;
-          p = kept * factor[j];
-          if (d_scores == nullptr) continue;
-          const std::int64_t head = index / all.length;
-          const float d_p =
-              product(d_output + all.start(head, i, all.width()), all.v(head, first + j), all.head_width);
-          d_scores[index * all.length + first + j] = kept * (d_p * factor[j] - output_products[index]);
-        }
+        const std::int64_t number = all.first_head * all.length + index;
+        const float log_sum = log_sums[number];
+        const T* q = all.q(head, i);
+        const T* o = output + all.start(head, i, all.width());
+        const T* d_o = d_output + all.start(head, i, all.width());
+        const float output_product =
+            row.sum(all.head_width, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
+        row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
+          float factor[tile_width];
+          factors_of(mask, number, first, width, factor);
+          for (std::int64_t j = 0; j < width; ++j) {
+            const float score = all.scale * product(q, all.k(head, first + j), all.head_width);
+            const float kept = math::exp(score - log_sum);
+            const float d_p = product(d_o, all.v(head, first + j), all.head_width);
+            probabilities[index * all.length + first + j] = kept * factor[j];
+            d_scores[index * all.length + first + j] = kept * (d_p * factor[j] - output_product);
+          }
+        });
       });
 }
 
@@ -119,20 +139,6 @@ void weigh_values(const Execution& exec, const Heads<T>& all, std::int64_t count
           for (std::int64_t j = 0; j <= i; ++j) sum += p[j] * to_float(v[j * stride + c]);
           out[c] = from_float<T>(sum);
         });
-      });
-}
-
-/// output_products[head, i] = o_i do_i
-template <class T>
-void multiply_outputs(const Execution& exec, const Heads<T>& all, std::int64_t count, const T* output,
-                      const T* d_output, float* output_products) {
-  for_each_row(
-      exec, "attention_odo", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t start = all.start(index / all.length, index % all.length, all.width());
-        const float sum = row.sum(all.head_width, [=](std::int64_t c) {
-          return to_float(output[start + c]) * to_float(d_output[start + c]);
-        });
-        row.once([=]() { output_products[index] = sum; });
       });
 }
 
@@ -173,28 +179,25 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
 struct BackwardMemory {
   BackwardMemory(const AttentionShape& shape, void* workspace)
       : pieces(workspace),
-        scores(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)),
-        d_scores(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)),
-        output_products(pieces.take<float>(heads_at_a_time(shape) * shape.length)) {}
+        probabilities(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)),
+        d_scores(pieces.take<float>(heads_at_a_time(shape) * shape.length * shape.length)) {}
 
   Pieces pieces;
-  float* scores;
+  float* probabilities;
   float* d_scores;
-  float* output_products;
 };
 
 template <class T>
 void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
-             float* log_sums, const Dropout& dropout, float* scores) {
+             float* log_sums, const Dropout& dropout, float* probabilities) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t number = shape.samples * shape.heads;
   const std::int64_t together = heads_at_a_time(shape);
   for (std::int64_t first = 0; first < number; first += together) {
     const std::int64_t count = std::min(together, number - first);
     const Heads<T> all = heads_from<T>(shape, qkv, first);
-    find_scores<T>(exec, all, count, scores, log_sums);
-    find_probabilities<T>(exec, all, count, log_sums, nullptr, nullptr, mask, scores, nullptr);
-    weigh_values<T>(exec, all, count, scores, output.as<T>());
+    find_probabilities<T>(exec, all, count, mask, probabilities, log_sums);
+    weigh_values<T>(exec, all, count, probabilities, output.as<T>());
   }
 }
 
@@ -209,11 +212,10 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
   for (std::int64_t first = 0; first < number; first += together) {
     const std::int64_t count = std::min(together, number - first);
     const Heads<T> all = heads_from<T>(shape, qkv, first);
-    find_scores<T>(exec, all, count, memory.scores, nullptr);
-    multiply_outputs<T>(exec, all, count, output.as<T>(), d_output.as<T>(), memory.output_products);
-    find_probabilities<T>(exec, all, count, log_sums, memory.output_products, d_output.as<T>(), mask,
-                          memory.scores, memory.d_scores);
-    weigh_gradients<T>(exec, all, count, memory.scores, memory.d_scores, d_output.as<T>(), d_qkv.as<T>());
+    find_d_scores<T>(exec, all, count, log_sums, output.as<T>(), d_output.as<T>(), mask, memory.probabilities,
+                     memory.d_scores);
+    weigh_gradients<T>(exec, all, count, memory.probabilities, memory.d_scores, d_output.as<T>(),
+                       d_qkv.as<T>());
   }
 }
 

@@ -157,6 +157,8 @@ class HostRow {
   KOKKOS_FORCEINLINE_FUNCTION void once(const Body& body) const {
     body();
   }
+  /// What one thread of the row has written the others read from here on.
+  KOKKOS_FORCEINLINE_FUNCTION void barrier() const {}
 };
 
 /// What works on one row: a team of device threads. Same members as HostRow.
@@ -202,6 +204,7 @@ class DeviceRow {
   KOKKOS_FUNCTION void once(const Body& body) const {
     Kokkos::single(Kokkos::PerTeam(member_), body);
   }
+  KOKKOS_FUNCTION void barrier() const { member_.team_barrier(); }
 
  private:
   const Member& member_;
