@@ -30,6 +30,11 @@ void check(cublasStatus_t status, std::string_view what) {
     fail_run("cuBLASLt could not {}: {}", what, std::string_view(cublasLtGetStatusString(status)));
 }
 
+/// The library has no such product, or not on matrices like these: another way may do.
+bool is_refusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
+}
+
 cudaDataType_t data_type(DType type) {
   return type == DType::fp32 ? CUDA_R_32F : type == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
@@ -87,8 +92,7 @@ Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProduct& pro
 
 /// Behind the library's own workspace: new sums of rows, where old ones are added to.
 std::size_t row_sum_bytes(const GemmProblem& problem) {
-  const auto bytes = static_cast<std::size_t>(problem.m) * sizeof(float);
-  return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
 }
 
 /// Ours is dW = dyᵀ·x; the library's second operand is then dy, and k is its sums' length.
@@ -144,7 +148,7 @@ class Product {
     for (; current_ < attempts_.size(); ++current_) {
       const Attempt& attempt = attempts_[current_];
       const cublasStatus_t status = run(handle, attempt, execution, operands, workspace);
-      if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) {
+      if (!is_refusal(status)) {
         check(status, "run a product");
         return attempt.way;
       }
@@ -169,7 +173,7 @@ class Product {
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle, description_of(way).get(), first_.get(), second_.get(), result_.get(), result_.get(),
         preference_for(alignments_).get(), most_algorithms, results.data(), &found);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;  // it has none
+    if (is_refusal(status)) return;
     check(status, "choose an algorithm");
     for (int i = 0; i < found; ++i) {
       if (results[i].state == CUBLAS_STATUS_SUCCESS) attempts_.push_back({way, results[i].algo});

@@ -20,8 +20,8 @@ import tempfile
 
 import numpy
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import kernel_needs
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
+import ptxas_log
 
 STEPS = 4
 BUFFER_IS_FREE = "cudaEventSynchronize"
@@ -58,11 +58,10 @@ class Bench:
     def __init__(self, mylos, stand_ins, log, repository, folder):
         self.mylos, self.repository, self.folder = mylos, repository, folder
         needs = folder / "kernels.txt"
-        with open(log, errors="replace") as lines:
-            found = kernel_needs.needs_of(lines)
+        found = ptxas_log.kernels_of(log)
         if not found:
             sys.exit(f"{log} says nothing of kernels")
-        needs.write_text("".join(f"{name} {registers} {shared}\n" for name, (registers, shared) in found.items()))
+        needs.write_text("".join(f"{name} {kernel.registers} {kernel.shared}\n" for name, kernel in found.items()))
         library = stand_ins / "libmylos_device_use.so"
         self.environment = dict(
             os.environ, LD_LIBRARY_PATH=str(stand_ins), KOKKOS_TOOLS_LIBS=str(library), OMP_NUM_THREADS="2",

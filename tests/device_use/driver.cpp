@@ -21,10 +21,6 @@ cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
   return cudaSuccess;
 }
-cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
 cudaError_t cudaSetDevice(int) {
   return cudaSuccess;
 }
@@ -63,22 +59,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  cudaDeviceProp properties;
-  cudaGetDeviceProperties(&properties, 0);
-  switch (attribute) {
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
-      return cudaSuccess;
-    case cudaDevAttrMultiProcessorCount:
-      *value = properties.multiProcessorCount;
-      return cudaSuccess;
-    default:
-      *value = 0;
-      return cudaErrorNotSupported;
-  }
-}
-
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *total = memory_bytes;
   *free = memory_bytes - device_use::DeviceMemory::own().used_bytes();
@@ -88,21 +68,11 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
-cudaError_t cudaPeekAtLastError() {
-  return cudaSuccess;
-}
 const char* cudaGetErrorName(cudaError_t) {
   return "refused by the stand-in for CUDA";
 }
 const char* cudaGetErrorString(cudaError_t) {
   return "the stand-in for CUDA refuses it";
-}
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  return cudaDriverGetVersion(version);
 }
 
 CUresult cuStreamGetCtx(CUstream, CUcontext* context) {

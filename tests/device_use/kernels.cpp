@@ -108,9 +108,6 @@ void** __cudaRegisterFatBinary(void*) {
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-char __cudaInitModule(void**) {
-  return 1;
-}
 void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
 
 void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*,
@@ -162,9 +159,6 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
   if (found == kernels().end()) return cudaErrorInvalidDeviceFunction;
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
     found->second.most_dynamic_bytes = static_cast<std::size_t>(value);
-  return cudaSuccess;
-}
-cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
   return cudaSuccess;
 }
 

@@ -108,9 +108,6 @@ cudaError_t cudaMemcpyToSymbolAsync(const void*, const void*, std::size_t, std::
 cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t) {
   return cudaSuccess;
 }
-cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return cudaSuccess;
-}
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   *attributes = {};

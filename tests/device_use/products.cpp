@@ -112,9 +112,6 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 const char* cublasLtGetStatusString(cublasStatus_t) {
   return "the stand-in for cuBLASLt refuses it";
 }
-std::size_t cublasLtGetVersion() {
-  return CUBLAS_VERSION;
-}
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t, cudaDataType_t) {
   *made = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);

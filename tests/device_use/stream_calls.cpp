@@ -35,9 +35,6 @@ extern "C" {
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return make(stream, "cudaStreamCreate");
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  return make(stream, "cudaStreamCreateWithFlags");
-}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return end(stream, "cudaStreamDestroy");
 }
@@ -55,9 +52,6 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  return make(event, "cudaEventCreate");
-}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return make(event, "cudaEventCreateWithFlags");
 }
@@ -68,16 +62,8 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) {
   if (stream == nullptr) Ledger::own().not_in_capture("cudaEventRecord on the default stream");
   return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t) {
-  Ledger::own().not_in_capture("cudaEventQuery");
-  return cudaSuccess;
-}
 cudaError_t cudaEventSynchronize(cudaEvent_t) {
   return wait("cudaEventSynchronize");
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
-  *milliseconds = 1;
-  return cudaSuccess;
 }
 
 }  // extern "C"

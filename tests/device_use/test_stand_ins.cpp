@@ -87,10 +87,38 @@ TEST(Steps, CountWaitsAndWhatACaptureForbids) {
   EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
 }
 
+void add_kernel(const char* function, const char* name) {
+  __cudaRegisterFunction(nullptr, function, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+}
+
+/// As check.py tells of what ptxas said; read when the first kernel is brought.
+class PtxasSays final : public testing::Environment {
+  void SetUp() override {
+    const std::string path = testing::TempDir() + "kernels.txt";
+    std::ofstream(path) << "hungry_kernel 255 4096\n";
+    setenv("MYLOS_DEVICE_USE_KERNELS", path.c_str(), 1);
+  }
+};
+testing::Environment* const ptxas_says = testing::AddGlobalTestEnvironment(new PtxasSays);
+
+TEST(Launches, HaveRegistersForEveryThread) {
+  static const char kernel = 'h';
+  add_kernel(&kernel, "hungry_kernel");
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &kernel), cudaSuccess);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 256);  // 8 warps of 32 * 256 registers
+  EXPECT_EQ(attributes.sharedSizeBytes, 4096u);
+  const auto launch = [&](unsigned threads) {
+    cudaLaunchKernel(&kernel, {1, 1, 1}, {threads, 1, 1}, nullptr, 0, a_stream());
+    return Ledger::own().take_faults();
+  };
+  EXPECT_THAT(launch(256), IsEmpty());
+  EXPECT_THAT(launch(288), ElementsAre(HasSubstr("288 threads in a block, and registers for 256")));
+}
+
 TEST(Launches, StayWithinTheDevice) {
   static const char kernel = 'k';
-  __cudaRegisterFunction(nullptr, &kernel, nullptr, "a_kernel", -1, nullptr, nullptr, nullptr, nullptr,
-                         nullptr);
+  add_kernel(&kernel, "a_kernel");
   cudaStream_t stream = a_stream();
   const auto launch = [&](dim3 grid, dim3 block, std::size_t shared_bytes) {
     EXPECT_EQ(cudaLaunchKernel(&kernel, grid, block, nullptr, shared_bytes, stream), cudaSuccess);

@@ -1,4 +1,5 @@
-"""scripts/spills.py finds the kernels that spill in ptxas' own lines, and takes a log without such lines for no answer.
+"""scripts/spills.py finds the kernels that spill in ptxas' own lines, and takes a log without such lines for no answer; and
+what ptxas_log.py reads there beside.
 
 usage: test_spills.py REPOSITORY
 """
@@ -14,7 +15,7 @@ ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_Z4calmPf' for 'sm_90'
 ptxas info    : Function properties for _Z4calmPf
     16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 4 registers, used 0 barriers
+ptxas info    : Used 4 registers, used 0 barriers, 16 bytes smem, 560 bytes cmem[0]
 ptxas info    : Compiling entry function '_Z4busyPf' for 'sm_90'
 ptxas info    : Function properties for _Z4busyPf
     96 bytes stack frame, 24 bytes spill stores, 40 bytes spill loads
@@ -33,6 +34,12 @@ def main():
                                   stderr=subprocess.STDOUT)
             if done.returncode != code or words not in done.stdout or "calm" in done.stdout:
                 sys.exit(f"FAILED: at most {most}: code {done.returncode}, not {code}\n{done.stdout}")
+        log.write_text(LOG)
+        sys.path.insert(0, str(script.parent))
+        from ptxas_log import Kernel, kernels_of
+        found = kernels_of(log)
+        if found != {"_Z4calmPf": Kernel(0, 4, 16), "_Z4busyPf": Kernel(40, 255, 0)}:
+            sys.exit(f"FAILED: {found}")
 
 
 if __name__ == "__main__":
