@@ -10,6 +10,7 @@
 #include "mylos/io/digest.hpp"
 #include "mylos/io/piece_digest.hpp"
 #include "mylos/io/raw_file.hpp"
+#include "own_file.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
 
@@ -88,16 +89,18 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
 
 void write_contents(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                     const CheckpointState& state) {
-  OpenFile open = begin_file(ranks, path, header, state);
-  std::vector<PieceCrc> own;
-  ranks.on_all([&] { own = write_share(open, state, ranks); });
-  write_crcs(open, state, joined_crcs(state, ranks.gather(std::move(own))));
-  end_file(open);
-  ranks.on_first([&] {
-    write_user_block(path, contents_digest(path));
-    sync_file(path);
+  on_own_file([&] {
+    OpenFile open = begin_file(ranks, path, header, state);
+    std::vector<PieceCrc> own;
+    ranks.on_all([&] { own = write_share(open, state, ranks); });
+    write_crcs(open, state, joined_crcs(state, ranks.gather(std::move(own))));
+    end_file(open);
+    ranks.on_first([&] {
+      write_user_block(path, contents_digest(path));
+      sync_file(path);
+    });
+    ranks.on_all([&] { verify_share(path, state, ranks); });
   });
-  ranks.on_all([&] { verify_share(path, state, ranks); });
 }
 
 }  // namespace mylos

@@ -9,6 +9,7 @@
 #include "file_contents.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/io/raw_file.hpp"
+#include "own_file.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
 
@@ -46,18 +47,22 @@ LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header
     : pending_(path) {
   require_writable(state);
   if (!std::ofstream(temporary())) fail_run("{}: cannot be created: {}", temporary(), std::strerror(errno));
-  reserve_space(temporary(), generous_bytes(state));
-  open_ = begin_file(WritingGroup(nullptr), temporary(), header, state);
+  on_own_file([&] {
+    reserve_space(temporary(), generous_bytes(state));
+    open_ = begin_file(WritingGroup(nullptr), temporary(), header, state);
+  });
 }
 
 void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pieces) {
-  const std::vector<std::uint32_t> crcs = joined_crcs(state, std::move(pieces));
-  write_crcs(*open_, state, crcs);
-  const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
-  end_file(*open_);
-  write_user_block(temporary(), verify_stored(temporary(), stored));
-  open_again(temporary(), stored);
-  pending_.publish();
+  on_own_file([&] {
+    const std::vector<std::uint32_t> crcs = joined_crcs(state, std::move(pieces));
+    write_crcs(*open_, state, crcs);
+    const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
+    end_file(*open_);
+    write_user_block(temporary(), verify_stored(temporary(), stored));
+    open_again(temporary(), stored);
+    pending_.publish();
+  });
 }
 
 std::vector<PieceCrc> write_pieces(const std::string& path, const std::vector<std::int64_t>& array_offsets,
