@@ -13,11 +13,15 @@ void require(cudaError_t code, const char* what) {
 }  // namespace
 
 struct DeviceEvent::Handle {
-  Handle() { require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event"); }
+  Handle() {
+    require(cudaGetDevice(&device), "say its number");
+    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event");
+  }
   ~Handle() { static_cast<void>(cudaEventDestroy(event)); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
+  int device = 0;
   cudaEvent_t event = nullptr;
 };
 
@@ -33,6 +37,8 @@ void DeviceEvent::hold_back(const Execution& exec) const {
 }
 
 void DeviceEvent::wait() const {
+  require(cudaSetDevice(handle_->device),
+          "be chosen");  // else a thread's first call takes memory of device 0
   require(cudaEventSynchronize(handle_->event), "reach an event");
 }
 

@@ -42,6 +42,10 @@ const Batch& BatchRing::next() {
   return batches_[slot(taken_ - 1)];
 }
 
+void BatchRing::keep_until_read(const Execution& copies) {
+  read_[slot(taken_ - 1)].record(copies);  // the thread comes to this buffer only after two more next()
+}
+
 bool BatchRing::has_room() const {
   return filled_ - std::max<std::int64_t>(0, taken_ - kept_batches) < static_cast<std::int64_t>(size);
 }
@@ -60,6 +64,7 @@ void BatchRing::run() {
         continue;
       }
       lock.unlock();
+      read_[slot(filled_)].wait();
       batches_[slot(filled_)] = maker_.make(slot(filled_));  // only this thread changes filled_
       lock.lock();
       ++filled_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "mylos/base/device_event.hpp"
 #include "mylos/data/batch.hpp"
 
 namespace mylos {
@@ -40,6 +41,8 @@ class BatchRing {
   void stop();
   /// Waits for the next batch. Throws what the maker threw in its place.
   [[nodiscard]] const Batch& next();
+  /// As BatchReader's: the thread waits before it makes another batch in that buffer.
+  void keep_until_read(const Execution& copies);
 
  private:
   static std::size_t slot(std::int64_t number) { return static_cast<std::size_t>(number) % size; }
@@ -49,6 +52,7 @@ class BatchRing {
   BatchMaker& maker_;
   std::int64_t batch_;
   std::array<Batch, size> batches_;
+  std::array<DeviceEvent, size> read_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

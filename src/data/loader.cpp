@@ -100,6 +100,10 @@ const Batch& Loader::next() {
   return maker_->ring().next();
 }
 
+void Loader::keep_until_read(const Execution& copies) {
+  maker_->ring().keep_until_read(copies);
+}
+
 void Loader::seek(std::int64_t position) {
   maker_->ring().start(position);
 }

@@ -86,6 +86,10 @@ const Batch& TokenLoader::next() {
   return maker_->ring().next();
 }
 
+void TokenLoader::keep_until_read(const Execution& copies) {
+  maker_->ring().keep_until_read(copies);
+}
+
 void TokenLoader::seek(std::int64_t position) {
   maker_->ring().start(position);
 }

@@ -71,10 +71,10 @@ MicroBatch StagedBatches::next(const Execution& exec) {
   Place& now = places_[next_];
   Place& before = places_[1 - next_];
   before.used.record(exec);
-  now.copied.wait();  // the reader's next() may fill that buffer
   const Batch& batch = reader_->next();
   now.used.hold_back(copies_);
   const MicroBatch staged = now.staging.stage(copies_, batch);
+  reader_->keep_until_read(copies_);
   now.copied.record(copies_);
   now.copied.hold_back(exec);
   next_ = 1 - next_;
@@ -82,7 +82,6 @@ MicroBatch StagedBatches::next(const Execution& exec) {
 }
 
 void StagedBatches::seek(std::int64_t position) {
-  for (const Place& place : places_) place.copied.wait();
   reader_->seek(position);
 }
 

@@ -49,8 +49,8 @@ void Ledger::copy(const std::string& what) {
 
 void Ledger::wait(const std::string& what) {
   const std::lock_guard lock(mutex_);
-  ++now().waits[what];
-  ++now().not_in_capture[what];
+  ++of_this_thread().waits[what];
+  ++of_this_thread().not_in_capture[what];
 }
 
 void Ledger::not_in_capture(const std::string& what) {
@@ -67,6 +67,7 @@ void Ledger::begin_step() {
   const std::lock_guard lock(mutex_);
   steps_.emplace_back();
   in_step_ = true;
+  stepping_ = std::this_thread::get_id();
 }
 
 void Ledger::end_step() {

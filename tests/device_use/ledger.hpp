@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace device_use {
@@ -24,7 +25,7 @@ class Ledger {
 
   void launch(const std::string& what);
   void copy(const std::string& what);
-  /// The host waits; illegal in a capture too.
+  /// The host waits; illegal in a capture too. Of a step only where the thread that makes it waits.
   void wait(const std::string& what);
   void not_in_capture(const std::string& what);
   /// What a device, or a library, would refuse or compute wrongly. Each is written once.
@@ -45,6 +46,7 @@ class Ledger {
  private:
   Ledger() = default;
   Calls& now() { return in_step_ ? steps_.back() : outside_; }
+  Calls& of_this_thread() { return std::this_thread::get_id() == stepping_ ? now() : outside_; }
 
   std::recursive_mutex mutex_;
   std::vector<Calls> steps_;
@@ -52,6 +54,7 @@ class Ledger {
   std::set<std::string> faults_;
   std::string label_;
   bool in_step_ = false;
+  std::thread::id stepping_;
 };
 
 }  // namespace device_use

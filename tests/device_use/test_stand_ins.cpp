@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "ledger.hpp"
 
@@ -85,6 +86,14 @@ TEST(Steps, CountWaitsAndWhatACaptureForbids) {
   EXPECT_EQ(bad.not_in_capture.size(), 5u);
   EXPECT_EQ(bad.not_in_capture.count("cudaMalloc"), 1u);
   EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
+}
+
+TEST(Steps, AreOfOneThread) {
+  cudaEvent_t event = nullptr;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  const Calls beside = in_step([&] { std::thread([&] { cudaEventSynchronize(event); }).join(); });
+  EXPECT_THAT(beside.waits, IsEmpty());
+  EXPECT_EQ(in_step([&] { cudaEventSynchronize(event); }).waits.size(), 1u);
 }
 
 void add_kernel(const char* function, const char* name) {

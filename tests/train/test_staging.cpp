@@ -32,13 +32,16 @@ TEST(Staging, BringsInputsAnswersAndTheFirstSamplesPlace) {
   EXPECT_EQ(staged.truth.labels, nullptr);
 }
 
-/// Batch n is full of n. Each call spoils the batch before the last: nobody may read that any more.
+/// Batch n is full of n. Each call spoils the batch before the last, once its copy is over.
 class CountingReader final : public BatchReader {
  public:
   explicit CountingReader(std::int64_t values)
       : buffers_{Buffer("first", size(values)), Buffer("second", size(values))} {}
   const Batch& next() override {
-    const Buffer& buffer = buffers_[static_cast<std::size_t>(number_ % 2)];
+    EXPECT_EQ(kept_, given_) << "a batch was not kept until it is read";
+    ++given_;
+    const Buffer& buffer = buffers_[place()];
+    read_[place()].wait();
     for (std::size_t i = 0; i < buffer.size(); ++i) buffer(i) = static_cast<float>(number_);
     batch_ = {.inputs = buffer.data(),
               .targets = buffer.data(),
@@ -47,15 +50,25 @@ class CountingReader final : public BatchReader {
               .first_sample = number_++};
     return batch_;
   }
+  void keep_until_read(const Execution& copies) override {
+    ++kept_;
+    read_[1 - place()].record(copies);  // next() has counted on
+  }
   void seek(std::int64_t position) override {
+    for (const DeviceEvent& event : read_) event.wait();
     for (const Buffer& buffer : buffers_) Kokkos::deep_copy(buffer, -1.0f);
     number_ = position;
   }
 
  private:
+  [[nodiscard]] std::size_t place() const { return static_cast<std::size_t>(number_ % 2); }
+
   using Buffer = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
   static std::size_t size(std::int64_t values) { return static_cast<std::size_t>(values); }
   std::array<Buffer, 2> buffers_;
+  std::array<DeviceEvent, 2> read_;
+  int given_ = 0;
+  int kept_ = 0;
   std::int64_t number_ = 0;
   Batch batch_;
 };

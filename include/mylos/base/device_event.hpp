@@ -21,7 +21,7 @@ class DeviceEvent {
   void record(const Execution& exec);
   /// What `exec` is given from now on starts after the point. The host goes on.
   void hold_back(const Execution& exec) const;
-  /// The host waits for the point.
+  /// The calling thread waits for the point; it may be one that has not used the device yet.
   void wait() const;
 
  private:

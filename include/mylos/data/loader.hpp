@@ -38,6 +38,7 @@ class Loader final : public BatchReader {
   /// Throws Error (bad_input) with file, row and column for a value that is not finite or does not fit
   /// `type`, or a label that is no class.
   [[nodiscard]] const Batch& next() override;
+  void keep_until_read(const Execution& copies) override;
   void seek(std::int64_t position) override;
 
   /// Host memory that such a loader takes.

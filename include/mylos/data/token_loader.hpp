@@ -38,6 +38,7 @@ class TokenLoader final : public BatchReader {
   /// Batches with inputs [samples * context] of int32 and labels, the tokens behind each of them. Throws
   /// Error (bad_input) with file and position for a token outside the vocabulary.
   [[nodiscard]] const Batch& next() override;
+  void keep_until_read(const Execution& copies) override;
   void seek(std::int64_t position) override;
 
   /// Host memory that such a loader takes.

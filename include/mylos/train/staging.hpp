@@ -33,8 +33,7 @@ class Staging {
 };
 
 /// The training batches of this rank. On a device they take turns in two places: while the network reads one,
-/// the next is copied to the other. The host waits for data that is not read yet, and for the last copy but
-/// one: its buffer is the reader's again.
+/// the next is copied to the other. The host waits for data that is not read yet, never for the device.
 class StagedBatches final : public BatchSource {
  public:
   StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples);
