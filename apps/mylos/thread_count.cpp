@@ -11,15 +11,10 @@
 namespace mylos::app {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  constexpr const char* blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
+constexpr std::string_view blanks = " \t\r\n";
 
 std::string_view words_of(const char* variable) {
-  return trimmed(variable == nullptr ? "" : variable);
+  return trimmed(variable == nullptr ? "" : variable, blanks);
 }
 
 }  // namespace
@@ -32,7 +27,7 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
   if (asked > 0) return asked;
   const std::string_view said = words_of(variable);
   if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, most_threads);
-  const std::string_view first = trimmed(said.substr(0, said.find(',')));
+  const std::string_view first = trimmed(said.substr(0, said.find(',')), blanks);
   int threads = 0;
   const char* end = first.data() + first.size();
   const auto [read, status] = std::from_chars(first.data(), end, threads);

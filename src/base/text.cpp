@@ -14,6 +14,12 @@ bool continues_sequence(char byte) {
 
 }  // namespace
 
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 std::string printable(std::string_view text, std::size_t most_bytes) {
   std::size_t end = text.size();
   if (end > most_bytes) {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "mylos/base/text.hpp"
+
 namespace mylos {
 namespace {
 
@@ -23,12 +25,6 @@ constexpr std::array<Unit, 10> units{{{"", 1.0},
                                       {"MiB", 1048576.0},
                                       {"GiB", 1073741824.0},
                                       {"TiB", 1099511627776.0}}};
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "deck_text.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/config/schema.hpp"
 #include "syntax_error.hpp"
 
@@ -135,12 +136,6 @@ class Walk {
   const std::string& file_name_;
   std::vector<Located> found_;
 };
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// The text as one TOML value, else as the plain string that it is.
 Value value_of_text(std::string_view text) {

@@ -4,16 +4,11 @@
 
 #include "deck_text.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/config/value.hpp"
 
 namespace mylos {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// Letters, digits, '_', '-', and the dots between the parts of a path.
 bool is_bare(std::string_view text, std::string_view also = "") {

@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -32,7 +32,7 @@ std::string joined(const Value::List& list) {
 std::string joined(const Value::Table& table) {
   std::string result;
   for (const NamedValue& entry : table) {
-    result += (result.empty() ? "" : ", ") + quoted(entry.name) + " = " + to_toml(entry.value);
+    result += (result.empty() ? "" : ", ") + in_quotes(entry.name) + " = " + to_toml(entry.value);
   }
   return result;
 }
@@ -73,11 +73,11 @@ std::string to_toml(const Value& value) {
           std::string text = shortest(held);  // "2" would read back as an integer
           return text.find_first_not_of("0123456789-") == std::string::npos ? text + ".0" : text;
         }
-        if constexpr (std::is_same_v<Held, std::string>) return quoted(held);
+        if constexpr (std::is_same_v<Held, std::string>) return in_quotes(held);
         if constexpr (std::is_same_v<Held, Value::List>) return '[' + joined(held) + ']';
         if constexpr (std::is_same_v<Held, Value::Table>)
           return held.empty() ? "{}" : "{ " + joined(held) + " }";
-        if constexpr (std::is_same_v<Held, Value::Foreign>) return quoted(held.what);
+        if constexpr (std::is_same_v<Held, Value::Foreign>) return in_quotes(held.what);
       },
       value.held);
 }

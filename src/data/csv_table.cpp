@@ -14,10 +14,7 @@
 namespace mylos {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  text = text.substr(first, text.find_last_not_of(" \t") - first + 1);
+std::string_view unquoted(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
   return text;
 }
@@ -68,7 +65,7 @@ void CsvLines::split(char delimiter, std::vector<std::string_view>& cells) const
   std::string_view rest = line_;
   for (;;) {
     const auto end = rest.find(delimiter);
-    cells.push_back(trimmed(rest.substr(0, end)));
+    cells.push_back(unquoted(trimmed(rest.substr(0, end))));
     if (end == std::string_view::npos) return;
     rest.remove_prefix(end + 1);
   }

@@ -22,7 +22,7 @@ namespace {
 /// Deflate shrinks at most 1032 : 1 (zlib's technical notes).
 constexpr std::int64_t max_compression = 1032;
 constexpr std::int64_t small_sample = std::int64_t{1} << 16;
-constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t idx_piece_bytes = std::int64_t{1} << 20;
 
 /// An IDX file of unsigned bytes, read from front to back; zlib passes plain files through.
 class IdxReader {
@@ -81,7 +81,7 @@ class IdxReader {
 
   void read(std::uint8_t* destination, std::int64_t bytes, const char* what) {
     for (std::int64_t done = 0; done < bytes;) {
-      const auto wanted = static_cast<unsigned>(std::min(bytes - done, piece_bytes));
+      const auto wanted = static_cast<unsigned>(std::min(bytes - done, idx_piece_bytes));
       const int count = gzread(file_.get(), destination + done, wanted);
       int status = 0;
       gzerror(file_.get(), &status);
@@ -184,7 +184,7 @@ void prepare(const PrepareIdx& job) {
       labels ? fmt::format("{} {}", name_of(job.images), name_of(job.labels)) : name_of(job.images),
       sample_shape);
 
-  const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / images.sample_bytes());
+  const std::int64_t rows = std::max<std::int64_t>(1, idx_piece_bytes / images.sample_bytes());
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows * images.sample_bytes()));
   std::vector<std::int32_t> classes(static_cast<std::size_t>(labels ? rows : 0));
   for (std::int64_t first = 0; first < images.samples(); first += rows) {
