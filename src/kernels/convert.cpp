@@ -4,7 +4,7 @@
 
 #include "convert_stream.hpp"
 #include "converted_value.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
@@ -13,9 +13,10 @@ template <class From, class To, Overflow overflow>
 void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
   const From* from = static_cast<const From*>(from_tensor.data());
   To* to = static_cast<To*>(to_tensor.data());
-  for_each_element(
-      exec, "convert", to_tensor.size(),
-      KOKKOS_LAMBDA(std::int64_t i) { to[i] = converted<To, overflow>(from[i]); });
+  for_each_tile(
+      exec, "convert", to_tensor.size(), KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        map_tile(from + first, count, to + first, [](From value) { return converted<To, overflow>(value); });
+      });
 }
 
 void convert_to_infinity(const Execution& exec, const Tensor& from, const Tensor& to) {

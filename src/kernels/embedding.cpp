@@ -1,7 +1,8 @@
 #include "mylos/kernels/embedding.hpp"
 
 #include "mylos/base/pieces.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/tile_values.hpp"
+#include "sorted_tokens.hpp"
 
 namespace mylos {
 namespace {
@@ -23,21 +24,24 @@ void forward(const Execution& exec, const std::int32_t* tokens, std::int64_t len
         const bool known = token >= 0 && token < vocabulary;
         const W* by_token = token_weight + (known ? token : 0) * columns + first;
         T* out = output + row * columns + first;
+        float buffer[tile_width];
         float sum[tile_width];
-        for_each_in_tile(count, [&](std::int64_t i) { sum[i] = to_float(by_token[i]); });
+        const auto weight = tile_values(by_token, count, buffer);
+        for_each_in_tile(count, [&](std::int64_t i) { sum[i] = weight[i]; });
         if (!known) {
           for_each_in_tile(count, [&](std::int64_t i) { sum[i] = Kokkos::Experimental::quiet_NaN_v<float>; });
         }
         if (position_weight != nullptr) {
           const W* by_position = position_weight + row % length * columns + first;
-          for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(by_position[i]); });
+          const auto shift = tile_values(by_position, count, buffer);
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] += shift[i]; });
         }
         if (mask.active()) {
           float factor[tile_width];
           mask.factors(row, first, count, factor);
           for_each_in_tile(count, [&](std::int64_t i) { sum[i] *= factor[i]; });
         }
-        for_each_in_tile(count, [&](std::int64_t i) { out[i] = from_float<T>(sum[i]); });
+        write_tile(sum, count, out);
       });
 }
 
@@ -67,28 +71,6 @@ void link_rows_on_host(const Execution& exec, const std::int32_t* tokens, std::i
       });
 }
 
-/// Every row looks for the next one of its token, and whether there is one before it.
-[[maybe_unused]] void link_rows_on_device(const Execution& exec, const std::int32_t* tokens,
-                                          std::int64_t rows, std::int64_t vocabulary,
-                                          const Occurrences& lists) {
-  for_each_element(
-      exec, "link_tokens", vocabulary, KOKKOS_LAMBDA(std::int64_t token) { lists.first[token] = -1; });
-  for_each_row(
-      exec, "link_tokens", rows, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int32_t token = tokens[index];
-        if (token < 0 || token >= vocabulary) return;
-        const std::int64_t from_end = row.max(rows - index - 1, [=](std::int64_t i) {
-          return tokens[index + 1 + i] == token ? rows - index - 1 - i : std::int64_t{0};
-        });
-        const std::int64_t before =
-            row.max(index, [=](std::int64_t i) { return static_cast<std::int64_t>(tokens[i] == token); });
-        row.once([=]() {
-          lists.next[index] = from_end > 0 ? static_cast<std::int32_t>(rows - from_end) : -1;
-          if (before <= 0) lists.first[token] = static_cast<std::int32_t>(index);
-        });
-      });
-}
-
 /// The terms of a sum over rows of d_output, with dropout, in a tile of columns.
 template <class T>
 struct Terms {
@@ -97,13 +79,14 @@ struct Terms {
   DropoutMask mask;
 
   KOKKOS_FUNCTION void add(std::int64_t row, std::int64_t first, std::int64_t count, float* sum) const {
-    const T* d = d_output + row * columns + first;
+    float buffer[tile_width];
+    const auto d = tile_values(d_output + row * columns + first, count, buffer);
     if (mask.active()) {
       float factor[tile_width];
       mask.factors(row, first, count, factor);
-      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(d[i]) * factor[i]; });
+      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += d[i] * factor[i]; });
     } else {
-      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += to_float(d[i]); });
+      for_each_in_tile(count, [&](std::int64_t i) { sum[i] += d[i]; });
     }
   }
 };
@@ -119,8 +102,8 @@ KOKKOS_FORCEINLINE_FUNCTION void store_tile(W* target, const float* sum, std::in
 }
 
 template <class T, class W>
-void add_tokens(const Execution& exec, const Terms<T>& terms, const Occurrences& lists,
-                const Tensor& d_token_tensor, bool accumulate) {
+void add_listed_tokens(const Execution& exec, const Terms<T>& terms, const Occurrences& lists,
+                       const Tensor& d_token_tensor, bool accumulate) {
   W* d_token = d_token_tensor.as<W>();
   const std::int64_t columns = terms.columns;
   for_each_tile(
@@ -133,6 +116,55 @@ void add_tokens(const Execution& exec, const Terms<T>& terms, const Occurrences&
         store_tile(d_token + token * columns + first, sum, count, accumulate);
       });
 }
+
+template <class T, class W>
+void add_sorted_tokens(const Execution& exec, const Terms<T>& terms, const SortedTokens& sorted,
+                       const Tensor& d_token_tensor, bool accumulate) {
+  W* d_token = d_token_tensor.as<W>();
+  const std::int64_t columns = terms.columns;
+  sum_tokens(
+      exec, "d_embedding", d_token_tensor.rows(), columns, sorted, terms,
+      KOKKOS_LAMBDA(std::int64_t token, std::int64_t first, std::int64_t count, const float* sum) {
+        if (sorted.count[token] == 0 && accumulate) return;
+        store_tile(d_token + token * columns + first, sum, count, accumulate);
+      });
+}
+
+/// What orders the rows by their tokens, and then adds up those of each.
+struct TokenSums {
+  TokenSums(Pieces& workspace, std::int64_t of_rows, std::int64_t of_vocabulary)
+      : rows(of_rows), vocabulary(of_vocabulary) {
+    if constexpr (runs_on_host) {
+      lists = occurrences_in(workspace, rows, vocabulary);
+    } else {
+      sorted = sorted_tokens_in(workspace, rows, vocabulary);
+    }
+  }
+
+  void order(const Execution& exec, const std::int32_t* tokens) const {
+    if constexpr (runs_on_host) {
+      link_rows_on_host(exec, tokens, rows, vocabulary, lists);
+    } else {
+      sort_tokens(exec, tokens, rows, vocabulary, sorted);
+    }
+  }
+
+  template <class T>
+  void add(const Execution& exec, const Terms<T>& terms, const Tensor& d_token, bool accumulate) const {
+    dispatch(d_token.type(), [&]<class W>(TypeTag<W>) {
+      if constexpr (runs_on_host) {
+        add_listed_tokens<T, W>(exec, terms, lists, d_token, accumulate);
+      } else {
+        add_sorted_tokens<T, W>(exec, terms, sorted, d_token, accumulate);
+      }
+    });
+  }
+
+  std::int64_t rows;
+  std::int64_t vocabulary;
+  Occurrences lists{};
+  SortedTokens sorted{};
+};
 
 template <class T, class W>
 void add_positions(const Execution& exec, const Terms<T>& terms, std::int64_t rows, std::int64_t length,
@@ -165,7 +197,7 @@ void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::i
 
 std::size_t embedding_backward_workspace(std::int64_t rows, std::int64_t vocabulary) {
   Pieces pieces(nullptr);
-  occurrences_in(pieces, rows, vocabulary);
+  const TokenSums sums(pieces, rows, vocabulary);
   return pieces.bytes();
 }
 
@@ -174,18 +206,12 @@ void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::
                         bool accumulate_token, bool accumulate_position, const Dropout& dropout,
                         void* workspace) {
   Pieces pieces(workspace);
-  const Occurrences lists = occurrences_in(pieces, d_output.rows(), d_token.rows());
-  if constexpr (runs_on_host) {
-    link_rows_on_host(exec, tokens, d_output.rows(), d_token.rows(), lists);
-  } else {
-    link_rows_on_device(exec, tokens, d_output.rows(), d_token.rows(), lists);
-  }
+  const TokenSums sums(pieces, d_output.rows(), d_token.rows());
+  sums.order(exec, tokens);
   dispatch(d_output.type(), [&](auto type) {
     using T = typename decltype(type)::type;
     const Terms<T> terms{d_output.as<T>(), d_output.columns(), DropoutMask(dropout)};
-    dispatch(d_token.type(), [&](auto weight_type) {
-      add_tokens<T, typename decltype(weight_type)::type>(exec, terms, lists, d_token, accumulate_token);
-    });
+    sums.add(exec, terms, d_token, accumulate_token);
     if (d_position.empty()) return;
     dispatch(d_position.type(), [&](auto weight_type) {
       add_positions<T, typename decltype(weight_type)::type>(exec, terms, d_output.rows(), length, d_position,

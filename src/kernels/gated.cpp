@@ -3,6 +3,7 @@
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/math.hpp"
 #include "mylos/kernels/store.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
@@ -13,10 +14,14 @@ void forward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_
   const T* gate = gate_tensor.as<T>();
   const T* up = up_tensor.as<T>();
   T* y = y_tensor.as<T>();
-  for_each_element(
-      exec, "gated", y_tensor.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const float x = to_float(gate[i]);
-        y[i] = from_float<T>(x * math::sigmoid(x) * to_float(up[i]));
+  for_each_tile(
+      exec, "gated", y_tensor.size(), KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        float buffers[2][tile_width];
+        float value[tile_width];
+        const auto x = tile_values(gate + first, count, buffers[0]);
+        const auto factor = tile_values(up + first, count, buffers[1]);
+        for_each_in_tile(count, [&](std::int64_t i) { value[i] = x[i] * math::sigmoid(x[i]) * factor[i]; });
+        write_tile(value, count, y + first);
       });
 }
 
@@ -28,14 +33,23 @@ void backward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up
   const T* dy = dy_tensor.as<T>();
   T* d_gate = d_gate_tensor.as<T>();
   T* d_up = d_up_tensor.as<T>();
-  for_each_element(
-      exec, "d_gated", dy_tensor.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const float x = to_float(gate[i]);
-        const float d = to_float(dy[i]);
-        const float s = math::sigmoid(x);
-        const float by_gate = d * to_float(up[i]) * (s + x * (s * (1.0f - s)));
-        d_up[i] = from_float<T>(d * (x * s));
-        d_gate[i] = from_float<T>(by_gate);
+  for_each_tile(
+      exec, "d_gated", dy_tensor.size(), KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        float buffers[3][tile_width];
+        float by_gate[tile_width];
+        float by_up[tile_width];
+        const auto gates = tile_values(gate + first, count, buffers[0]);
+        const auto factor = tile_values(up + first, count, buffers[1]);
+        const auto gradient = tile_values(dy + first, count, buffers[2]);
+        for_each_in_tile(count, [&](std::int64_t i) {
+          const float x = gates[i];
+          const float d = gradient[i];
+          const float s = math::sigmoid(x);
+          by_gate[i] = d * factor[i] * (s + x * (s * (1.0f - s)));
+          by_up[i] = d * (x * s);
+        });
+        write_tile(by_up, count, d_up + first);
+        write_tile(by_gate, count, d_gate + first);
       });
 }
 

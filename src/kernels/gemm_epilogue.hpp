@@ -16,13 +16,17 @@ void apply_epilogue(const Execution& execution, const GemmProblem& problem, cons
   const bool add_bias = problem.bias;
   const bool accumulate = problem.accumulate;
   const bool relu = problem.relu;
-  for_each_element(
-      execution, "gemm_epilogue", problem.m * problem.n, KOKKOS_LAMBDA(std::int64_t i) {
-        float value = to_float(sums[i]);
-        if (add_bias) value += to_float(bias[i % columns]);
-        if (accumulate) value += to_float(c[i]);
-        if (relu) value = value < 0.0f ? 0.0f : value;  // keeps NaN, for the check of the gradients to find
-        c[i] = from_float<Output>(value);
+  for_each_tile(
+      execution, "gemm_epilogue", problem.m, columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        for_each_in_tile(count, [&](std::int64_t column) {
+          const std::int64_t i = row * columns + first + column;
+          float value = to_float(sums[i]);
+          if (add_bias) value += to_float(bias[first + column]);
+          if (accumulate) value += to_float(c[i]);
+          if (relu) value = value < 0.0f ? 0.0f : value;  // keeps NaN, for the check of the gradients to find
+          c[i] = from_float<Output>(value);
+        });
       });
 }
 
@@ -30,9 +34,12 @@ void apply_epilogue(const Execution& execution, const GemmProblem& problem, cons
 template <class Output>
 void fill_with_bias(const Execution& execution, const GemmProblem& problem, const Output* bias, Output* c) {
   const std::int64_t columns = problem.n;
-  for_each_element(
-      execution, "gemm_bias", problem.m * columns,
-      KOKKOS_LAMBDA(std::int64_t i) { c[i] = bias[i % columns]; });
+  for_each_tile(
+      execution, "gemm_bias", problem.m, columns,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        Output* const to = c + row * columns + first;
+        for_each_in_tile(count, [&](std::int64_t i) { to[i] = bias[first + i]; });
+      });
 }
 
 inline void fill_with_bias(const Execution& execution, const GemmProblem& problem, const void* bias,

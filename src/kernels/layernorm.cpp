@@ -9,8 +9,8 @@ struct LayerNorm {
   static constexpr bool has_mean = true;
   static constexpr bool has_bias = true;
 
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static float mean(const Row& row, const T* x, std::int64_t columns,
+  template <class AnyRow, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static float mean(const AnyRow& row, const T* x, std::int64_t columns,
                                                 float inverse_columns) {
     return inverse_columns * sum(row, x, columns);
   }
@@ -20,8 +20,8 @@ struct LayerNorm {
   KOKKOS_FORCEINLINE_FUNCTION static float output(float x, float m, float r, float weight) {
     return (x - m) * r * weight;
   }
-  template <class T, class W>
-  KOKKOS_FORCEINLINE_FUNCTION static GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
+  template <class AnyRow, class T, class W>
+  KOKKOS_FORCEINLINE_FUNCTION static GradientSums gradient_sums(const AnyRow& row, const T* x, const T* dy,
                                                                 const W* weight, float m, float s,
                                                                 std::int64_t columns) {
     return mylos::gradient_sums(row, x, dy, weight, m, s, columns);

@@ -1,10 +1,58 @@
 #include "mylos/kernels/loss.hpp"
 
-#include "mylos/kernels/launch.hpp"
 #include "mylos/kernels/math.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
+
+/// Of some of a row's logits x: the sum of e^(x - largest). Joined in one pass by Milakov and Gimelshein 2018
+/// (arXiv 1805.02867).
+struct ExponentialSum {
+  float largest = -Kokkos::Experimental::finite_max_v<float>;
+  float sum = 0;
+
+  KOKKOS_FUNCTION ExponentialSum& operator+=(const ExponentialSum& other) {
+    const float joined = other.largest > largest ? other.largest : largest;
+    sum = sum * math::exp(largest - joined) + other.sum * math::exp(other.largest - joined);
+    largest = joined;
+    return *this;
+  }
+};
+
+}  // namespace
+}  // namespace mylos
+
+/// So that Kokkos joins them within a row.
+template <>
+struct Kokkos::reduction_identity<mylos::ExponentialSum> {
+  KOKKOS_FUNCTION static mylos::ExponentialSum sum() { return {}; }
+};
+
+namespace mylos {
+namespace {
+
+/// On hosts, whose caches hold a row, in two passes of which each is one loop of vectors.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION ExponentialSum sum_exponentials(const Row& row, const T* x, std::int64_t count) {
+  if constexpr (runs_on_host) {
+    const float largest = row.max(count, [=](std::int64_t c) { return to_float(x[c]); });
+    return {largest, row.sum(count, [=](std::int64_t c) { return math::exp(to_float(x[c]) - largest); })};
+  } else {
+    return row.sum(launch::ceiling_quotient(count, tile_width), [=](std::int64_t tile) {
+      const std::int64_t first = tile * tile_width;
+      const std::int64_t width = launch::smaller(tile_width, count - first);
+      float buffer[tile_width];
+      const auto value = tile_values(x + first, width, buffer);
+      ExponentialSum of_tile;
+      for_each_in_tile(width, [&](std::int64_t i) {
+        of_tile.largest = value[i] > of_tile.largest ? value[i] : of_tile.largest;
+      });
+      for_each_in_tile(width, [&](std::int64_t i) { of_tile.sum += math::exp(value[i] - of_tile.largest); });
+      return of_tile;
+    });
+  }
+}
 
 template <class T>
 void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std::int32_t* labels,
@@ -15,14 +63,13 @@ void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std
   const std::int64_t columns = logits_tensor.columns();
   const std::int64_t classes = counted > 0 ? counted : columns;
   for_each_row(
-      exec, "cross_entropy", logits_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+      exec, "cross_entropy", logits_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* x = logits + index * columns;
         const std::int64_t label = labels[index];
         const bool known = label >= 0 && label < classes;
         const float at_label = known ? to_float(x[label]) : Kokkos::Experimental::quiet_NaN_v<float>;
-        const float largest = row.max(classes, [=](std::int64_t c) { return to_float(x[c]); });
-        const float sum =
-            row.sum(classes, [=](std::int64_t c) { return math::exp(to_float(x[c]) - largest); });
+        const auto [largest, sum] = sum_exponentials(row, x, classes);
         const float loss = Kokkos::log(sum) + (largest - at_label);
         if (row_correct != nullptr) {
           const std::int32_t as_large_before = row.sum(known ? label : 0, [=](std::int64_t c) {
@@ -36,9 +83,16 @@ void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std
           T* d = d_logits + index * columns;
           const float factor = *loss_scale * inverse_count;
           const float inverse_sum = known ? 1.0f / sum : at_label;
-          row.for_each(classes, [=](std::int64_t c) {
-            const float probability = math::exp(to_float(x[c]) - largest) * inverse_sum;
-            d[c] = from_float<T>(factor * (probability - (c == label ? 1.0f : 0.0f)));
+          const float highest = largest;
+          row.for_each_tile(classes, [=](std::int64_t first, std::int64_t count) {
+            float buffer[tile_width];
+            float value[tile_width];
+            const auto logit = tile_values(x + first, count, buffer);
+            for_each_in_tile(count, [&](std::int64_t i) {
+              const float probability = math::exp(logit[i] - highest) * inverse_sum;
+              value[i] = factor * (probability - (first + i == label ? 1.0f : 0.0f));
+            });
+            write_tile(value, count, d + first);
           });
           row.for_each(columns - classes, [=](std::int64_t c) { d[classes + c] = from_float<T>(0.0f); });
         }
@@ -54,7 +108,8 @@ void squared_error(const Execution& exec, const Tensor& predictions_tensor, cons
   const std::int64_t columns = predictions_tensor.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
-      exec, "squared_error", predictions_tensor.rows(), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+      exec, "squared_error", predictions_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
         const float* t = targets + index * columns;
         const float sum = row.sum(columns, [=](std::int64_t c) {
@@ -74,7 +129,7 @@ void squared_error(const Execution& exec, const Tensor& predictions_tensor, cons
 template <class Value, class Sum>
 void add_rows(const Execution& exec, const Value* values, std::int64_t count, Sum* sum) {
   for_each_row(
-      exec, "sum_rows", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
+      exec, "sum_rows", 1, count, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
         const Sum total = row.sum(count, [=](std::int64_t i) { return static_cast<Sum>(values[i]); });
         row.once([=]() { *sum += total; });
       });

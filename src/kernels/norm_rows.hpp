@@ -8,6 +8,7 @@
 #pragma once
 
 #include "mylos/kernels/column_sums.hpp"
+#include "mylos/kernels/lanes_row.hpp"
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
 #include "row_blocks.hpp"
@@ -28,7 +29,7 @@ void forward_rows(const Execution& exec, KernelName name, const Tensor& x_tensor
   const std::int64_t columns = x_tensor.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
-      exec, name, rows, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+      exec, name, rows, columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* in = x + index * columns;
         T* out = y + index * columns;
         prefetch_tile_to_write(out + launch::smaller(norm_prefetch_distance, rows - 1 - index) * columns,
@@ -80,66 +81,118 @@ std::size_t backward_workspace(std::int64_t rows, std::int64_t columns) {
   return static_cast<std::size_t>(room_for_row_blocks(rows) * block_sums<Kind>(columns)) * sizeof(float);
 }
 
-/// Leaves each block's sums in the workspace.
+/// The tensors of a backward pass as kernels use them.
+template <class T, class W>
+struct BackwardRows {
+  const T* x;
+  const T* dy;
+  const W* weight;
+  const float* mean;
+  const float* rstd;
+  T* dx;
+  const T* residual;  // or nullptr
+  std::int64_t rows;
+  std::int64_t columns;
+
+  /// Row r: dx, and what it adds to the sums of its block, [columns] for the weight and [columns] for the
+  /// bias.
+  template <class Kind, class AnyRow>
+  KOKKOS_FORCEINLINE_FUNCTION void work_on(const AnyRow& row, std::int64_t r, float* weight_sums) const {
+    float* const bias_sums = weight_sums + columns;
+    const T* const in = x + r * columns;
+    const T* const d_out = dy + r * columns;
+    T* const d_in = dx + r * columns;
+    const T* const past_row = residual == nullptr ? nullptr : residual + r * columns;
+    const W* const factors = weight;
+    const float inverse_columns = 1.0f / static_cast<float>(columns);
+    const float m = Kind::has_mean ? mean[r] : 0.0f;
+    const float s = rstd[r];
+    const GradientSums total = Kind::gradient_sums(row, in, d_out, factors, m, s, columns);
+    const float mean_g = inverse_columns * total.gradient;
+    const float mean_gn = inverse_columns * total.normalized;
+    row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
+      float buffers[4][tile_width];
+      float value[tile_width];
+      const auto element = tile_values(in + first, count, buffers[0]);
+      const auto gradient = tile_values(d_out + first, count, buffers[1]);
+      const auto factor = tile_values(factors + first, count, buffers[2]);
+      float* const result = value;
+      for_each_in_tile(count, [=](std::int64_t i) {
+        const float d = gradient[i];
+        const float n = Kind::normalized(element[i], m, s);
+        weight_sums[first + i] += d * n;
+        if (Kind::has_bias) bias_sums[first + i] += d;
+        result[i] = Kind::input_gradient(s, d, factor[i], n, mean_g, mean_gn);
+      });
+      if (past_row != nullptr) {
+        const auto past = tile_values(past_row + first, count, buffers[3]);
+        for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
+      }
+      write_tile(value, count, d_in + first);
+    });
+  }
+};
+
+/// Leaves each block's sums in the workspace: a row of threads goes through its rows.
 template <class Kind, class T, class W>
-void backward_rows(const Execution& exec, KernelName name, const Tensor& x_tensor, const Tensor& dy_tensor,
-                   const Tensor& weight_tensor, const float* mean, const float* rstd, const Tensor& dx_tensor,
-                   const Tensor& residual_tensor, float* workspace) {
-  const T* x = x_tensor.as<T>();
-  const T* dy = dy_tensor.as<T>();
-  T* dx = dx_tensor.as<T>();
-  const T* residual = residual_tensor.empty() ? nullptr : residual_tensor.as<T>();
-  const W* weight = weight_tensor.as<W>();
-  const std::int64_t rows = x_tensor.rows();
-  const std::int64_t columns = x_tensor.columns();
-  const std::int64_t block = rows_per_block(rows);
-  const float inverse_columns = 1.0f / static_cast<float>(columns);
+void backward_by_blocks(const Execution& exec, KernelName name, const BackwardRows<T, W>& all,
+                        float* workspace) {
+  const std::int64_t block = rows_per_block(all.rows);
   for_each_row(
-      exec, name, row_blocks(rows), KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        float* weight_sums = workspace + index * block_sums<Kind>(columns);
-        float* bias_sums = weight_sums + columns;
+      exec, name, row_blocks(all.rows), all.columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t columns = all.columns;
+        float* const sums = workspace + index * block_sums<Kind>(columns);
         row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
           for_each_in_tile(count, [=](std::int64_t i) {
-            weight_sums[first + i] = 0.0f;
-            if (Kind::has_bias) bias_sums[first + i] = 0.0f;
+            sums[first + i] = 0.0f;
+            if (Kind::has_bias) sums[columns + first + i] = 0.0f;
           });
         });
-        const std::int64_t end = launch::smaller((index + 1) * block, rows);
+        const std::int64_t end = launch::smaller((index + 1) * block, all.rows);
         for (std::int64_t r = index * block; r < end; ++r) {
-          const T* in = x + r * columns;
-          const T* d_out = dy + r * columns;
-          T* d_in = dx + r * columns;
-          const std::int64_t ahead = launch::smaller(norm_prefetch_distance, rows - 1 - r) * columns;
-          prefetch_tile(in + ahead, columns);
-          prefetch_tile(d_out + ahead, columns);
-          prefetch_tile_to_write(d_in + ahead, columns);
-          const float m = Kind::has_mean ? mean[r] : 0.0f;
-          const float s = rstd[r];
-          const GradientSums total = Kind::gradient_sums(row, in, d_out, weight, m, s, columns);
-          const float mean_g = inverse_columns * total.gradient;
-          const float mean_gn = inverse_columns * total.normalized;
-          row.for_each_tile(columns, [=](std::int64_t first, std::int64_t count) {
-            float buffers[4][tile_width];
-            float value[tile_width];
-            const auto element = tile_values(in + first, count, buffers[0]);
-            const auto gradient = tile_values(d_out + first, count, buffers[1]);
-            const auto factor = tile_values(weight + first, count, buffers[2]);
-            float* const result = value;
-            for_each_in_tile(count, [=](std::int64_t i) {
-              const float d = gradient[i];
-              const float n = Kind::normalized(element[i], m, s);
-              weight_sums[first + i] += d * n;
-              if (Kind::has_bias) bias_sums[first + i] += d;
-              result[i] = Kind::input_gradient(s, d, factor[i], n, mean_g, mean_gn);
-            });
-            if (residual != nullptr) {
-              const auto past = tile_values(residual + r * columns + first, count, buffers[3]);
-              for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
-            }
-            write_tile(value, count, d_in + first);
-          });
+          const std::int64_t ahead =
+              (r + launch::smaller(norm_prefetch_distance, all.rows - 1 - r)) * columns;
+          prefetch_tile(all.x + ahead, columns);
+          prefetch_tile(all.dy + ahead, columns);
+          prefetch_tile_to_write(all.dx + ahead, columns);
+          all.template work_on<Kind>(row, r, sums);
         }
       });
+}
+
+/// The same where a row is short enough for one thread's lanes: a block's threads take its rows by turns, and
+/// their sums, in shared memory, are added in order.
+template <class Kind, class T, class W>
+void backward_by_lanes(const Execution& exec, KernelName name, const BackwardRows<T, W>& all,
+                       float* workspace) {
+  const std::int64_t block = rows_per_block(all.rows);
+  const std::int64_t sums_of_thread = block_sums<Kind>(all.columns);
+  for_each_team_of_lanes(
+      exec, name, row_blocks(all.rows), sums_of_thread,
+      KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {
+        const LanesRow row = team.row();
+        float* const own = team.scratch(team.thread());
+        row.for_each(sums_of_thread, [=](std::int64_t i) { own[i] = 0.0f; });
+        const std::int64_t end = launch::smaller((index + 1) * block, all.rows);
+        for (std::int64_t r = index * block + team.thread(); r < end; r += team.threads())
+          all.template work_on<Kind>(row, r, own);
+        team.barrier();
+        float* const sums = workspace + index * sums_of_thread;
+        team.for_each(sums_of_thread, [=](std::int64_t i) {
+          float total = 0;
+          for (int thread = 0; thread < team.threads(); ++thread) total += team.scratch(thread)[i];
+          sums[i] = total;
+        });
+      });
+}
+
+template <class Kind, class T, class W>
+void backward_rows(const Execution& exec, KernelName name, const BackwardRows<T, W>& all, float* workspace) {
+  if constexpr (!runs_on_host) {
+    if (threads_of_lanes(block_sums<Kind>(all.columns)) > 0)
+      return backward_by_lanes<Kind>(exec, name, all, workspace);
+  }
+  backward_by_blocks<Kind>(exec, name, all, workspace);
 }
 
 /// Adds up what backward_rows left; d_bias may be empty.
@@ -172,7 +225,16 @@ void backward(const Execution& exec, KernelName name, KernelName sum_name, const
   auto* sums = static_cast<float*>(workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
-      backward_rows<Kind, T, W>(exec, name, x, dy, weight, mean, rstd, dx, residual, sums);
+      const BackwardRows<T, W> all{x.as<T>(),
+                                   dy.as<T>(),
+                                   weight.as<W>(),
+                                   mean,
+                                   rstd,
+                                   dx.as<T>(),
+                                   residual.empty() ? nullptr : residual.as<T>(),
+                                   x.rows(),
+                                   x.columns()};
+      backward_rows<Kind>(exec, name, all, sums);
     });
   });
   add_blocks<Kind>(exec, sum_name, x.rows(), x.columns(), sums, d_weight, d_bias, accumulate);

@@ -9,8 +9,8 @@ struct RmsNorm {
   static constexpr bool has_mean = false;
   static constexpr bool has_bias = false;
 
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static float mean(const Row&, const T*, std::int64_t, float) {
+  template <class AnyRow, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static float mean(const AnyRow&, const T*, std::int64_t, float) {
     return 0.0f;
   }
   KOKKOS_FORCEINLINE_FUNCTION static float output(float x, float, float r, float weight, float bias) {
@@ -19,8 +19,8 @@ struct RmsNorm {
   KOKKOS_FORCEINLINE_FUNCTION static float output(float x, float, float r, float weight) {
     return x * r * weight;
   }
-  template <class T, class W>
-  KOKKOS_FORCEINLINE_FUNCTION static GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
+  template <class AnyRow, class T, class W>
+  KOKKOS_FORCEINLINE_FUNCTION static GradientSums gradient_sums(const AnyRow& row, const T* x, const T* dy,
                                                                 const W* weight, float m, float s,
                                                                 std::int64_t columns) {
     return {0.0f, sum_of_normalized(row, x, dy, weight, m, s, columns)};

@@ -70,18 +70,20 @@ void rotate_on_host(const Execution& exec, const Rotation<T>& rotation) {
       });
 }
 
+/// A token's heads share their angles.
 template <class T>
 void rotate_on_device(const Execution& exec, const Rotation<T>& rotation) {
+  const std::int64_t half_width = rotation.head_width / 2;
   for_each_row(
-      exec, "rotary", rotation.length, KOKKOS_LAMBDA(std::int64_t i, const Row& row) {
-        const std::int64_t half_width = rotation.head_width / 2;
+      exec, "rotary", rotation.samples * rotation.length, half_width,
+      KOKKOS_LAMBDA(std::int64_t token, const Row& row) {
+        const std::int64_t sample = token / rotation.length;
+        const std::int64_t i = token - sample * rotation.length;
         row.for_each(half_width, [=](std::int64_t j) {
           const math::CosineSine of = math::cosine_sine(rotation.position(i) * rotation.frequency(j));
-          for (std::int64_t sample = 0; sample < rotation.samples; ++sample) {
-            for (std::int64_t head = 0; head < 2 * rotation.heads; ++head) {
-              T* low = rotation.pairs(sample, i, head) + j;
-              rotate_pair(low[0], low[half_width], of.cosine, of.sine);
-            }
+          for (std::int64_t head = 0; head < 2 * rotation.heads; ++head) {
+            T* low = rotation.pairs(sample, i, head) + j;
+            rotate_pair(low[0], low[half_width], of.cosine, of.sine);
           }
         });
       });

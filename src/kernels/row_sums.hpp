@@ -1,15 +1,23 @@
-// Sums that norms and biases need, on hosts by vectors, several at a time.
+// Sums that norms and biases need, on hosts by vectors, several at a time; on devices by tiles, of a Row or
+// of lanes (LanesRow).
 #pragma once
 
 #include "mylos/base/float16.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 
 /// What a norm's backward pass sums over a row, with n = (x - mean) * rstd.
 struct GradientSums {
-  float gradient;    // of dy * weight
-  float normalized;  // of dy * weight * n
+  float gradient = 0;    // of dy * weight
+  float normalized = 0;  // of dy * weight * n
+
+  KOKKOS_FUNCTION GradientSums& operator+=(const GradientSums& other) {
+    gradient += other.gradient;
+    normalized += other.normalized;
+    return *this;
+  }
 };
 
 namespace host_row {
@@ -30,53 +38,96 @@ void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t c
 
 }  // namespace host_row
 
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION float sum(const Row& row, const T* x, std::int64_t columns) {
+namespace device_row {
+
+/// Sum of term(first_column, count) over the row's tiles.
+template <class AnyRow, class Term>
+KOKKOS_FORCEINLINE_FUNCTION auto sum_tiles(const AnyRow& row, std::int64_t columns, const Term& term) {
+  return row.sum(launch::ceiling_quotient(columns, tile_width), [=](std::int64_t tile) {
+    const std::int64_t first = tile * tile_width;
+    return term(first, launch::smaller(tile_width, columns - first));
+  });
+}
+
+template <class AnyRow, class T, class W>
+KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const AnyRow& row, const T* x, const T* dy,
+                                                       const W* weight, float mean, float rstd,
+                                                       std::int64_t columns) {
+  return sum_tiles(row, columns, [=](std::int64_t first, std::int64_t count) {
+    float buffers[3][tile_width];
+    const auto element = tile_values(x + first, count, buffers[0]);
+    const auto gradient = tile_values(dy + first, count, buffers[1]);
+    const auto factor = tile_values(weight + first, count, buffers[2]);
+    GradientSums sums;
+    for_each_in_tile(count, [&](std::int64_t i) {
+      const float g = gradient[i] * factor[i];
+      sums.gradient += g;
+      sums.normalized += g * ((element[i] - mean) * rstd);
+    });
+    return sums;
+  });
+}
+
+}  // namespace device_row
+
+template <class AnyRow, class T>
+KOKKOS_FORCEINLINE_FUNCTION float sum(const AnyRow& row, const T* x, std::int64_t columns) {
   if constexpr (runs_on_host) {
     return host_row::sum(x, columns);
   } else {
-    return row.sum(columns, [=](std::int64_t c) { return to_float(x[c]); });
+    return device_row::sum_tiles(row, columns, [=](std::int64_t first, std::int64_t count) {
+      float buffer[tile_width];
+      const auto element = tile_values(x + first, count, buffer);
+      float total = 0;
+      for_each_in_tile(count, [&](std::int64_t i) { total += element[i]; });
+      return total;
+    });
   }
 }
 
 /// Of (x - mean)^2.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION float sum_of_squares(const Row& row, const T* x, float mean,
+template <class AnyRow, class T>
+KOKKOS_FORCEINLINE_FUNCTION float sum_of_squares(const AnyRow& row, const T* x, float mean,
                                                  std::int64_t columns) {
   if constexpr (runs_on_host) {
     return host_row::sum_of_squares(x, mean, columns);
   } else {
-    return row.sum(columns, [=](std::int64_t c) {
-      const float deviation = to_float(x[c]) - mean;
-      return deviation * deviation;
+    return device_row::sum_tiles(row, columns, [=](std::int64_t first, std::int64_t count) {
+      float buffer[tile_width];
+      const auto element = tile_values(x + first, count, buffer);
+      float total = 0;
+      for_each_in_tile(count, [&](std::int64_t i) {
+        const float deviation = element[i] - mean;
+        total += deviation * deviation;
+      });
+      return total;
     });
   }
 }
 
-/// GradientSums::normalized alone.
-template <class T, class W>
-KOKKOS_FORCEINLINE_FUNCTION float sum_of_normalized(const Row& row, const T* x, const T* dy, const W* weight,
-                                                    float mean, float rstd, std::int64_t columns) {
-  if constexpr (runs_on_host) {
-    return host_row::gradient_sums(x, dy, weight, mean, rstd, columns).normalized;
-  } else {
-    return row.sum(columns, [=](std::int64_t c) {
-      return to_float(dy[c]) * to_float(weight[c]) * ((to_float(x[c]) - mean) * rstd);
-    });
-  }
-}
-
-template <class T, class W>
-KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const Row& row, const T* x, const T* dy,
+template <class AnyRow, class T, class W>
+KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const AnyRow& row, const T* x, const T* dy,
                                                        const W* weight, float mean, float rstd,
                                                        std::int64_t columns) {
   if constexpr (runs_on_host) {
     return host_row::gradient_sums(x, dy, weight, mean, rstd, columns);
   } else {
-    const float gradient =
-        row.sum(columns, [=](std::int64_t c) { return to_float(dy[c]) * to_float(weight[c]); });
-    return {gradient, sum_of_normalized(row, x, dy, weight, mean, rstd, columns)};
+    return device_row::gradient_sums(row, x, dy, weight, mean, rstd, columns);
   }
 }
 
+/// GradientSums::normalized alone.
+template <class AnyRow, class T, class W>
+KOKKOS_FORCEINLINE_FUNCTION float sum_of_normalized(const AnyRow& row, const T* x, const T* dy,
+                                                    const W* weight, float mean, float rstd,
+                                                    std::int64_t columns) {
+  return gradient_sums(row, x, dy, weight, mean, rstd, columns).normalized;
+}
+
 }  // namespace mylos
+
+/// So that Kokkos sums them within a row.
+template <>
+struct Kokkos::reduction_identity<mylos::GradientSums> {
+  KOKKOS_FUNCTION static mylos::GradientSums sum() { return {}; }
+};

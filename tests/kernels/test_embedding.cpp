@@ -110,6 +110,30 @@ TEST_P(Embedding, BackwardSumsOverTheRowsOfEachTokenAndPosition) {
   }
 }
 
+// Frequent tokens are summed by several threads of a device, wide rows in strips.
+TEST_P(Embedding, BackwardSumsFrequentTokensOfWideRows) {
+  constexpr std::int64_t width = 2100;
+  constexpr std::int64_t many = 150;
+  std::vector<std::int32_t> frequent(many, 3);
+  frequent[17] = frequent[149] = 1;
+  const Arena memory("tokens", many * 4);
+  test::copy_to_device(frequent.data(), memory.data(), many * 4);
+  const auto d = test::random_values(type(), many * width, -1, 1, 3);
+  const test::Matrix d_output(type(), many, width, d);
+  const test::Matrix d_token(DType::fp32, 4, width, std::vector<float>(4 * width, 2.0f));
+  const Arena workspace("workspace", embedding_backward_workspace(many, 4));
+  embedding_backward(Execution{}, reinterpret_cast<const std::int32_t*>(memory.data()), many, d_output,
+                     d_token, {}, false, false, {}, workspace.data());
+  const auto found = d_token.values();
+  std::vector<double> sums(4 * width);
+  for (std::size_t row = 0; row < many; ++row) {
+    for (std::size_t c = 0; c < width; ++c)
+      sums[static_cast<std::size_t>(frequent[row]) * width + c] += d[row * width + c];
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    ASSERT_NEAR(found[i], sums[i], test::summing_error(many, many)) << i;
+}
+
 TEST_P(Embedding, BackwardHasTheSameBitsForAnyNumberOfThreads) {
   const test::Matrix d_output(type(), rows, columns, test::random_values(type(), rows * columns, -1, 1, 3));
   const test::Matrix d_token(DType::fp32, vocabulary, columns);

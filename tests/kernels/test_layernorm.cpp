@@ -266,7 +266,7 @@ TEST(LayerNormForward, InPlaceGivesTheSameBits) {
 /// By the closed form: dx = rstd (g - mean(g) - n mean(g n)) with g = dy gamma and n = (x - mean) rstd.
 TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
   constexpr std::int64_t few = 3;
-  for (const std::int64_t width : {1, 5, 16, 48, 64, 130, 384}) {
+  for (const std::int64_t width : {1, 5, 16, 48, 64, 130, 384, 6200}) {
     for (const DType type : test::all_types) {
       const auto x = test::random_values(type, few * width, -2, 3, 1);
       const auto dy = test::random_values(type, few * width, -1, 1, 2);
@@ -285,6 +285,8 @@ TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
                          false, workspace.data());
       const auto dx = d_in.values();
       const auto n = static_cast<std::size_t>(width);
+      Values weight_sums(n);
+      Values weight_sizes(n);
       for (std::size_t row = 0; row < few; ++row) {
         const Values ones(n, 1.0);
         const Values normalized = reference(widened(x, row * n, n), ones, Values(n, 0.0));
@@ -297,13 +299,21 @@ TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
           mean_g += g[i] / static_cast<double>(width);
           mean_gn += g[i] * normalized[i] / static_cast<double>(width);
         }
-        const Values errors =
-            input_gradient_error(g, normalized_sizes(widened(x, row * n, n), inverse), inverse);
+        const Values sizes = normalized_sizes(widened(x, row * n, n), inverse);
+        const Values errors = input_gradient_error(g, sizes, inverse);
         for (std::size_t i = 0; i < n; ++i) {
+          weight_sums[i] += static_cast<double>(dy[row * n + i]) * normalized[i];
+          weight_sizes[i] += std::abs(static_cast<double>(dy[row * n + i])) * sizes[i];
           const double expected = inverse * (g[i] - mean_g - normalized[i] * mean_gn);
           ASSERT_NEAR(dx[row * n + i], expected, test::rounding_error(type, expected) + errors[i])
               << name_of(type) << ", " << width << " columns, row " << row << ", column " << i;
         }
+      }
+      const auto found = d_scale.values();
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(found[i], weight_sums[i],
+                    test::summing_error(few, weight_sizes[i]) + normalizing_error(n) * weight_sizes[i])
+            << name_of(type) << ", " << width << " columns, column " << i;
       }
     }
   }

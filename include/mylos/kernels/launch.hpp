@@ -13,6 +13,7 @@
 
 #include "mylos/base/emulation.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/kernels/divisor.hpp"
 
 namespace mylos {
 
@@ -111,10 +112,28 @@ void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, st
                    const Body& body) {
   static_assert(launch::captures_little<Body>);
   const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
+  if (tiles == 0) return;
+  const Divisor divisor(tiles);
+  const std::int64_t together = Divisor::most / tiles;
+  for (std::int64_t first_row = 0; first_row < rows; first_row += together) {
+    const std::int64_t count = launch::smaller(together, rows - first_row);
+    Kokkos::parallel_for(
+        name.string(), launch::Range(exec, 0, count * tiles), KOKKOS_LAMBDA(std::int64_t index) {
+          const std::int64_t row = divisor.quotient(index);
+          const std::int64_t first = (index - row * tiles) * tile_width;
+          body(first_row + row, first, launch::smaller(tile_width, columns - first));
+        });
+  }
+}
+
+/// body(first, count) for the tiles of [0, count), in any order.
+template <class Body>
+void for_each_tile(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
+  static_assert(launch::captures_little<Body>);
+  const std::int64_t tiles = launch::ceiling_quotient(count, tile_width);
   Kokkos::parallel_for(
-      name.string(), launch::Range(exec, 0, rows * tiles), KOKKOS_LAMBDA(std::int64_t index) {
-        const std::int64_t first = index % tiles * tile_width;
-        body(index / tiles, first, launch::smaller(tile_width, columns - first));
+      name.string(), launch::Range(exec, 0, tiles), KOKKOS_LAMBDA(std::int64_t tile) {
+        body(tile * tile_width, launch::smaller(tile_width, count - tile * tile_width));
       });
 }
 
@@ -212,10 +231,25 @@ class DeviceRow {
 
 using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
+namespace launch {
+
+inline constexpr int lanes_of_thread = 32;
+
+/// Threads of 32 lanes that work on a row together: one where that has no more than 8 tiles for each lane,
+/// for then nobody waits for another thread. More where a device is emulated, to see that they do wait.
+inline int threads_of_row(std::int64_t columns) {
+  constexpr std::int64_t columns_of_thread = emulates_device ? 16 : 8 * lanes_of_thread * tile_width;
+  constexpr std::int64_t most = emulates_device ? 8 : 16;
+  return static_cast<int>(smaller(most, ceiling_quotient(columns + 1, columns_of_thread)));
+}
+
+}  // namespace launch
+
 /// body(row_index, row) for every row: body works on the row's columns through row.sum, row.max and
-/// row.for_each.
+/// row.for_each. `columns`: how many those are, about; by them a device shares out its threads.
 template <class Body>
-void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
+void for_each_row(const Execution& exec, KernelName name, std::int64_t rows,
+                  [[maybe_unused]] std::int64_t columns, const Body& body) {
   static_assert(launch::captures_little<Body>);
   if constexpr (runs_on_host) {
     Kokkos::parallel_for(name.string(), launch::Range(exec, 0, rows), [body](std::int64_t index) {
@@ -223,14 +257,19 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, con
       local(index, HostRow{});
     });
   } else {
-    constexpr int threads = 8;
-    constexpr int lanes = 32;
     Kokkos::parallel_for(
-        name.string(), launch::Teams(exec, static_cast<int>(rows), threads, lanes),
+        name.string(),
+        launch::Teams(exec, static_cast<int>(rows), launch::threads_of_row(columns), launch::lanes_of_thread),
         KOKKOS_LAMBDA(const launch::Teams::member_type& member) {
           body(static_cast<std::int64_t>(member.league_rank()), DeviceRow(member));
         });
   }
+}
+
+/// The same for rows of some thousand columns.
+template <class Body>
+void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
+  for_each_row(exec, name, rows, 8000, body);
 }
 
 /// Before the first step: while no kernel has asked for level-1 scratch, Kokkos 5.0.2 calls cudaMalloc, for

@@ -1,0 +1,93 @@
+// LanesRow and LanesTeam: rows that the lanes of one device thread work on by themselves, without a barrier,
+// while the other threads of the team work on other rows. Not for hosts' kernels.
+#pragma once
+
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+/// What works on one row: the lanes of a thread. Members as DeviceRow's.
+class LanesRow {
+ public:
+  using Member = launch::Teams::member_type;
+  KOKKOS_FUNCTION explicit LanesRow(const Member& member) : member_(member) {}
+
+  template <class Term>
+  KOKKOS_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
+    using Value = std::invoke_result_t<Term, std::int64_t>;
+    Value total{};
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(member_, columns),
+        [&](std::int64_t column, Value& partial) { partial += term(column); }, total);
+    return total;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member_, columns), body);
+  }
+  /// A tile goes to the same lane in every call.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
+    const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
+    for_each(tiles, [&](std::int64_t tile) {
+      body(tile * tile_width, launch::smaller(tile_width, columns - tile * tile_width));
+    });
+  }
+
+ private:
+  const Member& member_;
+};
+
+/// Threads, each with scratch memory that all of them can read.
+class LanesTeam {
+ public:
+  KOKKOS_FUNCTION LanesTeam(const LanesRow::Member& member, std::int64_t scratch_floats)
+      : member_(member),
+        scratch_floats_(scratch_floats),
+        scratch_(static_cast<float*>(member.team_scratch(0).get_shmem(
+            static_cast<std::ptrdiff_t>(member.team_size() * scratch_floats * sizeof(float))))) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION int thread() const { return member_.team_rank(); }
+  [[nodiscard]] KOKKOS_FUNCTION int threads() const { return member_.team_size(); }
+  [[nodiscard]] KOKKOS_FUNCTION LanesRow row() const { return LanesRow(member_); }
+  [[nodiscard]] KOKKOS_FUNCTION float* scratch(int thread) const {
+    return scratch_ + thread * scratch_floats_;
+  }
+  KOKKOS_FUNCTION void barrier() const { member_.team_barrier(); }
+  /// body(i) for i in [0, count), by all lanes of all threads.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each(std::int64_t count, const Body& body) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, count), body);
+  }
+
+ private:
+  const LanesRow::Member& member_;
+  std::int64_t scratch_floats_;
+  float* scratch_;
+};
+
+/// Threads of a team, of which each has so many floats of scratch memory; 0 where one's would not fit.
+inline int threads_of_lanes(std::int64_t scratch_floats) {
+  // Of the 48 KiB that every device has unasked; Kokkos takes some for itself.
+  constexpr std::int64_t most_bytes = emulates_device ? 16 << 10 : 47 << 10;
+  const std::int64_t fit = most_bytes / launch::smaller(most_bytes + 1, scratch_floats * 4);
+  return static_cast<int>(launch::smaller(8, fit));
+}
+
+/// body(index, team) for index in [0, count).
+template <class Body>
+void for_each_team_of_lanes(const Execution& exec, KernelName name, std::int64_t count,
+                            std::int64_t scratch_floats, const Body& body) {
+  static_assert(launch::captures_little<Body>);
+  const int threads = threads_of_lanes(scratch_floats);
+  const auto bytes = static_cast<int>(threads * scratch_floats * static_cast<std::int64_t>(sizeof(float)));
+  Kokkos::parallel_for(
+      name.string(),
+      launch::Teams(exec, static_cast<int>(count), threads, launch::lanes_of_thread)
+          .set_scratch_size(0, Kokkos::PerTeam(bytes)),
+      KOKKOS_LAMBDA(const LanesRow::Member& member) {
+        body(static_cast<std::int64_t>(member.league_rank()), LanesTeam(member, scratch_floats));
+      });
+}
+
+}  // namespace mylos

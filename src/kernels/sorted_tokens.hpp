@@ -1,0 +1,113 @@
+// The rows of a batch in the order of their tokens, and sums over the rows of each token: how a device adds
+// up an embedding's gradient without atomics, in an order that the tokens alone give.
+#pragma once
+
+#include "mylos/base/pieces.hpp"
+#include "mylos/kernels/lanes_row.hpp"
+
+namespace mylos {
+
+/// Of one row's token: how many rows have a smaller one, how many before it have the same, how many at all.
+struct TokenCounts {
+  std::int32_t smaller = 0;
+  std::int32_t before = 0;
+  std::int32_t all = 0;
+
+  KOKKOS_FUNCTION TokenCounts& operator+=(const TokenCounts& other) {
+    smaller += other.smaller;
+    before += other.before;
+    all += other.all;
+    return *this;
+  }
+};
+
+/// Device memory.
+struct SortedTokens {
+  std::int32_t* rows;   // [rows], those of a token one behind the other
+  std::int32_t* start;  // [vocabulary]: of each token, in `rows`
+  std::int32_t* count;  // [vocabulary]
+};
+
+inline SortedTokens sorted_tokens_in(Pieces& workspace, std::int64_t rows, std::int64_t vocabulary) {
+  auto* const sorted = workspace.take<std::int32_t>(rows);
+  auto* const start = workspace.take<std::int32_t>(vocabulary);
+  return {sorted, start, workspace.take<std::int32_t>(vocabulary)};
+}
+
+}  // namespace mylos
+
+/// So that Kokkos sums them within a row.
+template <>
+struct Kokkos::reduction_identity<mylos::TokenCounts> {
+  KOKKOS_FUNCTION static mylos::TokenCounts sum() { return {}; }
+};
+
+namespace mylos {
+
+/// Every row counts its way to its place: rows^2 comparisons, which are few beside a model's products.
+template <class Token>
+void sort_tokens(const Execution& exec, const Token* tokens, std::int64_t rows, std::int64_t vocabulary,
+                 const SortedTokens& sorted) {
+  for_each_element(
+      exec, "no_tokens", vocabulary, KOKKOS_LAMBDA(std::int64_t token) { sorted.count[token] = 0; });
+  for_each_row(
+      exec, "sort_tokens", rows, rows, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const Token token = tokens[index];
+        if (token < 0 || token >= vocabulary) return;
+        const TokenCounts counts = row.sum(rows, [=](std::int64_t i) {
+          const Token other = tokens[i];
+          const bool same = other == token;
+          return TokenCounts{other >= 0 && other < token, same && i < index, same};
+        });
+        row.once([=]() {
+          sorted.rows[counts.smaller + counts.before] = static_cast<std::int32_t>(index);
+          if (counts.before == 0) {
+            sorted.start[token] = counts.smaller;
+            sorted.count[token] = counts.all;
+          }
+        });
+      });
+}
+
+/// For every token and tile of columns: store(token, first_column, count, sum), where terms.add(row,
+/// first_column, count, sum) has added the token's rows, an eighth of them for each of eight threads.
+template <class Terms, class Store>
+void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary, std::int64_t columns,
+                const SortedTokens& sorted, const Terms& terms, const Store& store) {
+  constexpr std::int64_t most_columns = 1024;  // of a strip
+  const std::int64_t width = launch::smaller(most_columns, columns);
+  const std::int64_t strips = launch::ceiling_quotient(columns, width);
+  for_each_team_of_lanes(
+      exec, name, vocabulary * strips, width, KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {
+        const std::int64_t token = index / strips;
+        const std::int64_t start = (index - token * strips) * width;
+        const std::int64_t here = launch::smaller(width, columns - start);
+        const std::int64_t count = sorted.count[token];
+        const std::int32_t* const rows = sorted.rows + (count > 0 ? sorted.start[token] : 0);
+        const int used = static_cast<int>(launch::smaller(team.threads(), count));
+        const int thread = team.thread();
+        float* const own = team.scratch(thread);
+        if (thread < used) {
+          team.row().for_each_tile(here, [=](std::int64_t first, std::int64_t of_tile) {
+            float sum[tile_width] = {};
+            for (std::int64_t i = thread; i < count; i += used)
+              terms.add(rows[i], start + first, of_tile, sum);
+            for (std::int64_t c = 0; c < of_tile; ++c) own[first + c] = sum[c];
+          });
+        }
+        team.barrier();
+        const std::int64_t tiles = launch::ceiling_quotient(here, tile_width);
+        team.for_each(tiles, [=](std::int64_t tile) {
+          const std::int64_t first = tile * tile_width;
+          const std::int64_t of_tile = launch::smaller(tile_width, here - first);
+          float sum[tile_width] = {};
+          for (int part = 0; part < used; ++part) {
+            const float* const of_part = team.scratch(part) + first;
+            for_each_in_tile(of_tile, [&](std::int64_t i) { sum[i] += of_part[i]; });
+          }
+          store(token, start + first, of_tile, sum);
+        });
+      });
+}
+
+}  // namespace mylos
