@@ -12,6 +12,7 @@
 #include "library_product.hpp"
 #include "mylos/base/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/activation.hpp"
 #include "product_row_sums.hpp"
 
 namespace mylos {
@@ -80,6 +81,28 @@ Description describe(const LibraryProduct& product) {
   return description;
 }
 
+/// cuBLASLt's manual, on epilogues: lengths of columns in what it reads beside the operands are multiples of
+/// it.
+constexpr std::int64_t epilogue_columns = 8;
+
+/// The gradient of 16-bit activations that one product gives.
+bool can_multiply_by_gelu(const GemmProblem& problem) {
+  return form_of(problem) == GemmForm::input_gradient && problem.c == problem.a && problem.c != DType::fp32 &&
+         problem.n % epilogue_columns == 0 && !problem.bias && !problem.accumulate && !problem.relu;
+}
+
+/// The library's GELU is the one by tanh.
+Description describe_with_gelu(const LibraryProduct& product, const GemmProblem& problem,
+                               const void* gelu_input) {
+  Description description = describe(product);
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DGELU);
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE,
+      static_cast<std::int32_t>(data_type(problem.c)));
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem.n);
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, gelu_input);
+  return description;
+}
+
 /// `vector`: a bias, or where sums go. The library derives the alignment that it may expect from the address.
 Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProduct& product, DType type,
                           const void* vector) {
@@ -134,6 +157,7 @@ class Product {
       with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BIAS, product, problem.bias_type, operands.bias);
     if (problem.row_sums)
       with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
+    if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
     for (const ProductWay way : ways_of(problem)) add_attempts(handle, way);
   }
 
@@ -183,7 +207,9 @@ class Product {
   cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
                      const GemmOperands& operands, void* workspace) {
     const Description& description = description_of(attempt.way);
-    if (description == with_epilogue_) {
+    if (description == with_epilogue_ && problem_.gelu_derivative) {
+      set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.gelu_input);
+    } else if (description == with_epilogue_) {
       const void* const sums = problem_.accumulate ? new_sums(workspace) : operands.row_sums;
       set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem_.bias ? operands.bias : sums);
     }
@@ -221,6 +247,10 @@ class CublasLtGemm final : public GemmEngine {
 
   [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override { return can_sum_rows(problem); }
 
+  [[nodiscard]] bool multiplies_by_gelu(const GemmProblem& problem) const override {
+    return can_multiply_by_gelu(problem);
+  }
+
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return library_workspace_bytes + (can_sum_rows(problem) ? row_sum_bytes(problem) : 0);
   }
@@ -232,9 +262,12 @@ class CublasLtGemm final : public GemmEngine {
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
         return sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+      case ProductWay::library_then_gelu:
+        return multiply_by_gelu(execution, problem, operands);
       case ProductWay::kokkos:
         run_by_kokkos(execution, problem, operands, workspace);
         if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        if (problem.gelu_derivative) multiply_by_gelu(execution, problem, operands);
         return;
       default:
         if (problem.relu) apply_relu(execution, problem, operands.c);
@@ -253,10 +286,17 @@ class CublasLtGemm final : public GemmEngine {
     });
   }
 
+  static void multiply_by_gelu(const Execution& execution, const GemmProblem& problem,
+                               const GemmOperands& operands) {
+    const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);  // only read
+    const Tensor gradient(operands.c, problem.c, problem.m, problem.n);
+    activation_backward(execution, Activation::gelu_tanh, input, gradient, gradient, {}, false, {});
+  }
+
   void run_by_kokkos(const Execution& execution, const GemmProblem& whole, const GemmOperands& operands,
                      void* workspace) {
     GemmProblem problem = whole;
-    problem.row_sums = false;
+    problem.row_sums = problem.gelu_derivative = false;
     if (const MakeGemm make = kokkos_gemm(); make != nullptr && !kokkos_) kokkos_ = make();
     if (!kokkos_ || kokkos_->workspace_bytes(problem) > library_workspace_bytes) {
       fail_run("cuBLASLt has no product {} x {} by {} x {} of {}{}", problem.m, problem.k, problem.k,

@@ -35,6 +35,7 @@ std::vector<ProductWay> ways_of(const GemmProblem& problem) {
     ways.push_back(ProductWay::library_after_bias);
   }
   if (problem.row_sums) ways.push_back(ProductWay::library_then_sums);
+  if (problem.gelu_derivative) ways.push_back(ProductWay::library_then_gelu);
   ways.push_back(ProductWay::kokkos);
   return ways;
 }
@@ -45,8 +46,9 @@ std::uint32_t alignment_of(const void* address) {
 }
 
 ProductAlignments alignments_of(const GemmOperands& operands) {
-  return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c),
-          alignment_of(operands.bias != nullptr ? operands.bias : operands.row_sums)};
+  const void* beside = operands.bias != nullptr ? operands.bias : operands.row_sums;
+  if (beside == nullptr) beside = operands.gelu_input;
+  return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c), alignment_of(beside)};
 }
 
 }  // namespace mylos

@@ -32,16 +32,18 @@ struct LibraryProduct {
 
 /// How a product is computed: by the library or by Kokkos Kernels, and who adds the bias or sums the rows.
 enum class ProductWay {
-  library,             ///< all of it, bias or sums in its epilogue
+  library,             ///< all of it, bias, sums or GELU's derivative in its epilogue
   library_after_bias,  ///< C is first filled with the bias, which it then adds to
   library_then_bias,   ///< a pass of ours adds it to C
   library_then_sums,   ///< a pass of ours sums the rows of op(A)
+  library_then_gelu,   ///< a pass of ours multiplies by GELU's derivative
   kokkos,
 };
 
 /// In the order in which they are tried. All round each value of C once: a bias is added afterwards only to
-/// sums that stay float, and comes first only where it has C's type and no old C is wanted. Kokkos Kernels
-/// sums no rows: a pass of ours does.
+/// sums that stay float, and comes first only where it has C's type and no old C is wanted. But for GELU's
+/// derivative: a pass of ours finds the product rounded. Kokkos Kernels knows neither it nor sums of rows:
+/// passes of ours do.
 [[nodiscard]] std::vector<ProductWay> ways_of(const GemmProblem& problem);
 
 /// The largest power of two, of at most 256, that divides the address: what the library is told of it.
@@ -52,7 +54,7 @@ struct ProductAlignments {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t c = 0;
-  std::uint32_t bias = 0;  ///< or the sums of rows; of one that is not there: 256
+  std::uint32_t beside = 0;  ///< bias, sums of rows or GELU's input; of none: 256
 
   friend bool operator==(const ProductAlignments&, const ProductAlignments&) = default;
 };

@@ -108,6 +108,8 @@ struct AttentionBranch {
 
   void activate(const StepContext& /*context*/, const Inner& /*inner*/) const {}
 
+  [[nodiscard]] Tensor gelu_input(const GemmEngine& /*gemm*/, const Inner& /*inner*/) const { return {}; }
+
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const AttentionShape of = shape_of(normed.rows());

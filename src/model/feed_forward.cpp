@@ -99,6 +99,10 @@ struct FeedForwardBranch {
     }
   }
 
+  [[nodiscard]] Tensor gelu_input(const GemmEngine& gemm, const Inner& inner) const {
+    return !is_gated(options) && last().passes_gelu(gemm, inner.z.rows()) ? inner.z : Tensor();
+  }
+
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const Tensor& d_z = own.output;
@@ -112,8 +116,9 @@ struct FeedForwardBranch {
       gated_backward(context.exec, inner.z, inner.u, own.output, d_z, own.u, bias_gradient(to_z()),
                      bias_gradient(up()), gradients.accumulate);
     } else {
-      activation_backward(context.exec, Activation::gelu_tanh, inner.z, own.output, d_z,
-                          bias_gradient(to_z()), gradients.accumulate, {});
+      const bool passed = !gelu_input(context.gemm, inner).empty();
+      activation_backward(context.exec, passed ? Activation::none : Activation::gelu_tanh, inner.z,
+                          own.output, d_z, bias_gradient(to_z()), gradients.accumulate, {});
     }
     weight_gradient(to_z(), d_z);
     if (is_gated(options)) weight_gradient(up(), own.u);

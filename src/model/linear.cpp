@@ -60,6 +60,20 @@ void Linear::input_gradient(const StepContext& context, const ParameterTensors& 
                    {dy.data(), weights.of(name)["weight"].data(), dx.data()}, workspace);
 }
 
+bool Linear::passes_gelu(const GemmEngine& gemm, std::int64_t rows) const {
+  return gemm.multiplies_by_gelu(input_product(rows, false));
+}
+
+void Linear::gelu_input_gradient(const StepContext& context, const ParameterTensors& weights,
+                                 const Tensor& dy, const Tensor& z, const Tensor& dz,
+                                 std::byte* workspace) const {
+  GemmProblem problem = input_product(dy.rows(), false);
+  problem.gelu_derivative = true;
+  GemmOperands operands{dy.data(), weights.of(name)["weight"].data(), dz.data()};
+  operands.gelu_input = z.data();
+  context.gemm.run(context.exec, problem, operands, workspace);
+}
+
 Tensor Linear::bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,
                              std::int64_t rows) const {
   const bool summed = weight_product(gemm, rows, false).row_sums;

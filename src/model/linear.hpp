@@ -37,6 +37,10 @@ struct Linear {
   /// dx, or dx + dy·W.
   void input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                       const Tensor& dx, std::byte* workspace, bool add = false) const;
+  /// Whether the engine can give the gradient of z instead, where x = gelu_tanh(z).
+  [[nodiscard]] bool passes_gelu(const GemmEngine& gemm, std::int64_t rows) const;
+  void gelu_input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
+                           const Tensor& z, const Tensor& dz, std::byte* workspace) const;
   /// db, for the kernel that writes dy to sum; empty where weight_gradient() does it and where
   /// there is none.
   [[nodiscard]] Tensor bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,

@@ -9,7 +9,9 @@
 //                   in this order: they may share memory
 //   expand()        makes what of Inner lies in `rest`
 //   activate()      makes what of Inner lies in `lean`
-//   backward()      from gradients.output to gradients.normed, and the gradients of all weights but last()'s
+//   gelu_input()    what was activated to Inner's output, where last() can pass gradients on to it
+//   backward()      from gradients.output (by gelu_input(), where there is one) to gradients.normed, and the
+//                   gradients of all weights but last()'s
 //   *_kernels()     bytes of workspace that its kernels take besides products
 //   flops(), products()
 //
@@ -124,7 +126,11 @@ class ResidualBlock final : public Block {
                       last.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, drops);
     last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, kept.inner.output,
                          own.kernels);
-    last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
+    if (const Tensor z = branch_.gelu_input(context.gemm, kept.inner); !z.empty()) {
+      last.gelu_input_gradient(context, memory.weights, d_branch, z, own.gradients.output, own.kernels);
+    } else {
+      last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
+    }
     branch_.backward(context, memory.weights, gradients, kept.normed, kept.inner, own.gradients, own.kernels);
 
     const bool casts = !own.input_gradient.empty();

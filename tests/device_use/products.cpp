@@ -97,6 +97,20 @@ void check_vector(const Description& product, const Promise& promise, std::uint6
     fault("a bias less aligned than the one for which the algorithm was chosen");
 }
 
+/// What an activation was given, beside the result whose gradient passes through it. The manual wants columns
+/// of a multiple of 8 elements, and the address as aligned as 16-byte accesses are.
+void check_activation_input(const Description& product, const Matrix& result) {
+  const void* none = nullptr;
+  const void* const input = product.get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, none);
+  const auto leading = product.get<std::int64_t>(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, 0);
+  Matrix matrix = result;
+  matrix.leading = leading;
+  if (leading % 8 != 0 || leading < static_cast<std::int64_t>(result.rows)) {
+    return fault("columns of an activation's input that are too short, or no multiple of 8");
+  }
+  DeviceMemory::own().require("cublasLtMatmul's activation input", input, matrix.bytes(), 16);
+}
+
 }  // namespace
 
 extern "C" {
@@ -192,7 +206,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   if (workspace_bytes > 0) memory.require("cublasLtMatmul's workspace", workspace, workspace_bytes, 256);
   if (workspace_bytes < promise.workspace_bytes) fault("less workspace than was promised");
   const auto epilogue = product.get<std::uint32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
-  if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+  if (epilogue == CUBLASLT_EPILOGUE_DGELU) {
+    check_activation_input(product, object<Matrix>(d_layout));
+  } else if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
     const auto& result = object<Matrix>(d_layout);
     check_vector(product, promise, epilogue == CUBLASLT_EPILOGUE_BGRADB ? result.columns : result.rows);
   }

@@ -226,6 +226,23 @@ TEST(Products, ShowTheirBiasBeforeTheyAreChosen) {
   EXPECT_THAT(product.faults(memory, memory + 2048), ElementsAre(HasSubstr("bias goes beyond")));
 }
 
+TEST(Products, ReadAnActivationsInputInWholeColumns) {
+  Product product;
+  const std::byte* const memory = product.memory;
+  const auto faults_of = [&](const void* input, std::int64_t leading) {
+    const auto epilogue = CUBLASLT_EPILOGUE_DGELU;
+    const cublasLtMatmulDesc_t of = product.description;
+    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &leading, sizeof leading);
+    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &input, sizeof input);
+    return product.faults(memory, memory + 2048);
+  };
+  EXPECT_THAT(faults_of(memory + 3072, 8), IsEmpty());
+  EXPECT_THAT(faults_of(memory + 3072, 4), ElementsAre(HasSubstr("multiple of 8")));
+  EXPECT_THAT(faults_of(memory + 3072 + 8, 8), ElementsAre(HasSubstr("input is not aligned to 16")));
+  EXPECT_THAT(faults_of(memory + 4096 - 48, 8), ElementsAre(HasSubstr("input goes beyond")));
+}
+
 TEST(Products, HaveShapesThatFit) {
   Product product;
   cublasLtMatrixLayoutCreate(&product.b, CUDA_R_16F, 4, 3, 4);

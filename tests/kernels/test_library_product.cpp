@@ -108,6 +108,13 @@ TEST(LibraryProduct, SumsRowsItselfOrHasThemSummed) {
   EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_sums, ProductWay::kokkos}));
 }
 
+TEST(LibraryProduct, MultipliesByGelusDerivativeItselfOrHasItDone) {
+  using Ways = std::vector<ProductWay>;
+  GemmProblem problem = linear_input_gradient(4, 4, 64, DType::fp16);
+  problem.gelu_derivative = true;
+  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_gelu, ProductWay::kokkos}));
+}
+
 test::Matrix drawn(DType type, std::int64_t rows, std::int64_t columns, unsigned seed) {
   return {type, rows, columns, test::random_values(type, rows * columns, -1, 1, seed)};
 }

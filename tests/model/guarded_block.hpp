@@ -29,8 +29,13 @@ inline std::vector<float> drawn_values(std::int64_t count, int seed, float range
 /// All memory starts as 0xff bytes, which are NaN in every type: what is read before it is written shows.
 class GuardedBlock {
  public:
-  GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant = 0)
-      : block_(block), variant_(variant), cost_(block.cost(gemm_, rows)), arena_("guarded block", 1 << 20) {
+  GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant = 0,
+               bool passes_gelu = false)
+      : block_(block),
+        variant_(variant),
+        gemm_(passes_gelu),
+        cost_(block.cost(gemm_, rows)),
+        arena_("guarded block", 1 << 20) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     const Signature& is = block.signature();
     for (const ParameterSpec& spec : block.parameters()) {

@@ -1,6 +1,8 @@
-// The machine's product engine, but asking for more workspace than it needs and leaving rubbish in all of it.
+// The machine's product engine, but asking for more workspace than it needs and leaving rubbish in all of it;
+// if asked to, one that passes gradients through GELU.
 #pragma once
 
+#include "mylos/kernels/activation.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "support/device_values.hpp"
 
@@ -8,22 +10,34 @@ namespace mylos::test {
 
 class ScribblingGemm final : public GemmEngine {
  public:
+  explicit ScribblingGemm(bool passes_gelu = false) : passes_gelu_(passes_gelu) {}
   [[nodiscard]] std::string_view name() const override { return "scribbling"; }
   [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
     return engine_->sums_rows(problem);
+  }
+  [[nodiscard]] bool multiplies_by_gelu(const GemmProblem& problem) const override {
+    return passes_gelu_ && form_of(problem) == GemmForm::input_gradient;
   }
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return engine_->workspace_bytes(problem) + static_cast<std::size_t>(problem.m) + 1;  // no round number
   }
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    engine_->run(execution, problem, operands, workspace);
+    GemmProblem product = problem;
+    product.gelu_derivative = false;
+    engine_->run(execution, product, operands, workspace);
+    if (problem.gelu_derivative) {
+      const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);
+      const Tensor gradient(operands.c, problem.c, problem.m, problem.n);
+      activation_backward(execution, Activation::gelu_tanh, input, gradient, gradient, {}, false, {});
+    }
     execution.fence();
     const std::vector<std::byte> rubbish(workspace_bytes(problem), std::byte{0xff});
     copy_to_device(rubbish.data(), workspace, rubbish.size());
   }
 
  private:
+  bool passes_gelu_;
   std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});
 };
 

@@ -69,9 +69,10 @@ void seed_gradient(const test::GuardedBlock& memory) {
 }
 
 /// Output, gradients and input gradient.
-std::vector<std::vector<std::byte>> run(const Block& block, std::size_t variant, bool accumulate) {
+std::vector<std::vector<std::byte>> run(const Block& block, std::size_t variant, bool accumulate,
+                                        bool passes_gelu = false) {
   const std::int64_t rows = samples * test::small_gpt_options().context;
-  test::GuardedBlock memory(block, rows, block.signature().input_type != DType::int32, variant);
+  test::GuardedBlock memory(block, rows, block.signature().input_type != DType::int32, variant, passes_gelu);
   fill(block, memory);
   memory.forward(true, false);
   std::vector<std::vector<std::byte>> result{test::bytes_of(memory.output())};
@@ -104,6 +105,8 @@ TEST(TransformerBlocks, StayInTheirBytesAndGiveTheSameBitsWhateverIsKept) {
       const Block& block = *chain.blocks[i];
       for (const bool accumulate : {false, true}) {
         const auto expected = run(block, 0, accumulate);
+        EXPECT_EQ(run(block, 0, accumulate, true), expected)
+            << block.signature().name << ", GELU in a product";
         const std::size_t variants = block.cost(test::ScribblingGemm(), 15).variants.size();
         for (std::size_t variant = 1; variant < variants; ++variant) {
           EXPECT_EQ(run(block, variant, accumulate), expected)

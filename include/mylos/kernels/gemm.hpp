@@ -36,6 +36,7 @@ struct GemmProblem {
   bool bias = false;              ///< a vector [n] is added to every row
   bool relu = false;              ///< negative results become zero; NaN stays NaN
   bool row_sums = false;          ///< see GemmEngine::sums_rows()
+  bool gelu_derivative = false;   ///< see GemmEngine::multiplies_by_gelu()
 
   friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
@@ -56,8 +57,9 @@ struct GemmOperands {
   const void* a;
   const void* b;
   void* c;
-  const void* bias = nullptr;  ///< where the problem has one
-  void* row_sums = nullptr;    ///< likewise, [m] of C's type
+  const void* bias = nullptr;        ///< where the problem has one
+  void* row_sums = nullptr;          ///< likewise, [m] of C's type
+  const void* gelu_input = nullptr;  ///< likewise, [m, n] of C's type
 };
 
 /// y[samples, outputs] = x[samples, inputs] · W[outputs, inputs]ᵀ
@@ -103,9 +105,14 @@ class GemmEngine {
   /// that k, the form and the type give. Only such problems may ask for it.
   [[nodiscard]] virtual bool sums_rows(const GemmProblem& /*problem*/) const { return false; }
 
+  /// Whether `run` can multiply each sum, before it is rounded, by the derivative of GELU (its tanh form,
+  /// math: docs/formulas.md) at the points that an activation was given: the gradient of those points with
+  /// its layer's dx, without passing over it once more. Only such problems may ask for it.
+  [[nodiscard]] virtual bool multiplies_by_gelu(const GemmProblem& /*problem*/) const { return false; }
+
   /// Bytes of workspace that are enough for `run` of this problem and of every one that is smaller in m, n or
   /// k, aligned as an Arena aligns: what is planned for a whole micro-batch serves a ragged one.
-  /// It does not depend on `row_sums` and `accumulate`.
+  /// It does not depend on `row_sums`, `accumulate` and `gelu_derivative`.
   [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
 
   /// Computes the product in the order of `execution`. Throws Error when the types do not go together or the
