@@ -12,13 +12,13 @@ constexpr std::int64_t mebibyte = kibibyte << 10;
 constexpr std::int64_t gibibyte = mebibyte << 10;
 constexpr std::int64_t tebibyte = gibibyte << 10;
 
-constexpr std::int64_t most_rounds = 10000;
+constexpr std::int64_t most_bench_rounds = 10000;
 constexpr std::int64_t largest_message = 2 * gibibyte;  // MPI counts the floats of one in 31 bits
 constexpr std::int64_t largest_state = 64 * tebibyte;
 
 void add_rounds(CLI::App& app, int& rounds, std::string& csv) {
   app.add_option("--rounds", rounds, "Measurements of each number, in turns; the median is printed")
-      ->check(integer_from(1, most_rounds))
+      ->check(integer_from(1, most_bench_rounds))
       ->capture_default_str();
   app.add_option("--csv", csv, "Write every number to this file too, a line each, for programs");
 }
