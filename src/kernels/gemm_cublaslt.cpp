@@ -64,12 +64,24 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
         "take a preference");
 }
 
-Layout layout_of(const LibraryMatrix& matrix) {
+template <class Value>
+void set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value value) {
+  check(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
+        "describe a batch of matrices");
+}
+
+/// Of `count` matrices, `stride` elements from one to the next.
+Layout layout_of(const LibraryMatrix& matrix, std::int64_t count, std::int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
   check(cublasLtMatrixLayoutCreate(&made, data_type(matrix.type), static_cast<std::uint64_t>(matrix.rows),
                                    static_cast<std::uint64_t>(matrix.columns), matrix.rows),
         "describe a matrix");
-  return Layout(made);
+  Layout layout(made);
+  if (count > 1) {
+    set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(count));
+    set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
+  }
+  return layout;
 }
 
 Description describe(const LibraryProduct& product) {
@@ -143,15 +155,17 @@ void* new_sums(void* workspace) {
   return static_cast<std::byte*>(workspace) + library_workspace_bytes;
 }
 
-/// The library's descriptors and algorithms for one problem on matrices that lie as these operands do.
+/// The library's descriptors and algorithms for one batch, of one product or more, on matrices that lie as
+/// these operands do.
 class Product {
  public:
-  Product(cublasLtHandle_t handle, const GemmProblem& problem, const GemmOperands& operands)
-      : problem_(problem), alignments_(alignments_of(operands)) {
+  Product(cublasLtHandle_t handle, const GemmBatch& batch, const GemmOperands& operands)
+      : batch_(batch), alignments_(alignments_of(batch, operands)) {
+    const GemmProblem& problem = batch.one;
     const LibraryProduct product = library_product(problem);
-    first_ = layout_of(product.first);
-    second_ = layout_of(product.second);
-    result_ = layout_of(product.result);
+    first_ = layout_of(product.first, batch.count, batch.stride_b);
+    second_ = layout_of(product.second, batch.count, batch.stride_a);
+    result_ = layout_of(product.result, batch.count, batch.stride_c);
     plain_ = describe(product);
     if (problem.bias)
       with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BIAS, product, problem.bias_type, operands.bias);
@@ -161,8 +175,8 @@ class Product {
     for (const ProductWay way : ways_of(problem)) add_attempts(handle, way);
   }
 
-  [[nodiscard]] bool is_for(const GemmProblem& problem, const ProductAlignments& alignments) const {
-    return problem_ == problem && alignments_ == alignments;
+  [[nodiscard]] bool is_for(const GemmBatch& batch, const ProductAlignments& alignments) const {
+    return batch_ == batch && alignments_ == alignments;
   }
 
   /// Runs the first way that the library does not refuse; the next run begins with it. kokkos: none is left,
@@ -206,23 +220,24 @@ class Product {
 
   cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
                      const GemmOperands& operands, void* workspace) {
+    const GemmProblem& problem = batch_.one;
     const Description& description = description_of(attempt.way);
-    if (description == with_epilogue_ && problem_.gelu_derivative) {
+    if (description == with_epilogue_ && problem.gelu_derivative) {
       set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.gelu_input);
     } else if (description == with_epilogue_) {
-      const void* const sums = problem_.accumulate ? new_sums(workspace) : operands.row_sums;
-      set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem_.bias ? operands.bias : sums);
+      const void* const sums = problem.accumulate ? new_sums(workspace) : operands.row_sums;
+      set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem.bias ? operands.bias : sums);
     }
     const bool fills = attempt.way == ProductWay::library_after_bias;
-    if (fills) fill_with_bias(execution, problem_, operands.bias, operands.c);
+    if (fills) fill_with_bias(execution, problem, operands.bias, operands.c);
     const float alpha = 1.0f;
-    const float beta = problem_.accumulate || fills ? 1.0f : 0.0f;
+    const float beta = problem.accumulate || fills ? 1.0f : 0.0f;
     return cublasLtMatmul(handle, description.get(), &alpha, operands.b, first_.get(), operands.a,
                           second_.get(), &beta, operands.c, result_.get(), operands.c, result_.get(),
                           &attempt.algorithm, workspace, library_workspace_bytes, execution.cuda_stream());
   }
 
-  GemmProblem problem_;
+  GemmBatch batch_;
   ProductAlignments alignments_;
   Layout first_;
   Layout second_;
@@ -257,7 +272,7 @@ class CublasLtGemm final : public GemmEngine {
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    switch (product(problem, operands).run(handle_, execution, operands, workspace)) {
+    switch (product(batch_of(problem, 1), operands).run(handle_, execution, operands, workspace)) {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
@@ -274,6 +289,15 @@ class CublasLtGemm final : public GemmEngine {
         if (problem.row_sums && problem.accumulate)
           add_row_sums(execution, problem, new_sums(workspace), operands.row_sums);
     }
+  }
+
+  [[nodiscard]] bool batches() const override { return true; }
+
+  void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                   void* workspace) override {
+    check_gemm_batch(batch);
+    const ProductWay way = product(batch, first).run(handle_, execution, first, workspace);
+    if (way == ProductWay::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
  private:
@@ -305,14 +329,13 @@ class CublasLtGemm final : public GemmEngine {
     kokkos_->run(execution, problem, operands, workspace);
   }
 
-  Product& product(const GemmProblem& problem, const GemmOperands& operands) {
-    const ProductAlignments alignments = alignments_of(operands);
-    const auto found = std::find_if(products_.begin(), products_.end(), [&](const auto& product) {
-      return product->is_for(problem, alignments);
-    });
+  Product& product(const GemmBatch& batch, const GemmOperands& operands) {
+    const ProductAlignments alignments = alignments_of(batch, operands);
+    const auto found = std::find_if(products_.begin(), products_.end(),
+                                    [&](const auto& product) { return product->is_for(batch, alignments); });
     if (found != products_.end()) return **found;
-    check_gemm_problem(problem);
-    return *products_.emplace_back(std::make_unique<Product>(handle_, problem, operands));
+    check_gemm_problem(batch.one);
+    return *products_.emplace_back(std::make_unique<Product>(handle_, batch, operands));
   }
 
   cublasLtHandle_t handle_ = nullptr;

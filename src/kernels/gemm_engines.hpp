@@ -22,4 +22,7 @@ MakeGemm measured_gemm();
 /// Throws Error when the sizes or types of the problem do not go together.
 void check_gemm_problem(const GemmProblem& problem);
 
+/// Likewise, or when the problem wants more than a product.
+void check_gemm_batch(const GemmBatch& batch);
+
 }  // namespace mylos

@@ -1,5 +1,6 @@
 #include "library_product.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "mylos/base/arena.hpp"
@@ -10,6 +11,15 @@ namespace {
 /// A row-major matrix.
 LibraryMatrix library_matrix(DType type, std::int64_t rows, std::int64_t columns) {
   return {type, columns, rows};
+}
+
+std::uint32_t largest_power(std::uintptr_t of) {
+  const std::uintptr_t bits = of | arena_base_alignment;
+  return static_cast<std::uint32_t>(bits & (~bits + 1));
+}
+
+std::uint32_t stride_alignment(std::int64_t elements, DType type) {
+  return largest_power(static_cast<std::uintptr_t>(elements) * size_of(type));
 }
 
 }  // namespace
@@ -41,14 +51,22 @@ std::vector<ProductWay> ways_of(const GemmProblem& problem) {
 }
 
 std::uint32_t alignment_of(const void* address) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address) | arena_base_alignment;
-  return static_cast<std::uint32_t>(bits & (~bits + 1));
+  return largest_power(reinterpret_cast<std::uintptr_t>(address));
 }
 
 ProductAlignments alignments_of(const GemmOperands& operands) {
   const void* beside = operands.bias != nullptr ? operands.bias : operands.row_sums;
   if (beside == nullptr) beside = operands.gelu_input;
   return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c), alignment_of(beside)};
+}
+
+ProductAlignments alignments_of(const GemmBatch& batch, const GemmOperands& operands) {
+  ProductAlignments all = alignments_of(operands);
+  if (batch.count == 1) return all;
+  all.a = std::min(all.a, stride_alignment(batch.stride_a, batch.one.a));
+  all.b = std::min(all.b, stride_alignment(batch.stride_b, batch.one.b));
+  all.c = std::min(all.c, stride_alignment(batch.stride_c, batch.one.c));
+  return all;
 }
 
 }  // namespace mylos

@@ -61,4 +61,7 @@ struct ProductAlignments {
 
 [[nodiscard]] ProductAlignments alignments_of(const GemmOperands& operands);
 
+/// The same of all products of a batch, whose first has these operands.
+[[nodiscard]] ProductAlignments alignments_of(const GemmBatch& batch, const GemmOperands& operands);
+
 }  // namespace mylos

@@ -1,5 +1,5 @@
-// cuBLASLt: shapes that fit, matrices that lie in device memory, and pointers as aligned as the caller said
-// when it asked for an algorithm. Any problem has three algorithms.
+// cuBLASLt: shapes that fit, matrices that lie in device memory, all of a batch, and pointers as aligned as
+// the caller said when it asked for an algorithm. Any problem has three algorithms.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -34,10 +34,16 @@ struct Matrix {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   std::int64_t leading = 0;
+  std::int32_t count = 1;   // of a batch
+  std::int64_t stride = 0;  // elements from one matrix of it to the next
 
   [[nodiscard]] std::size_t element_bytes() const { return type == CUDA_R_32F ? 4 : 2; }
+  [[nodiscard]] std::uint64_t elements() const {
+    return (columns - 1) * static_cast<std::uint64_t>(leading) + rows;
+  }
   [[nodiscard]] std::size_t bytes() const {
-    return ((columns - 1) * static_cast<std::uint64_t>(leading) + rows) * element_bytes();
+    return (static_cast<std::uint64_t>(count - 1) * static_cast<std::uint64_t>(stride) + elements()) *
+           element_bytes();
   }
 };
 
@@ -82,6 +88,21 @@ void check_shapes(const Description& product, const Matrix& a, const Matrix& b, 
     if (matrix->leading < static_cast<std::int64_t>(matrix->rows))
       fault("a leading dimension below the rows");
   }
+}
+
+void check_batches(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& d) {
+  for (const Matrix* matrix : {&a, &b, &c}) {
+    if (matrix->count != d.count) fault("batches of different counts");
+  }
+  if (d.count > 1 && d.stride < static_cast<std::int64_t>(d.elements())) fault("results of a batch overlap");
+}
+
+/// All of a batch.
+void check_place(const std::string& name, const void* first, const Matrix& matrix, std::uint32_t alignment) {
+  DeviceMemory::own().require("cublasLtMatmul's " + name, first, matrix.bytes(), alignment);
+  const std::uint64_t stride = static_cast<std::uint64_t>(matrix.stride) * matrix.element_bytes();
+  if (matrix.count > 1 && stride % alignment != 0)
+    fault("a stride of " + name + " that is no multiple of " + std::to_string(alignment) + " bytes");
 }
 
 /// A bias, or where the sums of an operand go.
@@ -158,6 +179,19 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaData
   *made = reinterpret_cast<cublasLtMatrixLayout_t>(new Matrix{type, rows, columns, leading});
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute, const void* value,
+                                                std::size_t bytes) {
+  auto& matrix = *reinterpret_cast<Matrix*>(layout);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof matrix.count) {
+    std::memcpy(&matrix.count, value, bytes);
+  } else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && bytes == sizeof matrix.stride) {
+    std::memcpy(&matrix.stride, value, bytes);
+  } else {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matrix) {
   delete reinterpret_cast<Matrix*>(matrix);
   return CUBLAS_STATUS_SUCCESS;
@@ -198,12 +232,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   Promise promise;
   if (algorithm != nullptr) std::memcpy(static_cast<void*>(&promise), algorithm, sizeof promise);
   check_shapes(product, object<Matrix>(a_layout), object<Matrix>(b_layout), object<Matrix>(d_layout));
-  DeviceMemory& memory = DeviceMemory::own();
-  memory.require("cublasLtMatmul's A", a, object<Matrix>(a_layout).bytes(), promise.a);
-  memory.require("cublasLtMatmul's B", b, object<Matrix>(b_layout).bytes(), promise.b);
-  memory.require("cublasLtMatmul's C", c, object<Matrix>(c_layout).bytes(), promise.c);
-  memory.require("cublasLtMatmul's D", d, object<Matrix>(d_layout).bytes(), promise.d);
-  if (workspace_bytes > 0) memory.require("cublasLtMatmul's workspace", workspace, workspace_bytes, 256);
+  check_batches(object<Matrix>(a_layout), object<Matrix>(b_layout), object<Matrix>(c_layout),
+                object<Matrix>(d_layout));
+  check_place("A", a, object<Matrix>(a_layout), promise.a);
+  check_place("B", b, object<Matrix>(b_layout), promise.b);
+  check_place("C", c, object<Matrix>(c_layout), promise.c);
+  check_place("D", d, object<Matrix>(d_layout), promise.d);
+  if (workspace_bytes > 0)
+    DeviceMemory::own().require("cublasLtMatmul's workspace", workspace, workspace_bytes, 256);
   if (workspace_bytes < promise.workspace_bytes) fault("less workspace than was promised");
   const auto epilogue = product.get<std::uint32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
   if (epilogue == CUBLASLT_EPILOGUE_DGELU) {

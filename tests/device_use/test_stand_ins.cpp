@@ -253,6 +253,30 @@ TEST(Products, HaveShapesThatFit) {
   EXPECT_THAT(product.faults(product.memory, product.memory + 2048), IsEmpty());
 }
 
+TEST(Products, OfABatchLieWithinTheirMemoryAndAsAlignedAsTheFirst) {
+  Product product;
+  const std::byte* const memory = product.memory;
+  const auto set_batch = [](cublasLtMatrixLayout_t matrix, std::int32_t count, std::int64_t stride) {
+    cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                     sizeof stride);
+  };
+  const auto faults = [&](const std::byte* first) { return product.faults(first, memory + 2048); };
+  set_batch(product.a, 3, 8);
+  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("batches of different counts")));
+  set_batch(product.b, 3, 0);  // the same for all
+  set_batch(product.d, 3, 8);
+  EXPECT_THAT(faults(memory), IsEmpty());
+  // the last one's six halves begin 32 bytes further on
+  EXPECT_THAT(faults(memory + 4096 - 48), IsEmpty());
+  EXPECT_THAT(faults(memory + 4096 - 32), ElementsAre(HasSubstr("A goes beyond")));
+  set_batch(product.a, 3, 6);
+  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("a stride of A that is no multiple of 16 bytes")));
+  set_batch(product.a, 3, 8);
+  set_batch(product.d, 3, 0);
+  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("results of a batch overlap")));
+}
+
 TEST(Collectives, UseTheDevicesMemory) {
   std::byte* const memory = device_bytes(64);
   float on_host[4] = {};

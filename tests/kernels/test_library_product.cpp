@@ -85,6 +85,19 @@ TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
   EXPECT_EQ(alignments_of(with_sums), (ProductAlignments{64, 32, 16, 16}));
 }
 
+TEST(LibraryProduct, AlignmentsOfABatchAreThoseOfAllItsMatrices) {
+  alignas(512) const std::byte memory[1024] = {};
+  const GemmOperands first{.a = memory, .b = memory + 64, .c = const_cast<std::byte*>(memory) + 256};
+  GemmProblem one = linear_output(32, 24, 33, DType::bf16);
+  one.c = DType::fp32;
+  EXPECT_EQ(alignments_of(batch_of(one, 1), first), alignments_of(first)) << "there is no stride";
+  // 32 x 24 and 33 x 24 elements of two bytes, 32 x 33 of four
+  EXPECT_EQ(alignments_of(batch_of(one, 2), first), (ProductAlignments{256, 16, 128, 256}));
+  GemmBatch odd = batch_of(one, 2);
+  odd.stride_a += 1;
+  EXPECT_EQ(alignments_of(odd, first).a, 2u);
+}
+
 TEST(LibraryProduct, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
   using Ways = std::vector<ProductWay>;
   GemmProblem problem = linear_output(4, 4, 65, DType::fp16);

@@ -62,6 +62,20 @@ struct GemmOperands {
   const void* gelu_input = nullptr;  ///< likewise, [m, n] of C's type
 };
 
+/// Equal products of matrices that lie equally far apart: C_i = op(A_i)·op(B_i) for i < count.
+struct GemmBatch {
+  GemmProblem one;  ///< of them; nothing is added or applied besides
+  std::int64_t count = 0;
+  std::int64_t stride_a = 0;  ///< elements from A_i to A_i+1
+  std::int64_t stride_b = 0;
+  std::int64_t stride_c = 0;
+
+  friend bool operator==(const GemmBatch&, const GemmBatch&) = default;
+};
+
+/// Of matrices that lie one right behind the other.
+[[nodiscard]] GemmBatch batch_of(const GemmProblem& one, std::int64_t count);
+
 /// y[samples, outputs] = x[samples, inputs] · W[outputs, inputs]ᵀ
 [[nodiscard]] GemmProblem linear_output(std::int64_t samples, std::int64_t inputs, std::int64_t outputs,
                                         DType type);
@@ -119,6 +133,14 @@ class GemmEngine {
   /// library fails.
   virtual void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
                    void* workspace) = 0;
+
+  /// Whether run_batched is one launch, whatever the count; else it runs one product after the other.
+  [[nodiscard]] virtual bool batches() const { return false; }
+
+  /// Computes all products of the batch, in the workspace of one of them. `first`: the operands of its first.
+  /// Throws Error as `run` does, and where the problem wants more than a product.
+  virtual void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                           void* workspace);
 };
 
 /// The problem, with row sums where the engine has them.

@@ -1,0 +1,39 @@
+// Batches of products, for engines that have none of their own: one product after the other.
+#include "gemm_engines.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+std::int64_t stride_bytes(std::int64_t elements, DType type) {
+  return elements * static_cast<std::int64_t>(size_of(type));
+}
+
+}  // namespace
+
+GemmBatch batch_of(const GemmProblem& one, std::int64_t count) {
+  return {one, count, one.m * one.k, one.k * one.n, one.m * one.n};
+}
+
+void check_gemm_batch(const GemmBatch& batch) {
+  const GemmProblem& one = batch.one;
+  check_gemm_problem(one);
+  if (batch.count < 1) fail_run("a batch of {} products", batch.count);
+  if (one.accumulate || one.bias || one.relu || one.row_sums)
+    fail_run("a batch of products has no bias, old values, ReLU or sums of rows");
+}
+
+void GemmEngine::run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                             void* workspace) {
+  check_gemm_batch(batch);
+  const GemmProblem& one = batch.one;
+  for (std::int64_t i = 0; i < batch.count; ++i) {
+    run(execution, one,
+        {static_cast<const std::byte*>(first.a) + i * stride_bytes(batch.stride_a, one.a),
+         static_cast<const std::byte*>(first.b) + i * stride_bytes(batch.stride_b, one.b),
+         static_cast<std::byte*>(first.c) + i * stride_bytes(batch.stride_c, one.c)},
+        workspace);
+  }
+}
+
+}  // namespace mylos
