@@ -8,6 +8,7 @@
 #include "mylos/base/arena.hpp"
 #include "mylos/kernels/attention.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/gemm.hpp"
 
 namespace mylos {
 namespace {
@@ -20,7 +21,7 @@ double flops_of(const AttentionShape& shape, int products) {
 
 /// A batch with its results; its numbers are small and differ, which is all that time depends on.
 struct Batch {
-  explicit Batch(const AttentionShape& of) : shape(of) {
+  Batch(GemmEngine& engine, const AttentionShape& of) : gemm(engine), shape(of) {
     dispatch(shape.type, [&]<class T>(TypeTag<T>) {
       const auto fill_with = [](const Tensor& tensor, int step) {
         const auto view = tensor.flat<T>();
@@ -34,10 +35,10 @@ struct Batch {
     });
   }
   void forward(const Dropout& dropout) const {
-    attention_forward(exec, shape, qkv, output, log_sums.as<float>(), dropout, workspace.data());
+    attention_forward(exec, gemm, shape, qkv, output, log_sums.as<float>(), dropout, workspace.data());
   }
   void backward(const Dropout& dropout) const {
-    attention_backward(exec, shape, qkv, output, log_sums.as<float>(), d_output, d_qkv, dropout,
+    attention_backward(exec, gemm, shape, qkv, output, log_sums.as<float>(), d_output, d_qkv, dropout,
                        workspace.data());
   }
   Tensor cut(std::int64_t columns) {
@@ -46,6 +47,7 @@ struct Batch {
     return tensor;
   }
 
+  GemmEngine& gemm;
   AttentionShape shape;
   Execution exec;
   Arena memory{"batch", 9 * aligned_bytes(static_cast<std::size_t>(shape.rows() * shape.width()) * 4)};
@@ -56,12 +58,13 @@ struct Batch {
   Tensor d_output = cut(shape.width());
   Arena sums{"log sums", static_cast<std::size_t>(shape.rows() * shape.heads) * 4};
   Tensor log_sums = sums.tensor(0, DType::fp32, 1, shape.rows() * shape.heads);
-  Arena workspace{"workspace",
-                  std::max(attention_forward_workspace(shape), attention_backward_workspace(shape))};
+  Arena workspace{"workspace", std::max(attention_forward_workspace(gemm, shape),
+                                        attention_backward_workspace(gemm, shape))};
 };
 
 void measure(benchmark::State& state, const AttentionShape& shape, bool backward, float probability) {
-  const Batch batch(shape);
+  const auto gemm = make_gemm_engine({});
+  const Batch batch(*gemm, shape);
   const Kokkos::View<std::uint64_t, Device> step("step");
   const Dropout dropout{RandomStream(1, RandomPurpose::dropout, "attention1"), probability, step.data(), 0};
   batch.forward(dropout);

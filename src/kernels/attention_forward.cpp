@@ -217,12 +217,13 @@ void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, 
 
 }  // namespace
 
-std::size_t attention_forward_workspace(const AttentionShape& shape) {
+std::size_t attention_forward_workspace(const GemmEngine& /*gemm*/, const AttentionShape& shape) {
   return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return workspace_of<T>(shape); });
 }
 
-void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
-                       const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
+void attention_forward(const Execution& exec, GemmEngine& /*gemm*/, const AttentionShape& shape,
+                       const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                       void* workspace) {
   dispatch(shape.type,
            [&]<class T>(TypeTag<T>) { run<T>(exec, shape, qkv, output, log_sums, dropout, workspace); });
 }

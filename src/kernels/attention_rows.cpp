@@ -1,8 +1,9 @@
-// Attention row by row, for devices: a few heads at a time, so that the probabilities in the workspace stay
-// bounded.
+// Attention row by row, for devices whose product engine has no batches, and for tests to compare with: a few
+// heads at a time, so that the probabilities in the workspace stay bounded.
 #include <algorithm>
 
 #include "attention_mask.hpp"
+#include "attention_ways.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/math.hpp"
 
@@ -188,8 +189,8 @@ struct BackwardMemory {
 };
 
 template <class T>
-void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
-             float* log_sums, const Dropout& dropout, float* probabilities) {
+void forward_by_rows(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                     const Tensor& output, float* log_sums, const Dropout& dropout, float* probabilities) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t number = shape.samples * shape.heads;
   const std::int64_t together = heads_at_a_time(shape);
@@ -202,9 +203,9 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
 }
 
 template <class T>
-void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
-              const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
-              void* workspace) {
+void backward_by_rows(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                      const Tensor& output, const float* log_sums, const Tensor& d_output,
+                      const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const BackwardMemory memory(shape, workspace);
   const std::int64_t number = shape.samples * shape.heads;
@@ -221,29 +222,33 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
 
 }  // namespace
 
-std::size_t attention_forward_workspace(const AttentionShape& shape) {
+namespace attention_by_rows {
+
+std::size_t forward_workspace(const AttentionShape& shape) {
   return static_cast<std::size_t>(heads_at_a_time(shape) * shape.length * shape.length) * sizeof(float);
 }
 
-std::size_t attention_backward_workspace(const AttentionShape& shape) {
+std::size_t backward_workspace(const AttentionShape& shape) {
   return BackwardMemory(shape, nullptr).pieces.bytes();
 }
 
-void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
-                       const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
+void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+             float* log_sums, const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&](auto type) {
-    forward<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, dropout,
-                                           static_cast<float*>(workspace));
+    forward_by_rows<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, dropout,
+                                                   static_cast<float*>(workspace));
   });
 }
 
-void attention_backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
-                        const Tensor& output, const float* log_sums, const Tensor& d_output,
-                        const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
+void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+              const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+              void* workspace) {
   dispatch(shape.type, [&](auto type) {
-    backward<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, d_output, d_qkv, dropout,
-                                            workspace);
+    backward_by_rows<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, d_output, d_qkv,
+                                                    dropout, workspace);
   });
 }
+
+}  // namespace attention_by_rows
 
 }  // namespace mylos

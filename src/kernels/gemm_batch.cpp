@@ -19,8 +19,8 @@ void check_gemm_batch(const GemmBatch& batch) {
   const GemmProblem& one = batch.one;
   check_gemm_problem(one);
   if (batch.count < 1) fail_run("a batch of {} products", batch.count);
-  if (one.accumulate || one.bias || one.relu || one.row_sums)
-    fail_run("a batch of products has no bias, old values, ReLU or sums of rows");
+  if (one.accumulate || one.bias || one.relu || one.row_sums || one.gelu_derivative)
+    fail_run("a batch of products has no bias, old values, activation or sums of rows");
 }
 
 void GemmEngine::run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,

@@ -57,11 +57,11 @@ struct AttentionBranch {
     const std::int64_t samples = std::max<std::int64_t>(1, rows / branch.context);
     return {samples, branch.context, options.heads, branch.width / options.heads, branch.type};
   }
-  [[nodiscard]] std::size_t forward_kernels(std::int64_t rows) const {
-    return attention_forward_workspace(shape_of(rows));
+  [[nodiscard]] std::size_t forward_kernels(const GemmEngine& gemm, std::int64_t rows) const {
+    return attention_forward_workspace(gemm, shape_of(rows));
   }
-  [[nodiscard]] std::size_t backward_kernels(std::int64_t rows) const {
-    return attention_backward_workspace(shape_of(rows));
+  [[nodiscard]] std::size_t backward_kernels(const GemmEngine& gemm, std::int64_t rows) const {
+    return attention_backward_workspace(gemm, shape_of(rows));
   }
 
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const {
@@ -101,8 +101,8 @@ struct AttentionBranch {
       attention_append(context.exec, of, inner.qkv, first_position, cache->keys(options.layer),
                        cache->values(options.layer), inner.output, cache->workspace());
     } else {
-      attention_forward(context.exec, of, inner.qkv, inner.output, inner.log_sums, dropout(context),
-                        workspace);
+      attention_forward(context.exec, context.gemm, of, inner.qkv, inner.output, inner.log_sums,
+                        dropout(context), workspace);
     }
   }
 
@@ -113,8 +113,8 @@ struct AttentionBranch {
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const AttentionShape of = shape_of(normed.rows());
-    attention_backward(context.exec, of, inner.qkv, inner.output, inner.log_sums, own.output, own.qkv,
-                       dropout(context), workspace);
+    attention_backward(context.exec, context.gemm, of, inner.qkv, inner.output, inner.log_sums, own.output,
+                       own.qkv, dropout(context), workspace);
     if (options.rotary) rotary_backward(context.exec, own.qkv, of.length, of.heads, of.head_width, 0);
     residual_backward(context.exec, own.qkv, own.qkv,
                       to_qkv().bias_gradient(context.gemm, gradients.weights, normed.rows()),

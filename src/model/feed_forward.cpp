@@ -63,8 +63,12 @@ struct FeedForwardBranch {
     Tensor branch, normed;
   };
 
-  [[nodiscard]] std::size_t forward_kernels(std::int64_t /*rows*/) const { return 0; }
-  [[nodiscard]] std::size_t backward_kernels(std::int64_t /*rows*/) const { return 0; }
+  [[nodiscard]] std::size_t forward_kernels(const GemmEngine& /*gemm*/, std::int64_t /*rows*/) const {
+    return 0;
+  }
+  [[nodiscard]] std::size_t backward_kernels(const GemmEngine& /*gemm*/, std::int64_t /*rows*/) const {
+    return 0;
+  }
 
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const {
     if (!is_gated(options)) return products_of({up(), last()}, rows);

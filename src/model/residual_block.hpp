@@ -12,7 +12,7 @@
 //   gelu_input()    what was activated to Inner's output, where last() can pass gradients on to it
 //   backward()      from gradients.output (by gelu_input(), where there is one) to gradients.normed, and the
 //                   gradients of all weights but last()'s
-//   *_kernels()     bytes of workspace that its kernels take besides products
+//   *_kernels()     bytes of workspace that its kernels take besides its linears' products
 //   flops(), products()
 //
 // Variant "all" keeps what lies between x and y, "lean" makes norm(x) and `lean` again, "input" `rest` too.
@@ -162,13 +162,13 @@ class ResidualBlock final : public Block {
   };
 
   static std::size_t forward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
-    std::size_t bytes = branch.forward_kernels(rows);
+    std::size_t bytes = branch.forward_kernels(gemm, rows);
     for (const Linear& linear : branch.linears) bytes = std::max(bytes, linear.forward_workspace(gemm, rows));
     return bytes;
   }
   static std::size_t backward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
     std::size_t bytes =
-        std::max(branch.backward_kernels(rows), branch.options.branch.norm.backward_workspace(rows));
+        std::max(branch.backward_kernels(gemm, rows), branch.options.branch.norm.backward_workspace(rows));
     for (const Linear& linear : branch.linears)
       bytes = std::max(bytes, linear.backward_workspace(gemm, rows));
     return bytes;

@@ -1,93 +1,11 @@
 // Causal attention against a double reference, which is itself checked against its central differences.
-#include "mylos/kernels/attention.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "kernels/matrix.hpp"
-#include "kernels/reference_attention.hpp"
+#include "kernels/attention_case.hpp"
 
 namespace mylos::attention_test {
-
-using test::Doubles;
-using test::HeadInputs;
-using test::HeadResults;
-
-constexpr std::uint64_t first_sample = 1000;
-constexpr std::uint64_t step = 17;
-
-/// A batch with its results, forward and backward done.
-struct AttentionCase {
-  AttentionCase(const AttentionShape& batch_shape, float probability, float size = 1.5f)
-      : shape(batch_shape),
-        dropout{RandomStream(5, RandomPurpose::dropout, "attention1"), probability, step_value.data(),
-                first_sample},
-        qkv(shape.type, shape.rows(), 3 * shape.width(),
-            test::random_values(shape.type, shape.rows() * 3 * shape.width(), -size, size, 1)),
-        d_output(shape.type, shape.rows(), shape.width(),
-                 test::random_values(shape.type, shape.rows() * shape.width(), -1, 1, 2)),
-        output(shape.type, shape.rows(), shape.width()),
-        d_qkv(shape.type, shape.rows(), 3 * shape.width()),
-        log_sums(DType::fp32, 1, shape.rows() * shape.heads),
-        workspace("workspace",
-                  std::max(attention_forward_workspace(shape), attention_backward_workspace(shape))) {}
-  void run(const Execution& exec = {}) const {
-    attention_forward(exec, shape, qkv, output, log_sums.floats(), dropout, workspace.data());
-    attention_backward(exec, shape, qkv, output, log_sums.floats(), d_output, d_qkv, dropout,
-                       workspace.data());
-    exec.fence();
-  }
-
-  test::DeviceValue<std::uint64_t> step_value{step};
-  AttentionShape shape;
-  Dropout dropout;
-  test::Matrix qkv, d_output, output, d_qkv, log_sums;
-  Arena workspace;
-};
-
-/// Columns [first, first + width) of a sample's rows.
-Doubles part(const std::vector<float>& values, std::int64_t columns, std::int64_t first_row,
-             std::int64_t rows, std::int64_t first, std::int64_t width) {
-  Doubles result(static_cast<std::size_t>(rows), static_cast<std::size_t>(width));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < width; ++column) {
-      result(static_cast<std::size_t>(row), static_cast<std::size_t>(column)) =
-          values[static_cast<std::size_t>((first_row + row) * columns + first + column)];
-    }
-  }
-  return result;
-}
-
-Doubles dropout_factors(const AttentionCase& batch, std::int64_t sample, std::int64_t head) {
-  const auto length = static_cast<std::uint64_t>(batch.shape.length);
-  const auto heads = static_cast<std::uint64_t>(batch.shape.heads);
-  const double kept = 1.0 - static_cast<double>(batch.dropout.probability);
-  Doubles factor(length, length);
-  for (std::uint64_t i = 0; i < length; ++i) {
-    const std::uint64_t row =
-        ((first_sample + static_cast<std::uint64_t>(sample)) * heads + static_cast<std::uint64_t>(head)) *
-            length +
-        i;
-    for (std::uint64_t j = 0; j < length; ++j) {
-      const bool survives = batch.dropout.stream.word(step, row, j) < kept * 4294967295.0;
-      factor(i, j) = !batch.dropout.active() ? 1 : survives ? 1 / kept : 0;
-    }
-  }
-  return factor;
-}
-
-HeadInputs inputs_of(const AttentionCase& batch, std::int64_t sample, std::int64_t head) {
-  const AttentionShape& shape = batch.shape;
-  const auto qkv = batch.qkv.values();
-  const auto cut = [&](std::int64_t third) {
-    return part(qkv, 3 * shape.width(), sample * shape.length, shape.length,
-                third * shape.width() + head * shape.head_width, shape.head_width);
-  };
-  return {cut(0), cut(1), cut(2), dropout_factors(batch, sample, head),
-          part(batch.d_output.values(), shape.width(), sample * shape.length, shape.length,
-               head * shape.head_width, shape.head_width)};
-}
 
 /// A score's largest magnitude, |q| |k| / √width.
 double largest_score(const HeadInputs& inputs) {
@@ -130,7 +48,7 @@ void expect_near(const Doubles& found, const Doubles& expected, const Doubles& s
   }
 }
 
-using Case = std::tuple<AttentionShape, DType, float>;
+using Case = std::tuple<AttentionShape, DType, float, bool>;
 class Attention : public testing::TestWithParam<Case> {
  protected:
   AttentionShape shape() const {
@@ -138,7 +56,7 @@ class Attention : public testing::TestWithParam<Case> {
     shape.type = std::get<1>(GetParam());
     return shape;
   }
-  AttentionCase batch_{shape(), std::get<2>(GetParam())};
+  AttentionCase batch_{shape(), std::get<2>(GetParam()), std::get<3>(GetParam())};
 };
 
 TEST_P(Attention, IsTheDoubleReferenceForwardAndBackward) {
@@ -186,9 +104,9 @@ TEST_P(Attention, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& parameter) {
-  const auto& [shape, type, dropout] = parameter.param;
-  return fmt::format("{}x{}x{}x{}_{}{}", shape.samples, shape.length, shape.heads, shape.head_width,
-                     name_of(type), dropout > 0 ? "_dropout" : "");
+  const auto& [shape, type, dropout, batches] = parameter.param;
+  return fmt::format("{}x{}x{}x{}_{}{}{}", shape.samples, shape.length, shape.heads, shape.head_width,
+                     name_of(type), dropout > 0 ? "_dropout" : "", batches ? "_products" : "");
 }
 
 // One token; lengths and widths that are odd, a tile's, and past it; more heads than threads.
@@ -196,12 +114,14 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, Attention,
     testing::Combine(testing::Values(AttentionShape{1, 1, 1, 4}, AttentionShape{2, 37, 3, 21},
                                      AttentionShape{3, 64, 4, 32}, AttentionShape{1, 65, 2, 64},
-                                     AttentionShape{2, 130, 1, 80}, AttentionShape{1, 300, 2, 48}),
-                     testing::ValuesIn(test::all_types), testing::Values(0.0f, 0.3f)),
+                                     AttentionShape{2, 130, 1, 80}, AttentionShape{1, 300, 2, 48},
+                                     AttentionShape{2, 33, 3, 5}, AttentionShape{2, 36, 2, 8}),
+                     testing::ValuesIn(test::all_types), testing::Values(0.0f, 0.3f),
+                     testing::ValuesIn(ways())),
     name_of_case);
 
 TEST(AttentionReference, GradientIsTheCentralDifference) {
-  const AttentionCase batch({1, 13, 1, 6, DType::fp32}, 0.3f);
+  const AttentionCase batch({1, 13, 1, 6, DType::fp32}, 0.3f, false);
   const HeadInputs inputs = inputs_of(batch, 0, 0);
   const HeadResults results = test::reference_head(inputs);
   const auto loss_at = [&](Doubles HeadInputs::*matrix, std::size_t element, double shift) {
@@ -224,17 +144,22 @@ TEST(AttentionReference, GradientIsTheCentralDifference) {
 }
 
 TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
-  const AttentionCase whole({3, 33, 2, 16, DType::bf16}, 0.4f);
-  whole.run();
-  const AttentionShape one{1, 33, 2, 16, DType::bf16};
-  for (std::int64_t sample = 0; sample < 3; ++sample) {
-    const test::Matrix output(DType::bf16, one.rows(), one.width());
-    const test::Matrix log_sums(DType::fp32, 1, one.rows() * one.heads);
-    Dropout dropout = whole.dropout;
-    dropout.first_sample += static_cast<std::uint64_t>(sample);
-    attention_forward(Execution{}, one, whole.qkv.tensor().row_range(sample * 33, 33), output,
-                      log_sums.floats(), dropout, whole.workspace.data());
-    EXPECT_EQ(output.values(), test::values_of(whole.output.tensor().row_range(sample * 33, 33)));
+  for (const bool batches : ways()) {
+    const AttentionCase whole({3, 33, 2, 16, DType::bf16}, 0.4f, batches);
+    whole.run();
+    const AttentionShape one{1, 33, 2, 16, DType::bf16};
+    for (std::int64_t sample = 0; sample < 3; ++sample) {
+      const test::Matrix output(DType::bf16, one.rows(), one.width());
+      const test::Matrix log_sums(DType::fp32, 1, one.rows() * one.heads);
+      Dropout dropout = whole.dropout;
+      dropout.first_sample += static_cast<std::uint64_t>(sample);
+      attention_forward(Execution{}, *whole.gemm, one, whole.qkv.tensor().row_range(sample * 33, 33), output,
+                        log_sums.floats(), dropout, whole.workspace.data());
+      const auto found = output.values();
+      const auto expected = test::values_of(whole.output.tensor().row_range(sample * 33, 33));
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], other_sums(DType::bf16, batches)) << sample << " " << i;
+    }
   }
 }
 
@@ -264,46 +189,52 @@ std::vector<std::vector<bool>> kept_probabilities(const AttentionCase& batch, st
 }
 
 TEST(AttentionForward, DropsOthersForEveryHeadTokenAndSample) {
-  const AttentionCase batch({3, 64, 4, 64, DType::fp32}, 0.5f);
-  const auto kept = kept_probabilities(batch, 40);
-  EXPECT_EQ(kept.size(), 3u * 4u * 24u);
-  EXPECT_EQ(std::set<std::vector<bool>>(kept.begin(), kept.end()).size(), kept.size());
+  for (const bool batches : ways()) {
+    const AttentionCase batch({3, 64, 4, 64, DType::fp32}, 0.5f, batches);
+    const auto kept = kept_probabilities(batch, 40);
+    EXPECT_EQ(kept.size(), 3u * 4u * 24u);
+    EXPECT_EQ(std::set<std::vector<bool>>(kept.begin(), kept.end()).size(), kept.size());
+  }
 }
 
 TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
-  for (const DType type : test::all_types) {
-    const AttentionCase batch({1, 70, 1, 32, type}, 0, 60);  // scores to about +-6000
-    batch.run();
-    const HeadInputs inputs = inputs_of(batch, 0, 0);
-    const HeadResults expected = test::reference_head(inputs);
-    const auto output = batch.output.values();
-    for (std::size_t i = 0; i < output.size(); ++i) {
-      ASSERT_NEAR(output[i], expected.output.values[i],
-                  4 * test::rounding_error(type, expected.output_size.values[i]) +
-                      float_error(inputs) * expected.output_size.values[i]);
+  for (const bool batches : ways()) {
+    for (const DType type : test::all_types) {
+      const AttentionCase batch({1, 70, 1, 32, type}, 0, batches, 60);  // scores to about +-6000
+      batch.run();
+      const HeadInputs inputs = inputs_of(batch, 0, 0);
+      const HeadResults expected = test::reference_head(inputs);
+      const auto output = batch.output.values();
+      for (std::size_t i = 0; i < output.size(); ++i) {
+        ASSERT_NEAR(output[i], expected.output.values[i],
+                    4 * test::rounding_error(type, expected.output_size.values[i]) +
+                        float_error(inputs) * expected.output_size.values[i]);
+      }
+      for (const float value : batch.d_qkv.values()) ASSERT_TRUE(std::isfinite(value));
     }
-    for (const float value : batch.d_qkv.values()) ASSERT_TRUE(std::isfinite(value));
   }
 }
 
 TEST(AttentionForward, PassesNanOnToEveryTokenThatSeesIt) {
-  for (const DType type : test::all_types) {
-    const AttentionCase batch({1, 40, 1, 16, type}, 0);
-    auto values = batch.qkv.values();
-    values[20 * 48 + 32 + 3] = std::nanf("");  // v of token 20, column 3
-    test::set_values(batch.qkv, values);
-    batch.run();
-    const auto output = batch.output.values();
-    for (std::size_t i = 20; i < 40; ++i) {
-      EXPECT_TRUE(std::isnan(output[i * 16 + 3])) << i;
-      EXPECT_FALSE(std::isnan(output[i * 16 + 2]));
+  for (const bool batches : ways()) {
+    for (const DType type : test::all_types) {
+      const AttentionCase batch({1, 40, 1, 16, type}, 0, batches);
+      auto values = batch.qkv.values();
+      values[20 * 48 + 32 + 3] = std::nanf("");  // v of token 20, column 3
+      test::set_values(batch.qkv, values);
+      batch.run();
+      const auto output = batch.output.values();
+      for (std::size_t i = 20; i < 40; ++i) {
+        EXPECT_TRUE(std::isnan(output[i * 16 + 3])) << i;
+        EXPECT_FALSE(std::isnan(output[i * 16 + 2]));
+      }
     }
   }
 }
 
 TEST(AttentionAppend, ContinuesASampleAsForwardSeesIt) {
   for (const DType type : test::all_types) {
-    const AttentionCase whole({1, 90, 3, 20, type}, 0);
+    const AttentionCase whole({1, 90, 3, 20, type}, 0, false);
     whole.run();
     const AttentionShape& shape = whole.shape;
     const test::Matrix keys(type, shape.length, shape.width());

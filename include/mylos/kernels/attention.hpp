@@ -5,9 +5,9 @@
 //   e^s_ij,   o_i = sum over j of dropout(p_ij) v_j
 //
 // A matrix's rows are tokens: row = sample * length + position. A row of qkv holds q, k and v, each of heads
-// * head_width columns. Products, softmax and sums are in float, and every result is rounded
-// once; where the processor multiplies bfloat16 itself, probabilities and gradients of scores are rounded to
-// that type before their products.
+// * head_width columns. Products, softmax and sums are in float, and every result is rounded once. But
+// probabilities and gradients of scores are rounded to the type before their products: bfloat16 where the
+// processor multiplies it itself, both 16-bit types on devices whose product engine has batches.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@
 #include "mylos/kernels/dropout.hpp"
 
 namespace mylos {
+
+class GemmEngine;
 
 struct AttentionShape {
   std::int64_t samples = 0;
@@ -29,22 +31,26 @@ struct AttentionShape {
   [[nodiscard]] std::int64_t width() const { return heads * head_width; }
 };
 
-/// Bytes of workspace that attention_forward and attention_backward need.
-[[nodiscard]] std::size_t attention_forward_workspace(const AttentionShape& shape);
-[[nodiscard]] std::size_t attention_backward_workspace(const AttentionShape& shape);
+/// Bytes of workspace that attention_forward and attention_backward need with this engine.
+[[nodiscard]] std::size_t attention_forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
+[[nodiscard]] std::size_t attention_backward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
 
 /// qkv: [rows, 3 width], output: [rows, width], both of the shape's type. log_sums[(sample * heads + head) *
 /// length + i] = l_i, kept for backward. Of dropout, first_sample is the sample's index in the global batch;
 /// p_ij is element j of the random counter's sample ((first_sample + sample) * heads + head) * length + i.
 /// The same operands give the same bits, whatever the number of threads.
-void attention_forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
-                       const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace);
+///
+/// On devices the engine computes the products where it has batches; hosts do not use it. By batches, a token
+/// takes 0 times the values of those behind it: what is infinite or NaN there makes it NaN too.
+void attention_forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+                       const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                       void* workspace);
 
 /// d_qkv: [rows, 3 width], the gradient by qkv, whose probabilities are computed again from log_sums; output
 /// and log_sums are what forward wrote. d_qkv overlaps none of the others.
-void attention_backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
-                        const Tensor& output, const float* log_sums, const Tensor& d_output,
-                        const Tensor& d_qkv, const Dropout& dropout, void* workspace);
+void attention_backward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+                        const Tensor& qkv, const Tensor& output, const float* log_sums,
+                        const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace);
 
 /// Bytes of workspace that attention_append needs for `rows` rows.
 [[nodiscard]] std::size_t attention_append_workspace(const AttentionShape& shape, std::int64_t rows);

@@ -1,0 +1,102 @@
+// Matrices whose rows are tokens, and the same numbers head by head: [head][length][head_width], as batches
+// of products want them.
+#pragma once
+
+#include <initializer_list>
+
+#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+/// Some of the batch's heads; a head's number is sample * heads + head of the sample.
+struct HeadBlock {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// A matrix of tokens whose rows hold all heads' values from `start` on.
+template <class T>
+struct TokenRows {
+  T* start;
+  std::int64_t columns;  // from one row to the next
+};
+
+namespace launch {
+
+/// Elements that are copied together.
+template <class T, int count>
+struct alignas(count * sizeof(T)) Elements {
+  T value[count];
+};
+
+template <class T>
+struct TokenMatrices {
+  static constexpr int most = 4;
+  TokenRows<T> at[most];
+};
+
+template <bool to_heads, int together, class T>
+void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block,
+                const TokenMatrices<T>& matrices, int count, T* by_head) {
+  using Unit = Elements<T, together>;
+  const std::int64_t length = shape.length;
+  const std::int64_t head_width = shape.head_width;
+  const std::int64_t heads = shape.heads;
+  const auto units = static_cast<std::uint32_t>(head_width / together);  // of a head in a row
+  for_each_row(
+      exec, to_heads ? KernelName("to_heads") : KernelName("from_heads"), count * block.count,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& team) {
+        const TokenRows<T> rows = matrices.at[index / block.count];
+        const std::int64_t head = block.first + index % block.count;
+        T* const tokens = rows.start + head / heads * length * rows.columns + head % heads * head_width;
+        Unit* const own = reinterpret_cast<Unit*>(by_head + index * length * head_width);
+        team.for_each(length * units, [=](std::int64_t unit) {
+          // 32 bits, whose division is quick: a head of 2^32 units would take 8 GiB and more.
+          const std::uint32_t i = static_cast<std::uint32_t>(unit) / units;
+          const std::uint32_t column = (static_cast<std::uint32_t>(unit) - i * units) * together;
+          Unit* const of_token = reinterpret_cast<Unit*>(tokens + i * rows.columns + column);
+          if (to_heads) {
+            own[unit] = *of_token;
+          } else {
+            *of_token = own[unit];
+          }
+        });
+      });
+}
+
+template <bool to_heads, class T>
+void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block,
+                std::initializer_list<TokenRows<T>> rows, T* by_head) {
+  constexpr int together = 16 / sizeof(T);
+  TokenMatrices<T> matrices{};
+  int count = 0;
+  auto bits = reinterpret_cast<std::uintptr_t>(by_head);
+  for (const TokenRows<T>& matrix : rows) {
+    matrices.at[count++] = matrix;
+    bits |= reinterpret_cast<std::uintptr_t>(matrix.start);
+  }
+  if (shape.head_width % together == 0 && bits % 16 == 0) {
+    copy_heads<to_heads, together>(exec, shape, block, matrices, count, by_head);
+  } else {
+    copy_heads<to_heads, 1>(exec, shape, block, matrices, count, by_head);
+  }
+}
+
+}  // namespace launch
+
+/// by_head: the block's heads of the first matrix, then those of the second, and so on; up to four.
+template <class T>
+void to_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block,
+              std::initializer_list<TokenRows<T>> rows, T* by_head) {
+  launch::copy_heads<true>(exec, shape, block, rows, by_head);
+}
+
+/// And back.
+template <class T>
+void from_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block, T* by_head,
+                std::initializer_list<TokenRows<T>> rows) {
+  launch::copy_heads<false>(exec, shape, block, rows, by_head);
+}
+
+}  // namespace mylos

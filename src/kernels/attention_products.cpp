@@ -1,0 +1,214 @@
+// Attention by batches of products, some heads at a time, so that the scores in the workspace stay bounded.
+//
+// Heads are first copied together, and results back: in the rows of tokens, heads of different samples are
+// not equally far apart, and a batch of one sample would take as many launches as there are samples. The
+// products are of whole squares: half of each score matrix, the part above the diagonal, is computed for
+// nothing.
+#include <algorithm>
+#include <type_traits>
+
+#include "attention_mask.hpp"
+#include "attention_score_rows.hpp"
+#include "attention_ways.hpp"
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+namespace {
+
+/// Scores that are in memory at one time, where one head has fewer: 1.5 GiB of floats on a device, which all
+/// heads of 32 samples of GPT-2 124M have; 64 MiB where a device is emulated.
+constexpr std::int64_t most_scores = memory_is_host ? std::int64_t{1} << 24 : std::int64_t{3} << 27;
+
+/// Two batches of so many make one whose count libraries can take as a grid's third extent.
+constexpr std::int64_t most_heads = 32767;
+
+std::int64_t heads_of_a_block(const AttentionShape& shape) {
+  const std::int64_t fit = std::min(most_scores / (shape.length * shape.length), most_heads);
+  return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
+}
+
+/// body(block) for all heads.
+template <class Body>
+void for_each_block_of_heads(const AttentionShape& shape, const Body& body) {
+  const std::int64_t number = shape.samples * shape.heads;
+  const std::int64_t together = heads_of_a_block(shape);
+  for (std::int64_t first = 0; first < number; first += together)
+    body(HeadBlock{first, std::min(together, number - first)});
+}
+
+std::int64_t head_elements(const AttentionShape& shape) {
+  return shape.length * shape.head_width;
+}
+std::int64_t head_scores(const AttentionShape& shape) {
+  return shape.length * shape.length;
+}
+
+/// [length, head_width] by [length, head_width] transposed, left as floats.
+GemmBatch scores_of(const AttentionShape& shape, std::int64_t count) {
+  GemmProblem one = linear_output(shape.length, shape.head_width, shape.length, shape.type);
+  one.c = DType::fp32;
+  return batch_of(one, count);
+}
+
+/// [length, length] by [length, head_width]: sums over the scores' rows.
+GemmBatch sums_over_rows(const AttentionShape& shape, std::int64_t count) {
+  return batch_of(linear_input_gradient(shape.length, shape.head_width, shape.length, shape.type), count);
+}
+
+/// [length, length] transposed by [length, head_width]: sums over the scores' columns.
+GemmBatch sums_over_columns(const AttentionShape& shape, std::int64_t count) {
+  return batch_of(
+      linear_weight_gradient(shape.length, shape.head_width, shape.length, shape.type, shape.type), count);
+}
+
+std::size_t product_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
+  return std::max({gemm.workspace_bytes(scores_of(shape, 1).one),
+                   gemm.workspace_bytes(sums_over_rows(shape, 1).one),
+                   gemm.workspace_bytes(sums_over_columns(shape, 1).one)});
+}
+
+/// What a block is worked on in.
+template <class T>
+struct BlockMemory {
+  /// So many matrices [heads][length][head_width] and [heads][length][length].
+  BlockMemory(const GemmEngine& gemm, const AttentionShape& shape, int head_matrices, int score_matrices,
+              void* workspace)
+      : pieces(workspace),
+        by_head(pieces.take<T>(head_matrices * heads_of_a_block(shape) * head_elements(shape))),
+        scores(pieces.take<float>(score_matrices * heads_of_a_block(shape) * head_scores(shape))),
+        weights(
+            place_of_weights(pieces, scores, score_matrices * heads_of_a_block(shape) * head_scores(shape))),
+        product(pieces.take_bytes(product_workspace(gemm, shape))) {}
+
+  Pieces pieces;
+  T* by_head;
+  float* scores;
+  T* weights;  // floats lie where the scores lie
+  std::byte* product;
+
+ private:
+  static T* place_of_weights(Pieces& pieces, float* scores, std::int64_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      return scores;
+    } else {
+      return pieces.take<T>(count);
+    }
+  }
+};
+
+template <class T>
+BlockMemory<T> forward_memory(const GemmEngine& gemm, const AttentionShape& shape, void* workspace) {
+  return {gemm, shape, 3, 1, workspace};
+}
+
+template <class T>
+BlockMemory<T> backward_memory(const GemmEngine& gemm, const AttentionShape& shape, void* workspace) {
+  return {gemm, shape, 5, 2, workspace};
+}
+
+/// The rows of q, k and v in those of qkv.
+template <class T>
+struct QkvRows {
+  QkvRows(const AttentionShape& shape, const Tensor& qkv)
+      : q{qkv.as<T>(), 3 * shape.width()},
+        k{q.start + shape.width(), q.columns},
+        v{k.start + shape.width(), q.columns} {}
+
+  TokenRows<T> q, k, v;
+};
+
+template <class T>
+void forward_by_products(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+                         const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                         void* workspace) {
+  const auto memory = forward_memory<T>(gemm, shape, workspace);
+  const QkvRows<T> rows(shape, qkv);
+  const DropoutMask mask = mask_of_scores(shape, dropout);
+  for_each_block_of_heads(shape, [&](const HeadBlock& block) {
+    T* const q = memory.by_head;
+    T* const k = q + block.count * head_elements(shape);
+    T* const v = k + block.count * head_elements(shape);
+    T* const o = q;  // last read for the scores
+    to_heads(exec, shape, block, {rows.q, rows.k, rows.v}, q);
+    gemm.run_batched(exec, scores_of(shape, block.count), GemmOperands{q, k, memory.scores}, memory.product);
+    find_weights(exec, ScoreRows(shape, block, mask), memory.scores, memory.weights, log_sums);
+    gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{memory.weights, v, o},
+                     memory.product);
+    from_heads(exec, shape, block, o, {{output.as<T>(), shape.width()}});
+  });
+}
+
+/// In three batches, as the products q·kᵀ and do·vᵀ are one, and so are the sums that d_k and d_v are: their
+/// matrices lie one behind the other.
+template <class T>
+void backward_by_products(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+                          const Tensor& qkv, const Tensor& output, const float* log_sums,
+                          const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+                          void* workspace) {
+  const auto memory = backward_memory<T>(gemm, shape, workspace);
+  const QkvRows<T> rows(shape, qkv);
+  const QkvRows<T> d_rows(shape, d_qkv);
+  const DropoutMask mask = mask_of_scores(shape, dropout);
+  for_each_block_of_heads(shape, [&](const HeadBlock& block) {
+    const std::int64_t elements = block.count * head_elements(shape);
+    const std::int64_t scores = block.count * head_scores(shape);
+    T* const q_and_do = memory.by_head;
+    T* const k_and_v = q_and_do + 2 * elements;
+    T* const d_k_and_d_v = k_and_v;  // last read for d_q
+    T* const d_q = k_and_v + 2 * elements;
+    T* const d_products = memory.weights;  // of q·kᵀ; the weights lie behind them
+    to_heads(exec, shape, block, {rows.q, {d_output.as<T>(), shape.width()}, rows.k, rows.v}, q_and_do);
+    gemm.run_batched(exec, scores_of(shape, 2 * block.count), GemmOperands{q_and_do, k_and_v, memory.scores},
+                     memory.product);
+    find_weight_gradients(exec, ScoreRows(shape, block, mask),
+                          WeightGradients<T>{.products = memory.scores,
+                                             .d_weights = memory.scores + scores,
+                                             .log_sums = log_sums,
+                                             .output = output.as<T>(),
+                                             .d_output = q_and_do + elements,
+                                             .d_products = d_products,
+                                             .weights = memory.weights + scores});
+    gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{d_products, k_and_v, d_q},
+                     memory.product);
+    gemm.run_batched(exec, sums_over_columns(shape, 2 * block.count),
+                     GemmOperands{d_products, q_and_do, d_k_and_d_v}, memory.product);
+    from_heads(exec, shape, block, d_k_and_d_v, {d_rows.k, d_rows.v, d_rows.q});
+  });
+}
+
+}  // namespace
+
+namespace attention_by_products {
+
+std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
+  return dispatch(shape.type, [&]<class T>(TypeTag<T>) {
+    return forward_memory<T>(gemm, shape, nullptr).pieces.bytes();
+  });
+}
+
+std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
+  return dispatch(shape.type, [&]<class T>(TypeTag<T>) {
+    return backward_memory<T>(gemm, shape, nullptr).pieces.bytes();
+  });
+}
+
+void forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+             const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
+  dispatch(shape.type, [&]<class T>(TypeTag<T>) {
+    forward_by_products<T>(exec, gemm, shape, qkv, output, log_sums, dropout, workspace);
+  });
+}
+
+void backward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+              const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
+              const Dropout& dropout, void* workspace) {
+  dispatch(shape.type, [&]<class T>(TypeTag<T>) {
+    backward_by_products<T>(exec, gemm, shape, qkv, output, log_sums, d_output, d_qkv, dropout, workspace);
+  });
+}
+
+}  // namespace attention_by_products
+
+}  // namespace mylos

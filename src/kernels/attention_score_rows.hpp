@@ -1,0 +1,159 @@
+// What lies between attention's products: rows of scores become probabilities, and gradients of
+// probabilities gradients of scores. Both with dropout, both below the diagonal; above it is 0.
+#pragma once
+
+#include <cmath>
+
+#include "attention_by_head.hpp"
+#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/tile_values.hpp"
+
+namespace mylos {
+
+/// The rows of a block's score matrices [count][length][length].
+struct ScoreRows {
+  ScoreRows(const AttentionShape& shape, const HeadBlock& block, const DropoutMask& dropout)
+      : length(shape.length),
+        heads(shape.heads),
+        head_width(shape.head_width),
+        first(block.first * shape.length),
+        count(block.count * shape.length),
+        scale(1.0f / std::sqrt(static_cast<float>(shape.head_width))),
+        mask(dropout) {}
+
+  /// How many columns a row sees on average: by them a device shares out its threads.
+  [[nodiscard]] std::int64_t seen_columns() const { return length / 2; }
+
+  std::int64_t length;
+  std::int64_t heads;  // of a sample
+  std::int64_t head_width;
+  std::int64_t first;  // of the batch's rows
+  std::int64_t count;
+  float scale;  // of products q_i k_j
+  DropoutMask mask;
+};
+
+namespace launch {
+
+KOKKOS_FORCEINLINE_FUNCTION float largest_in_tile(const float* products, std::int64_t count) {
+  float buffer[tile_width];
+  const auto product = tile_values(products, count, buffer);
+  float largest = product[0];
+  for_each_in_tile(count, [&](std::int64_t j) { largest = product[j] > largest ? product[j] : largest; });
+  return largest;
+}
+
+/// The sum of e^(scale (product - largest)).
+KOKKOS_FORCEINLINE_FUNCTION float exponentials_in_tile(const float* products, std::int64_t count, float scale,
+                                                       float largest) {
+  float buffer[tile_width];
+  const auto product = tile_values(products, count, buffer);
+  float sum = 0;
+  for_each_in_tile(count, [&](std::int64_t j) { sum += math::exp(scale * (product[j] - largest)); });
+  return sum;
+}
+
+KOKKOS_FORCEINLINE_FUNCTION void dropout_factors(const DropoutMask& mask, std::int64_t row,
+                                                 std::int64_t first, std::int64_t count, float* factor) {
+  if (mask.active()) {
+    mask.factors(row, first, count, factor);
+  } else {
+    for_each_in_tile(tile_width, [&](std::int64_t j) { factor[j] = 1.0f; });
+  }
+}
+
+}  // namespace launch
+
+/// weights_ij = dropout(p_ij) from products_ij = q_i k_j, and the logs of the rows' sums, of all rows of the
+/// batch. The weights may lie where the products lie, if they are as large.
+template <class T>
+void find_weights(const Execution& exec, const ScoreRows& rows, const float* products, T* weights,
+                  float* log_sums) {
+  for_each_row(
+      exec, "attention_p", rows.count, rows.seen_columns(),
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t own = index % rows.length;
+        const float* const s = products + index * rows.length;
+        T* const p = weights + index * rows.length;
+        const std::int64_t tiles = launch::ceiling_quotient(own + 1, tile_width);
+        const auto seen = [=](std::int64_t tile) {
+          return launch::smaller(tile_width, own + 1 - tile * tile_width);
+        };
+        const float largest = row.max(tiles, [=](std::int64_t tile) {
+          return launch::largest_in_tile(s + tile * tile_width, seen(tile));
+        });
+        const float sum = row.sum(tiles, [=](std::int64_t tile) {
+          return launch::exponentials_in_tile(s + tile * tile_width, seen(tile), rows.scale, largest);
+        });
+        const float log_sum = rows.scale * largest + Kokkos::log(sum);
+        row.once([=]() { log_sums[rows.first + index] = log_sum; });
+        row.for_each_tile(rows.length, [=](std::int64_t first, std::int64_t count) {
+          float value[tile_width] = {};
+          if (first <= own) {
+            float factor[tile_width];
+            float buffer[tile_width];
+            launch::dropout_factors(rows.mask, rows.first + index, first, count, factor);
+            const auto product = tile_values(s + first, count, buffer);
+            for_each_in_tile(count, [&](std::int64_t j) {
+              value[j] = first + j <= own ? math::exp(rows.scale * product[j] - log_sum) * factor[j] : 0.0f;
+            });
+          }
+          write_tile(value, count, p + first);
+        });
+      });
+}
+
+/// What find_weight_gradients reads and writes, of a block but for `log_sums` and `output`.
+template <class T>
+struct WeightGradients {
+  const float* products;   // q_i k_j
+  const float* d_weights;  // do_i v_j
+  const float* log_sums;   // of all rows of the batch
+  const T* output;         // o, its rows all tokens
+  const T* d_output;       // do, head by head
+  T* d_products;           // may lie where the products lie, if as large
+  T* weights;              // may lie where d_weights lies, if as large
+};
+
+/// The weights again, and d_products_ij = scale p_ij (dropout(d_weights_ij) - o_i do_i), the gradient by
+/// q_i k_j.
+template <class T>
+void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const WeightGradients<T>& of) {
+  for_each_row(
+      exec, "attention_ds", rows.count, rows.seen_columns(),
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const std::int64_t own = index % rows.length;
+        const std::int64_t number = rows.first + index;
+        const std::int64_t head = number / rows.length;
+        const float log_sum = of.log_sums[number];
+        const T* const o =
+            of.output +
+            ((head / rows.heads * rows.length + own) * rows.heads + head % rows.heads) * rows.head_width;
+        const T* const d_o = of.d_output + index * rows.head_width;
+        const float mean =
+            row.sum(rows.head_width, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
+        row.for_each_tile(rows.length, [=](std::int64_t first, std::int64_t count) {
+          const std::int64_t at = index * rows.length + first;
+          float weight[tile_width] = {};
+          float gradient[tile_width] = {};
+          if (first <= own) {
+            float factor[tile_width];
+            float buffers[2][tile_width];
+            launch::dropout_factors(rows.mask, number, first, count, factor);
+            const auto product = tile_values(of.products + at, count, buffers[0]);
+            const auto d_weight = tile_values(of.d_weights + at, count, buffers[1]);
+            for_each_in_tile(count, [&](std::int64_t j) {
+              const bool is_seen = first + j <= own;
+              const float p = is_seen ? math::exp(rows.scale * product[j] - log_sum) : 0.0f;
+              weight[j] = p * factor[j];
+              gradient[j] = is_seen ? rows.scale * p * (d_weight[j] * factor[j] - mean) : 0.0f;
+            });
+          }
+          write_tile(gradient, count, of.d_products + at);
+          write_tile(weight, count, of.weights + at);
+        });
+      });
+}
+
+}  // namespace mylos
