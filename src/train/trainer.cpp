@@ -6,6 +6,29 @@
 #include "mylos/train/run.hpp"
 
 namespace mylos {
+namespace {
+
+std::int64_t number_of(const void* address) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
+}
+
+/// Equal where a micro-batch's kernels are: gradients of those before it are added to, or not.
+WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate) {
+  return {number_of(batch.inputs.data()),
+          batch.inputs.rows(),
+          static_cast<std::int64_t>(batch.inputs.type()),
+          number_of(batch.truth.labels),
+          number_of(batch.truth.targets),
+          static_cast<std::int64_t>(batch.first_sample),
+          accumulate ? 1 : 0,
+          0};
+}
+
+WorkRecorder::Key key_of_conclusion(bool has_rows) {
+  return {has_rows ? 1 : 0, 0, 0, 0, 0, 0, 0, 1};
+}
+
+}  // namespace
 
 ExitCode train(RunRequest request, MPI_Comm ranks, std::unique_ptr<Run>& run) {
   for (;;) {
@@ -60,8 +83,15 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
 }
 
 void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
-  const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
   const bool accumulate = input_.rows > 0 && !tree_;
+  const auto work = [&] { compute(batch, accumulate, block_done, observer); };
+  if (observer != nullptr) return work();
+  recorder_.give(exec_, key_of(batch, accumulate), work);
+}
+
+void Trainer::compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
+                      const Observer* observer) {
+  const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
   model_.forward(context, batch.inputs, observer, &complete_block_);
   finish_update();
@@ -74,6 +104,10 @@ void Trainer::conclude(bool stop_requested) {
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
   tell(exec_, input_, told_.data());
+  recorder_.give(exec_, key_of_conclusion(input_.rows > 0), [&] { decide_and_update(); });
+}
+
+void Trainer::decide_and_update() {
   finish_update();  // where no forward pass did
   timed(waits_.communication_s,
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });

@@ -80,7 +80,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
         timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
       }),
       accumulate_block_([](std::size_t) {}),
-      complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }) {
+      complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }),
+      recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
   reserve_team_scratch(exec_);

@@ -25,9 +25,9 @@ std::string object(const std::map<std::string, long>& counts) {
 }
 
 std::string object(const Calls& calls) {
-  return "{\"launches\": " + object(calls.launches) + ", \"copies\": " + object(calls.copies) +
-         ", \"waits\": " + object(calls.waits) + ", \"not_in_capture\": " + object(calls.not_in_capture) +
-         "}";
+  return "{\"launches\": " + object(calls.launches) + ", \"recorded\": " + object(calls.recorded) +
+         ", \"copies\": " + object(calls.copies) + ", \"waits\": " + object(calls.waits) +
+         ", \"not_in_capture\": " + object(calls.not_in_capture) + "}";
 }
 
 }  // namespace
@@ -39,28 +39,48 @@ Ledger& Ledger::own() {
 
 void Ledger::launch(const std::string& what) {
   const std::lock_guard lock(mutex_);
-  ++now().launches[what];
+  ++(is_capturing() ? captured_ : now().launches)[what];
 }
 
 void Ledger::copy(const std::string& what) {
   const std::lock_guard lock(mutex_);
-  ++now().copies[what];
+  ++(is_capturing() ? captured_ : now().copies)[what];
 }
 
 void Ledger::wait(const std::string& what) {
   const std::lock_guard lock(mutex_);
+  if (is_capturing()) faults_.insert(what + " while work is recorded");
   ++of_this_thread().waits[what];
   ++of_this_thread().not_in_capture[what];
 }
 
 void Ledger::not_in_capture(const std::string& what) {
   const std::lock_guard lock(mutex_);
+  if (is_capturing()) faults_.insert(what + " while work is recorded");
   ++now().not_in_capture[what];
 }
 
 void Ledger::fault(const std::string& what) {
   const std::lock_guard lock(mutex_);
   faults_.insert(what);
+}
+
+void Ledger::begin_capture() {
+  const std::lock_guard lock(mutex_);
+  capturing_ = std::this_thread::get_id();
+  captured_.clear();
+}
+
+std::map<std::string, long> Ledger::end_capture() {
+  const std::lock_guard lock(mutex_);
+  capturing_ = {};
+  return std::exchange(captured_, {});
+}
+
+void Ledger::launch_graph(const std::map<std::string, long>& recorded) {
+  const std::lock_guard lock(mutex_);
+  ++now().launches["cudaGraphLaunch"];
+  for (const auto& [what, times] : recorded) now().recorded[what] += times;
 }
 
 void Ledger::begin_step() {

@@ -12,7 +12,8 @@ namespace device_use {
 
 /// Of one step, or of all that lies outside steps: calls counted by name.
 struct Calls {
-  std::map<std::string, long> launches;  // kernels, products, collectives
+  std::map<std::string, long> launches;  // kernels, products, collectives, graphs
+  std::map<std::string, long> recorded;  // kernels and so on of the graphs that were launched
   std::map<std::string, long> copies;    // and fills, that go on beside the host
   std::map<std::string, long> waits;     // of the host for the device
   std::map<std::string, long> not_in_capture;
@@ -31,6 +32,12 @@ class Ledger {
   /// What a device, or a library, would refuse or compute wrongly. Each is written once.
   void fault(const std::string& what);
 
+  /// From here to end_capture() this thread's launches are recorded, not made; what no capture may have is a
+  /// fault.
+  void begin_capture();
+  [[nodiscard]] std::map<std::string, long> end_capture();
+  void launch_graph(const std::map<std::string, long>& recorded);
+
   void begin_step();
   void end_step();
   void begin_kernel(const char* label);
@@ -46,6 +53,7 @@ class Ledger {
  private:
   Ledger() = default;
   Calls& now() { return in_step_ ? steps_.back() : outside_; }
+  [[nodiscard]] bool is_capturing() const { return capturing_ == std::this_thread::get_id(); }
   Calls& of_this_thread() { return std::this_thread::get_id() == stepping_ ? now() : outside_; }
 
   std::recursive_mutex mutex_;
@@ -55,6 +63,8 @@ class Ledger {
   std::string label_;
   bool in_step_ = false;
   std::thread::id stepping_;
+  std::thread::id capturing_;  // none: no thread
+  std::map<std::string, long> captured_;
 };
 
 }  // namespace device_use

@@ -88,6 +88,31 @@ TEST(Steps, CountWaitsAndWhatACaptureForbids) {
   EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
 }
 
+TEST(Graphs, CountWhatTheyRecordedWhereTheyAreLaunched) {
+  cudaStream_t stream = a_stream();
+  std::byte* const there = device_bytes(64);
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t graph = nullptr;
+  const auto record = [&](bool waits) {
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    cudaMemsetAsync(there, 0, 64, stream);
+    if (waits) cudaStreamSynchronize(stream);
+    cudaStreamEndCapture(stream, &captured);
+    cudaGraphInstantiate(&graph, captured, 0);
+    cudaGraphDestroy(captured);
+  };
+  const Calls made = in_step([&] { record(false); });
+  EXPECT_THAT(made.copies, IsEmpty()) << "recorded, not made";
+  const Calls launched = in_step([&] { cudaGraphLaunch(graph, stream); });
+  EXPECT_EQ(launched.launches.at("cudaGraphLaunch"), 1);
+  EXPECT_EQ(launched.recorded.size(), 1u);
+  EXPECT_THAT(launched.not_in_capture, IsEmpty());
+  EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
+  in_step([&] { record(true); });
+  EXPECT_THAT(Ledger::own().take_faults(),
+              ElementsAre(HasSubstr("cudaStreamSynchronize while work is recorded")));
+}
+
 TEST(Steps, AreOfOneThread) {
   cudaEvent_t event = nullptr;
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);

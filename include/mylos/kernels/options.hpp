@@ -1,5 +1,5 @@
-// [kernels]: which engine computes the products, and by which instructions; and the activation functions that
-// kernels know.
+// [kernels]: which engine computes the products, by which instructions, and how a step's kernels are
+// launched; and the activation functions that kernels know.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,7 @@ enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;
   std::optional<Instructions> instructions = {};  // nothing: those in use, at first the processor's best
+  bool graphs = true;                             // NVIDIA devices: steps are recorded (WorkRecorder)
 
   bool operator==(const KernelOptions&) const = default;
 };

@@ -2,13 +2,15 @@
 //
 // A step allocates nothing, waits for nothing but the other ranks and data that are not there yet, and copies
 // nothing to the host: scaler, skip, learning rate and counters live on the device. What happened is read
-// from there between steps.
+// from there between steps. So the kernels of one step are those of any other, and of one rank that has a
+// device they are recorded and launched together.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "mylos/base/work_recorder.hpp"
 #include "mylos/comm/communicator.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/model/model.hpp"
@@ -74,6 +76,7 @@ class Trainer {
   void change_growth(std::int64_t interval, double factor) {
     rule_.scaler.growth_interval = interval;
     rule_.scaler.growth_factor = static_cast<float>(factor);
+    recorder_.forget();  // kernels have a copy of the rule
   }
 
   /// What held up the host in all steps so far.
@@ -97,8 +100,12 @@ class Trainer {
                          const Observer* observer = nullptr);
   /// Adds those of a micro-batch to those of the ones before it.
   void compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
+  void compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
+               const Observer* observer);
   /// All ranks' gradients become one update, or none.
   void conclude(bool stop_requested);
+  /// From the sums of gradients to the next step's state.
+  void decide_and_update();
   /// In device memory.
   [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
 
@@ -125,6 +132,7 @@ class Trainer {
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
   BeforeBlock complete_block_;
+  WorkRecorder recorder_;
   std::optional<Error> error_;
 };
 
