@@ -76,16 +76,18 @@ void add_machine_keys(Schema& schema) {
       schema, "kernels",
       "Which engine computes the products, by which instructions, and how kernels are launched.",
       [](auto& options) -> auto& { return options.kernels; });
-  keys.choice("gemm", &KernelOptions::gemm,
-              Words<GemmChoice>{{"auto", GemmChoice::automatic},
-                                {"measure", GemmChoice::measure},
-                                {"onednn", GemmChoice::onednn},
-                                {"tiles", GemmChoice::tiles},
-                                {"cublaslt", GemmChoice::cublaslt},
-                                {"kokkos", GemmChoice::kokkos}},
-              "auto: the fastest that is built for this device, on hosts from a table of what was measured, "
-              "the same at every start. measure: the start times the engines on each product of the run (a "
-              "second or two); plan and checkpoint keep the choice, and a restart takes it from there.");
+  keys.choice(
+      "gemm", &KernelOptions::gemm,
+      Words<GemmChoice>{{"auto", GemmChoice::automatic},
+                        {"measure", GemmChoice::measure},
+                        {"onednn", GemmChoice::onednn},
+                        {"tiles", GemmChoice::tiles},
+                        {"cublaslt", GemmChoice::cublaslt},
+                        {"kokkos", GemmChoice::kokkos}},
+      "auto: the fastest that is built for this device, on hosts from a table of what was measured, "
+      "the same at every start. measure: the start times the engines on each product of the run (a "
+      "second or two), on NVIDIA devices cuBLASLt's algorithms; plan and checkpoint keep the choice, and a "
+      "restart takes it from there.");
   using Choice = std::optional<Instructions>;
   Words<Choice> instructions{{"auto", std::nullopt}};
   for (const Instructions each : {Instructions::baseline, Instructions::avx2, Instructions::avx512,

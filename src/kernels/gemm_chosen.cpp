@@ -2,24 +2,12 @@
 // measured.
 #include <algorithm>
 
+#include "chosen_products.hpp"
 #include "gemm_engines.hpp"
 #include "gemm_table.hpp"
 
 namespace mylos {
 namespace {
-
-/// Rows of the micro-batch that a product is of.
-std::int64_t samples_of(const GemmProblem& problem) {
-  return problem.transpose_a ? problem.k : problem.m;
-}
-
-/// What is measured of a micro-batch goes for ragged ones.
-bool is_same_with_fewer_samples(const GemmProblem& less, const GemmProblem& whole) {
-  if (samples_of(less) > samples_of(whole)) return false;
-  GemmProblem padded = less;
-  (padded.transpose_a ? padded.k : padded.m) = samples_of(whole);
-  return same_product(padded, whole);
-}
 
 class ChosenGemm final : public GemmEngine {
  public:
@@ -38,10 +26,10 @@ class ChosenGemm final : public GemmEngine {
   }
 
   bool choose(const GemmProblem& problem, std::string_view engine) override {
-    for (GemmEngine* alternative : alternatives()) {
-      if (alternative->engine_of(problem) != engine) continue;
-      std::erase_if(chosen_, [&](const Chosen& other) { return same_product(other.problem, problem); });
-      chosen_.push_back({problem, alternative});
+    const std::vector<GemmEngine*> all = alternatives();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i]->engine_of(problem) != engine) continue;
+      chosen_.choose(problem, i);
       return true;
     }
     return false;
@@ -64,19 +52,8 @@ class ChosenGemm final : public GemmEngine {
   }
 
  private:
-  struct Chosen {
-    GemmProblem problem;
-    GemmEngine* engine;
-  };
-
-  /// Of several micro-batches that were measured, the smallest that has as many samples.
   [[nodiscard]] GemmEngine& engine_for(const GemmProblem& problem) const {
-    const Chosen* best = nullptr;
-    for (const Chosen& chosen : chosen_) {
-      if (!is_same_with_fewer_samples(problem, chosen.problem)) continue;
-      if (best == nullptr || samples_of(chosen.problem) < samples_of(best->problem)) best = &chosen;
-    }
-    if (best != nullptr) return *best->engine;
+    if (const auto chosen = chosen_.engine_of(problem)) return *chosen == 0 ? *onednn_ : *tiles_;
     return table_.tiles_are_faster(problem) ? *tiles_ : *onednn_;
   }
 
@@ -84,7 +61,7 @@ class ChosenGemm final : public GemmEngine {
   std::unique_ptr<GemmEngine> onednn_ = onednn_gemm()();
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   GemmTable table_;
-  std::vector<Chosen> chosen_;
+  ChosenProducts chosen_;
 };
 
 template <bool measures>

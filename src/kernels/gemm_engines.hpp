@@ -10,9 +10,11 @@ namespace mylos {
 using MakeGemm = std::unique_ptr<GemmEngine> (*)();
 
 MakeGemm cublaslt_gemm();  // NVIDIA devices
-MakeGemm onednn_gemm();    // hosts with oneDNN
-MakeGemm tiled_gemm();     // hosts
-MakeGemm kokkos_gemm();    // everywhere, with Kokkos Kernels
+/// By its fastest algorithm, as is measured.
+MakeGemm measured_cublaslt_gemm();
+MakeGemm onednn_gemm();  // hosts with oneDNN
+MakeGemm tiled_gemm();   // hosts
+MakeGemm kokkos_gemm();  // everywhere, with Kokkos Kernels
 
 /// Each problem by oneDNN or by the tiles, as gemm_table.hpp says; null where one of them is not in this
 /// build. The other one goes by what choose() says first.

@@ -172,12 +172,20 @@ GemmProblem problem_of(const Node& node) {
   return problem;
 }
 
+/// One of cuBLASLt's, as src/kernels/cublaslt_algorithm.hpp names them.
+bool names_algorithm(const std::string& engine) {
+  constexpr std::string_view library = "cublaslt/";
+  return engine.starts_with(library) && engine.size() <= most_name_bytes &&
+         engine.find_first_not_of("0123456789./", library.size()) == std::string::npos;
+}
+
 ProductEngine product_of(const Node& node) {
   using Engine = std::pair<std::string_view, std::string_view>;
   constexpr Engine engines[] = {
       {"onednn", "onednn"}, {"tiles", "tiles"}, {"cublaslt", "cublaslt"}, {"kokkos", "kokkos"}};
-  return {problem_of(node),
-          std::string(node.at("engine").one_of(engines, "engine: onednn, tiles, cublaslt, kokkos"))};
+  const Node engine = node.at("engine");
+  if (names_algorithm(engine.text())) return {problem_of(node), engine.text()};
+  return {problem_of(node), std::string(engine.one_of(engines, "engine: onednn, tiles, cublaslt, kokkos"))};
 }
 
 ProductEngines engines_of(const Node& root) {

@@ -45,6 +45,7 @@ CASES = [
     Case("two layers of it, not recorded", "gpt2_124m", [*TWO_LAYERS, "data.batch=32", "kernels.graphs=false"], 120, 120),
     Case("MLP of Fashion-MNIST, bf16", "fashion_mlp", [], 50),
     Case("MLP of Fashion-MNIST, fp16, looks at health", "fashion_mlp_fp16", ["health.every=1"], 50),
+    Case("GPT of characters, algorithms measured", "gpt_shakespeare", ["kernels.gemm=measure"], 300),
     Case("GPT of characters, float", "gpt_shakespeare", ["precision.compute=fp32"], 270),
 ]
 

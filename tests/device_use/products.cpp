@@ -52,6 +52,7 @@ struct Promise {
   std::uint32_t a = 256, b = 256, c = 256, d = 256;  // the library's defaults, in bytes
   std::uint64_t bias = 0;                            // the address that the library saw
   std::uint64_t workspace_bytes = 0;
+  std::uint32_t number = 0;  // of the algorithm
 };
 static_assert(sizeof(Promise) <= sizeof(cublasLtMatmulAlgo_t));
 
@@ -216,10 +217,25 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *found = std::min(wanted, 3);
   for (int i = 0; i < *found; ++i) {
     results[i] = {};
+    promise.number = static_cast<std::uint32_t>(i);
     std::memcpy(&results[i].algo, &promise, sizeof promise);
     results[i].workspaceSize = promise.workspace_bytes;
     results[i].state = CUBLAS_STATUS_SUCCESS;
   }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+std::size_t cublasLtGetVersion() {
+  return CUBLAS_VERSION;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, std::size_t bytes, std::size_t* written) {
+  Promise promise;
+  std::memcpy(static_cast<void*>(&promise), algorithm, sizeof promise);
+  const std::uint32_t number = attribute == CUBLASLT_ALGO_CONFIG_ID ? promise.number : 0;
+  std::memcpy(value, &number, std::min(bytes, sizeof number));
+  *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "kernels/gemm_ranked.hpp"
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/gemm_measure.hpp"
 
@@ -150,6 +151,31 @@ TEST(MeasuredChoice, IsTheFasterAfterFewRunsWhereThatIsClear) {
   EXPECT_LE(two.slow.runs, 2 * 11) << "one warms up, and a few tell";
 }
 
+TEST(RankedGemm, ComputesEachProductByTheAlgorithmThatWasFastest) {
+  std::vector<std::unique_ptr<GemmEngine>> algorithms;
+  std::vector<const Idle*> idle;
+  for (const auto& [name, milliseconds] :
+       {std::pair{"advised", 12}, std::pair{"second", 1}, std::pair{"third", 8}}) {
+    auto engine = std::make_unique<Idle>(name, milliseconds);
+    idle.push_back(engine.get());
+    algorithms.push_back(std::move(engine));
+  }
+  const auto ranked = make_ranked_gemm("measured", std::move(algorithms));
+  const GemmProblem whole = linear_output(64, 64, 64, DType::bf16);
+  EXPECT_EQ(ranked->engine_of(whole), "advised") << "until somebody chooses";
+  EXPECT_EQ(measure_products(Execution{}, *ranked, {whole}).products, 1u);
+  EXPECT_EQ(ranked->engine_of(whole), "second");
+  EXPECT_EQ(ranked->engine_of(linear_output(3, 64, 64, DType::bf16)), "second") << "a ragged batch of it";
+  EXPECT_EQ(ranked->engine_of(linear_output(64, 64, 65, DType::bf16)), "advised") << "nobody chose";
+  const int before = idle[1]->runs;
+  ranked->run(Execution{}, whole, {}, nullptr);
+  EXPECT_EQ(idle[1]->runs, before + 1);
+  EXPECT_TRUE(ranked->choose(whole, "third")) << "as a checkpoint says";
+  EXPECT_EQ(ranked->engine_of(whole), "third");
+  EXPECT_FALSE(ranked->choose(whole, "of another version"));
+  EXPECT_EQ(ranked->engine_of(whole), "third");
+}
+
 TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
   class Largest final : public GemmEngine {
    public:
@@ -185,8 +211,9 @@ TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
   measure_products(Execution{}, two, products);
   EXPECT_EQ(two.chosen.size(), products.size());
   for (const GemmProblem& problem : two.chosen) EXPECT_EQ(problem.n, 50304) << "the choice is of the whole";
-  EXPECT_LE(two.one.flops, 2e9);
-  EXPECT_GT(two.one.flops, 0.2e9);
+  const double most = memory_is_host ? 2e9 : 200e9;
+  EXPECT_LE(two.one.flops, most);
+  EXPECT_GT(two.one.flops, most / 10);
 }
 
 TEST(InstructionsInUse, StayWhereTheQuestionIsAskedWhatThereIs) {

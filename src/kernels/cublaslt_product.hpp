@@ -1,0 +1,170 @@
+// A product, or a batch of them, by cuBLASLt: what describes it, the algorithms that the library has for it,
+// and the first of them that it does not refuse.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cublaslt_algorithm.hpp"
+#include "cublaslt_descriptors.hpp"
+#include "gemm_epilogue.hpp"
+
+namespace mylos::cublaslt {
+
+/// cuBLASLt's manual, on epilogues: lengths of columns in what it reads beside the operands are multiples of
+/// it.
+constexpr std::int64_t epilogue_columns = 8;
+
+/// The gradient of 16-bit activations that one product gives.
+inline bool can_multiply_by_gelu(const GemmProblem& problem) {
+  return form_of(problem) == GemmForm::input_gradient && problem.c == problem.a && problem.c != DType::fp32 &&
+         problem.n % epilogue_columns == 0 && !problem.bias && !problem.accumulate && !problem.relu;
+}
+
+/// Behind the library's own workspace: new sums of rows, where old ones are added to.
+inline std::size_t row_sum_bytes(const GemmProblem& problem) {
+  return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
+}
+
+/// Ours is dW = dyᵀ·x; the library's second operand is then dy, and k is its sums' length.
+inline bool can_sum_rows(const GemmProblem& problem) {
+  return problem.transpose_a && !problem.transpose_b && !problem.bias;
+}
+
+/// The library's type has no name of its own, and nvcc 13.0 fails on a vector of it.
+struct Algorithm {
+  cublasLtMatmulAlgo_t value;
+};
+
+/// The best first, as the library thinks; none where it has no such product.
+inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Description& description,
+                                            const Layout& first, const Layout& second, const Layout& result,
+                                            const ProductAlignments& alignments) {
+  std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> results{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle, description.get(), first.get(), second.get(), result.get(), result.get(),
+      preference_for(alignments).get(), most_algorithms, results.data(), &found);
+  if (is_refusal(status)) return {};
+  check(status, "choose an algorithm");
+  std::vector<Algorithm> algorithms;
+  for (int i = 0; i < found; ++i) {
+    if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back({results[i].algo});
+  }
+  return algorithms;
+}
+
+/// Of the product alone, on matrices that are aligned as arenas align.
+inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const GemmProblem& problem) {
+  const LibraryProduct product = library_product(problem);
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms_of(
+           handle, describe(product), layout_of(product.first, 1, 0), layout_of(product.second, 1, 0),
+           layout_of(product.result, 1, 0), alignments_of(GemmOperands{}))) {
+    names.push_back(name_of_algorithm(algorithm.value));
+  }
+  return names;
+}
+
+/// Where row_sum_bytes() are.
+inline void* new_sums(void* workspace) {
+  return static_cast<std::byte*>(workspace) + library_workspace_bytes;
+}
+
+/// The library's descriptors and algorithms for one batch, of one product or more, on matrices that lie as
+/// these operands do.
+class Product {
+ public:
+  /// `preferred`: the algorithm (by its name) that is tried first where the library has it for them.
+  Product(cublasLtHandle_t handle, const GemmBatch& batch, const GemmOperands& operands,
+          std::string_view preferred)
+      : batch_(batch), alignments_(alignments_of(batch, operands)) {
+    const GemmProblem& problem = batch.one;
+    const LibraryProduct product = library_product(problem);
+    first_ = layout_of(product.first, batch.count, batch.stride_b);
+    second_ = layout_of(product.second, batch.count, batch.stride_a);
+    result_ = layout_of(product.result, batch.count, batch.stride_c);
+    plain_ = describe(product);
+    if (problem.bias)
+      with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BIAS, product, problem.bias_type, operands.bias);
+    if (problem.row_sums)
+      with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
+    if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
+    for (const ProductWay way : ways_of(problem)) add_attempts(handle, way, preferred);
+  }
+
+  [[nodiscard]] bool is_for(const GemmBatch& batch, const ProductAlignments& alignments) const {
+    return batch_ == batch && alignments_ == alignments;
+  }
+
+  /// Runs the first way that the library does not refuse; the next run begins with it. kokkos: none is left,
+  /// and nothing was run.
+  ProductWay run(cublasLtHandle_t handle, const Execution& execution, const GemmOperands& operands,
+                 void* workspace) {
+    for (; current_ < attempts_.size(); ++current_) {
+      const Attempt& attempt = attempts_[current_];
+      const cublasStatus_t status = run(handle, attempt, execution, operands, workspace);
+      if (!is_refusal(status)) {
+        check(status, "run a product");
+        return attempt.way;
+      }
+    }
+    return ProductWay::kokkos;
+  }
+
+ private:
+  struct Attempt {
+    ProductWay way;
+    cublasLtMatmulAlgo_t algorithm;
+  };
+
+  [[nodiscard]] const Description& description_of(ProductWay way) const {
+    return way == ProductWay::library && with_epilogue_ ? with_epilogue_ : plain_;
+  }
+
+  void add_attempts(cublasLtHandle_t handle, ProductWay way, std::string_view preferred) {
+    if (way == ProductWay::kokkos) return;
+    std::vector<Algorithm> algorithms =
+        algorithms_of(handle, description_of(way), first_, second_, result_, alignments_);
+    if (!preferred.empty()) {
+      const auto found = std::find_if(algorithms.begin(), algorithms.end(), [&](const Algorithm& algorithm) {
+        return name_of_algorithm(algorithm.value) == preferred;
+      });
+      if (found != algorithms.end()) std::rotate(algorithms.begin(), found, found + 1);
+    }
+    for (const Algorithm& algorithm : algorithms) attempts_.push_back({way, algorithm.value});
+  }
+
+  cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
+                     const GemmOperands& operands, void* workspace) {
+    const GemmProblem& problem = batch_.one;
+    const Description& description = description_of(attempt.way);
+    if (description == with_epilogue_ && problem.gelu_derivative) {
+      set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.gelu_input);
+    } else if (description == with_epilogue_) {
+      const void* const sums = problem.accumulate ? new_sums(workspace) : operands.row_sums;
+      set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem.bias ? operands.bias : sums);
+    }
+    const bool fills = attempt.way == ProductWay::library_after_bias;
+    if (fills) fill_with_bias(execution, problem, operands.bias, operands.c);
+    const float alpha = 1.0f;
+    const float beta = problem.accumulate || fills ? 1.0f : 0.0f;
+    return cublasLtMatmul(handle, description.get(), &alpha, operands.b, first_.get(), operands.a,
+                          second_.get(), &beta, operands.c, result_.get(), operands.c, result_.get(),
+                          &attempt.algorithm, workspace, library_workspace_bytes, execution.cuda_stream());
+  }
+
+  GemmBatch batch_;
+  ProductAlignments alignments_;
+  Layout first_;
+  Layout second_;
+  Layout result_;
+  Description plain_;
+  Description with_epilogue_;  // of a problem that wants one
+  std::vector<Attempt> attempts_;
+  std::size_t current_ = 0;
+};
+
+}  // namespace mylos::cublaslt
