@@ -312,3 +312,28 @@ empty_generated_headers() {  # INCLUDE
   grep -rhoE '#include *<generated_specializations_hpp/[^>]*>' "$1" | sed 's/.*hpp\/\(.*\)>/\1/' | sort -u |
     while read -r name; do : >"$1/generated_specializations_hpp/$name"; done
 }
+
+# ---- cuDNN's C++ frontend: headers alone, and nobody needs them --------------------------------------------------
+
+provide_cudnn_frontend() {
+  local prefix label="cuDNN frontend $cudnn_frontend_version, headers"
+  prefix=$("$root/scripts/kokkos-prefix" --cudnn-frontend)
+  if [ -e "$prefix/include/cudnn_frontend.h" ]; then
+    row "$label" "already there"
+  elif install_cudnn_frontend "$prefix" >>"$log" 2>&1 </dev/null; then
+    row "$label" "there"
+  else
+    row "$label" "not to be had; going on without ($log)"
+  fi
+}
+
+install_cudnn_frontend() {  # PREFIX
+  local prefix=$1 work=$MYLOS_CACHE/build-cudnn-frontend sources=$MYLOS_CACHE/sources
+  fetch_cudnn_frontend "$sources" || return 1
+  rm -rf "$work" "$prefix"
+  mkdir -p "$work" "$prefix"
+  # A wheel is a zip file.
+  python3 -m zipfile -e "$sources/$cudnn_frontend_file" "$work" &&
+    mv "$work/include" "$prefix/include" &&
+    rm -rf "$work"
+}

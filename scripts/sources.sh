@@ -13,6 +13,11 @@ releases=https://github.com/kokkos
 highway_version=1.3.0
 highway_file=highway_$highway_version.orig.tar.gz
 highway_sha256=07b3c1ba2c1096878a85a31a5b9b3757427af963b1141ca904db2f9f4afe0bc2
+# cuDNN's C++ frontend: headers, the same in every wheel of a version.
+cudnn_frontend_version=1.32.0
+cudnn_frontend_file=nvidia_cudnn_frontend-$cudnn_frontend_version-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl
+cudnn_frontend_sha256=c6006556017a4d1c914c52a556c71b1267f2d6a0500f742e7b4edef539878df0
+cudnn_frontend_address=https://files.pythonhosted.org/packages/11/02/660e2dd9f9d9f940e1641443771730612c3aadaafbc5ef7a93cc313d519d
 
 has_sha256() { [ -f "$1" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]; }
 
@@ -100,4 +105,17 @@ fetch_highway() {  # FOLDER
   mapfile -t addresses < <(archive_addresses "h/highway/$highway_file")
   addresses+=("https://github.com/google/highway/releases/download/$highway_version/highway-$highway_version.tar.gz")
   fetch "$1" "$highway_file" "$highway_sha256" "${addresses[@]}"
+}
+
+# From pip first, which knows the package index that this machine is configured for.
+fetch_cudnn_frontend() {  # FOLDER
+  has_sha256 "$1/$cudnn_frontend_file" "$cudnn_frontend_sha256" && return 0
+  if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$cudnn_frontend_file" ]; then
+    python3 -m pip download --no-deps --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 \
+      --platform manylinux_2_27_x86_64 --retries 1 --timeout 20 --dest "$1" \
+      "nvidia-cudnn-frontend==$cudnn_frontend_version" &&
+      has_sha256 "$1/$cudnn_frontend_file" "$cudnn_frontend_sha256" && return 0
+    rm -f "$1/$cudnn_frontend_file"
+  fi
+  fetch "$1" "$cudnn_frontend_file" "$cudnn_frontend_sha256" "$cudnn_frontend_address/$cudnn_frontend_file"
 }
