@@ -42,6 +42,9 @@ if(Mylos_HAVE_KOKKOSKERNELS AND KokkosKernels_FOUND)
 endif()
 mylos_engine("${Mylos_HAVE_LIBDEFLATE}" LibDeflate::libdeflate LibDeflate)
 mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
+if(Mylos_HAVE_CUDNN)
+  target_link_libraries(mylos_library PRIVATE ${CMAKE_DL_LIBS})  # cuDNN is looked for by programs that run
+endif()
 mylos_engine("${Mylos_HAVE_NVML}" CUDA::nvml CUDAToolkit)
 mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
 

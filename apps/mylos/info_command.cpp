@@ -6,12 +6,21 @@
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/describe.hpp"
 #include "mylos/io/hdf5.hpp"
+#include "mylos/kernels/fused_attention.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "standard_output.hpp"
 #include "start.hpp"
 #include "trained_model.hpp"
 
 namespace mylos::app {
+namespace {
+
+/// A line of its own in builds for devices; hosts have kernels of their own.
+std::string fused_attention_line() {
+  return memory_is_host ? std::string() : fmt::format("\n  fused attention: {}", describe_fused_attention());
+}
+
+}  // namespace
 
 ExitCode info_command(const NamedCheckpoint& checkpoint) {
   RankGroup ranks = ranks_of_start();
@@ -28,11 +37,12 @@ std::string version_text() {
   std::vector<std::string_view> instructions;
   for (const Instructions here : available_instructions()) instructions.push_back(name_of(here));
   return fmt::format(
-      "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  product engines: {}\n  "
+      "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  product engines: {}{}\n  "
       "instructions: {}; here are {}",
       code_version(), KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
       Execution::name(), compiled_for(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),
-      fmt::join(gemm_engine_names(), ", "), describe_instructions(), fmt::join(instructions, ", "));
+      fmt::join(gemm_engine_names(), ", "), fused_attention_line(), describe_instructions(),
+      fmt::join(instructions, ", "));
 }
 
 }  // namespace mylos::app

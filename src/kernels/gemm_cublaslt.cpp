@@ -11,6 +11,7 @@
 #include "gemm_ranked.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/activation.hpp"
+#include "mylos/kernels/fused_attention.hpp"
 #include "product_row_sums.hpp"
 
 namespace mylos {
@@ -88,6 +89,8 @@ class CublasLtGemm final : public GemmEngine {
     if (way == ProductWay::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
+  [[nodiscard]] FusedAttention* fused_attention() const override { return fused_attention_.get(); }
+
  private:
   static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
     GemmProblem rest = problem;
@@ -144,6 +147,7 @@ class CublasLtGemm final : public GemmEngine {
   mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // that were asked for
   std::vector<std::unique_ptr<Product>> products_;
   std::unique_ptr<GemmEngine> kokkos_;  // for what the library refuses
+  std::unique_ptr<FusedAttention> fused_attention_ = make_fused_attention();
 };
 
 }  // namespace

@@ -14,22 +14,12 @@
 #include <cstdint>
 
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/attention_shape.hpp"
 #include "mylos/kernels/dropout.hpp"
 
 namespace mylos {
 
 class GemmEngine;
-
-struct AttentionShape {
-  std::int64_t samples = 0;
-  std::int64_t length = 0;  // tokens of a sample
-  std::int64_t heads = 0;
-  std::int64_t head_width = 0;
-  DType type = DType::fp32;
-
-  [[nodiscard]] std::int64_t rows() const { return samples * length; }
-  [[nodiscard]] std::int64_t width() const { return heads * head_width; }
-};
 
 /// Bytes of workspace that attention_forward and attention_backward need with this engine.
 [[nodiscard]] std::size_t attention_forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);

@@ -21,6 +21,8 @@
 
 namespace mylos {
 
+class FusedAttention;
+
 /// One product, from shapes and types alone.
 struct GemmProblem {
   std::int64_t m = 0;        ///< rows of C
@@ -141,6 +143,9 @@ class GemmEngine {
   /// Throws Error as `run` does, and where the problem wants more than a product.
   virtual void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                            void* workspace);
+
+  /// Attention by a kernel of its vendor's, which the engine keeps; null where there is none.
+  [[nodiscard]] virtual FusedAttention* fused_attention() const { return nullptr; }
 };
 
 /// The problem, with row sums where the engine has them.

@@ -1,0 +1,23 @@
+// The sizes of an attention, for code that sees no Kokkos either.
+#pragma once
+
+#include <cstdint>
+
+#include "mylos/base/dtype.hpp"
+
+namespace mylos {
+
+struct AttentionShape {
+  std::int64_t samples = 0;
+  std::int64_t length = 0;  // tokens of a sample
+  std::int64_t heads = 0;
+  std::int64_t head_width = 0;
+  DType type = DType::fp32;
+
+  [[nodiscard]] std::int64_t rows() const { return samples * length; }
+  [[nodiscard]] std::int64_t width() const { return heads * head_width; }
+
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+}  // namespace mylos
