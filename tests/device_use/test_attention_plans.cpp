@@ -1,0 +1,85 @@
+// What the real cuDNN would run for our attention, planned for devices that are not here: that it takes the
+// graphs as we build them, and that its plans keep to the workspace that was said from the shape alone.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "attention_cudnn.hpp"
+#include "mylos/kernels/fused_attention.hpp"
+
+namespace {
+
+using namespace mylos;
+
+/// A device in cuDNN's own words. Figures: CUDA C++ Programming Guide, table of compute capabilities, and
+/// NVIDIA's data sheets.
+CudnnDevice device(const std::string& name, int capability, int processors, int shared_bytes) {
+  const auto number = [](int value) { return std::to_string(value); };
+  return {capability,
+          R"({"deviceName":")" + name + R"(","deviceVer":)" + number(capability * 10) +
+              R"(,"multiProcessorCount":)" + number(processors) + R"(,"maxSharedMemoryPerBlockOptin":)" +
+              number(shared_bytes) +
+              R"(,"cudaDeviceId":0,"driverVer":13000,"isTccDriver":0,"pciDeviceId":0,)" +
+              R"("l2CacheSize":52428800,"maxCtasPerSM":32,"maxRegistersPerSM":65536,"regsPerBlock":65536,)" +
+              R"("maxSharedMemoryPerBlock":49152,"reservedSharedMemoryPerBlock":1024,"warpSize":32,)" +
+              R"("maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"memClockRateKHz":2619000,)" +
+              R"("smClockRateKHz":1980000,"supportCoopLaunch":1,"totalGlobalMem":85899345920,)" +
+              R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64]})"};
+}
+
+const std::vector<CudnnDevice> devices = {
+    device("NVIDIA A100", 80, 108, 166912),
+    device("NVIDIA H100", 90, 132, 232448),
+    device("NVIDIA B200", 100, 148, 232448),
+};
+
+const std::vector<AttentionShape> shapes = {
+    {32, 1024, 12, 64, DType::bf16},                                  // GPT-2 124M
+    {32, 1024, 12, 64, DType::fp16}, {7, 1024, 12, 64, DType::bf16},  // a ragged micro-batch of it
+    {2, 320, 3, 72, DType::bf16},    {1, 64, 1, 8, DType::fp16},
+    {3, 192, 5, 128, DType::bf16},   {1, 4096, 16, 128, DType::bf16},
+};
+
+void expect_plan(const CudnnDevice& device, const AttentionShape& shape, AttentionPass pass,
+                 std::size_t planned_bytes) {
+  SCOPED_TRACE(testing::Message() << device.compute_capability << ": " << shape.samples << " x "
+                                  << shape.length << ", " << shape.heads << " heads of " << shape.head_width
+                                  << (pass == AttentionPass::forward ? ", forward" : ", backward"));
+  const CudnnPlan plan = plan_by_cudnn(shape, pass, device);
+  EXPECT_EQ(plan.refusal, "");
+  EXPECT_NE(plan.name, "");
+  EXPECT_LE(static_cast<std::size_t>(plan.workspace_bytes), planned_bytes);
+}
+
+TEST(AttentionPlans, TakeTheWorkspaceThatTheShapeSays) {
+  for (const CudnnDevice& device : devices) {
+    for (const AttentionShape& shape : shapes) {
+      ASSERT_TRUE(fused_attention::may_serve(shape));
+      ASSERT_EQ(fused_attention::samples_at_a_time(shape), shape.samples);
+      expect_plan(device, shape, AttentionPass::forward, fused_attention::forward_workspace(shape));
+      expect_plan(device, shape, AttentionPass::backward, fused_attention::backward_workspace(shape));
+    }
+  }
+}
+
+TEST(AttentionPlans, SayWhyThereIsNone) {
+  const CudnnPlan plan = plan_by_cudnn({2, 128, 2, 60, DType::bf16}, AttentionPass::forward, devices[1]);
+  EXPECT_NE(plan.refusal, "");
+  EXPECT_EQ(plan.name, "");
+}
+
+TEST(AttentionWithoutADevice, IsRefusedAndSaidOnce) {
+  const auto attention = make_fused_attention();
+  const AttentionShape shape{2, 128, 2, 64, DType::bf16};
+  EXPECT_FALSE(attention->forward(nullptr, shape, {}, nullptr));
+  EXPECT_NE(attention->take_refusals(), "");
+  EXPECT_FALSE(attention->backward(nullptr, shape, {}, nullptr));
+  EXPECT_EQ(attention->take_refusals(), "");
+}
+
+TEST(Version, IsThatOfTheLibraryThatIsHere) {
+  EXPECT_EQ(describe_fused_attention().substr(0, 8), "cuDNN 9.");
+}
+
+}  // namespace
