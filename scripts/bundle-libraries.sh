@@ -1,12 +1,13 @@
 # Sourced by scripts/bundle: which libraries go into a bundle, and whether all of them are there. It works on $target, of
-# which $build is the origin; $cuda_libraries is empty where CUDA's stay out.
+# which $build is the origin; $cuda_libraries is empty where CUDA's stay out, $cudnn
+# where cuDNN does.
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 
 # What a node has itself, as extended regular expressions of sonames. glibc's own libraries go with the node's loader.
 of_glibc='^(libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libanl|libnsl|libthread_db|ld-linux-x86-64|linux-vdso)\.so'
 of_driver='^(libcuda|libnvidia-ml)\.so'
-of_cuda='^(libcublasLt|libcublas|libcudart|libnccl|libnvrtc|libnvJitLink)\.so'
+of_cuda='^(libcublasLt|libcublas|libcudart|libnccl|libnvrtc|libnvJitLink|libcudnn(_[a-z_]*)?)\.so'
 
 # The folder names that Open MPI and PMIx were configured with: open_mpi_folder pkglibdir
 open_mpi_folder() { ompi_info --path "$1" --parsable | sed -n 's/^path:[^:]*://p'; }
@@ -57,6 +58,21 @@ stays_out() {
     { [ -z "$cuda_libraries" ] && grep -qE "$of_cuda" <<<"$1"; }
 }
 
+# What src/kernels/cudnn_library.cpp looks for, where the build has cuDNN and the folder too: no program is linked with it.
+pack_cudnn() {  # FOLDER
+  local name names=(libcudnn.so.9)
+  grep -q 'libcudnn\.so\.9' "$target/bin/mylos" || return 0
+  for name in graph heuristic engines_precompiled engines_runtime_compiled; do
+    names+=("libcudnn_$name.so.9")
+  done
+  for name in "${names[@]}"; do
+    [ -e "$1/$name" ] || { echo "no $name in $1: attention of the bundle goes without cuDNN"; return 0; }
+  done
+  for name in "${names[@]}"; do
+    cp -L "$1/$name" "$target/lib/"
+  done
+}
+
 # All that programs and plugins load, and what those libraries load.
 pack_libraries() {
   local name path version
@@ -68,6 +84,7 @@ pack_libraries() {
   elif path=$(path_of_cublaslt); then
     # cuBLASLt loads the run-time compiler when it first wants it.
     cp -L "$(dirname "$path")"/libnvrtc.so.[0-9]* "$(dirname "$path")"/libnvrtc-builtins.so.[0-9]* "$target/lib/"
+    [ -z "$cudnn" ] || pack_cudnn "$(dirname "$path")"
   fi
   version=$(find "$target/bin" "$target/lib" -type f ! -name 'without-*' -print0 | xargs -0 readelf --version-info --wide 2>/dev/null |
     grep -oE 'GLIBC_[0-9.]+' | cut -d_ -f2 | sort -Vu | tail -n 1)

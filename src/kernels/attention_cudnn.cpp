@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,12 @@ enum Operand : std::int64_t { q, k, v, output, log_sums, d_output, d_q, d_k, d_v
 using Addresses = std::array<void*, 9>;
 constexpr int count_of(AttentionPass pass) {
   return pass == AttentionPass::forward ? log_sums + 1 : d_v + 1;
+}
+
+std::vector<std::int64_t> operands_of(AttentionPass pass) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count_of(pass)));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
 void check(frontend::error_t error) {
@@ -136,9 +143,10 @@ class Plan {
   }
 
   /// False where it refuses, from then on for good.
-  bool run(cudnnHandle_t handle, Addresses& addresses, void* workspace) {
+  bool run(cudnnHandle_t handle, CUstream_st* stream, Addresses& addresses, void* workspace) {
     if (!refusal_.empty()) return false;
     try {
+      check(frontend::detail::set_stream(handle, stream));
       check(graph_.execute(handle, addresses.data(), count_of(pass_), workspace));
     } catch (const std::exception& error) {
       refusal_ = error.what();
@@ -170,6 +178,7 @@ class Plan {
     graph_.deselect_workspace_greater_than(most);
     check(graph_.check_support());
     check(graph_.build_plans());
+    if (graph_.get_variant_pack_uids_sorted() != operands_of(pass_)) fail_run("its operands are not ours");
     check(graph_.get_workspace_size(workspace_bytes_));
     if (workspace_bytes_ > most)
       fail_run("it wants {} bytes of workspace, and {} are planned", workspace_bytes_, most);
@@ -238,10 +247,9 @@ class CudnnAttention final : public FusedAttention {
   bool run(CUstream_st* stream, const AttentionShape& shape, AttentionPass pass, Addresses& addresses,
            void* workspace) {
     if (!start()) return false;
-    check(frontend::detail::set_stream(handle_, stream));
     Plan& plan = plan_for(shape, pass);
     const bool was_refused = !plan.refusal().empty();
-    if (plan.run(handle_, addresses, workspace)) return true;
+    if (plan.run(handle_, stream, addresses, workspace)) return true;
     if (!was_refused) refuse(shape, plan.refusal());
     return false;
   }

@@ -5,7 +5,10 @@
 namespace mylos::fused_attention {
 namespace {
 
-constexpr std::int64_t shortest = 64;         // tokens: one tile; for less the library does not pay
+/// Tokens. Of whole tiles the log sums take a multiple of 256 bytes, so that what lies behind as many floats
+/// in the workspace does too.
+constexpr std::int64_t tile = 64;
+
 constexpr std::int64_t widest_head = 128;     // of all devices from Ampere on, forward and backward
 constexpr std::int64_t most_bytes = 1 << 30;  // of the samples whose backward pass runs together
 
@@ -27,8 +30,8 @@ std::int64_t bytes_of_sample(const AttentionShape& shape) {
 
 bool may_serve(const AttentionShape& shape) {
   return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
-         shape.head_width <= widest_head && shape.length >= shortest && shape.samples >= 1 &&
-         bytes_of_sample(shape) <= most_bytes;
+         shape.head_width <= widest_head && shape.length >= tile && shape.length % tile == 0 &&
+         shape.samples >= 1 && bytes_of_sample(shape) <= most_bytes;
 }
 
 std::int64_t samples_at_a_time(const AttentionShape& shape) {

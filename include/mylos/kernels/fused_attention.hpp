@@ -20,7 +20,8 @@ namespace mylos {
 namespace fused_attention {
 
 /// Whether the library is asked at all: 16-bit types, heads of a multiple of 8 and at most 128 values,
-/// samples of 64 tokens or more whose workspace is bounded. Without dropout, which is the caller's to know.
+/// samples of a multiple of 64 tokens whose workspace is bounded. Without dropout, which is the caller's to
+/// know.
 [[nodiscard]] bool may_serve(const AttentionShape& shape);
 
 /// Bytes of workspace that are enough for a shape that may_serve(), and for every one of fewer samples. From
