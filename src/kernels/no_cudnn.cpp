@@ -1,4 +1,5 @@
 // This build has no cuDNN.
+#include "attention_by_cudnn.hpp"
 #include "mylos/kernels/fused_attention.hpp"
 
 namespace mylos {
@@ -10,5 +11,30 @@ std::unique_ptr<FusedAttention> make_fused_attention() {
 std::string describe_fused_attention() {
   return "this build has no cuDNN";
 }
+
+namespace attention_by_cudnn {
+
+std::size_t forward_workspace(const GemmEngine& /*gemm*/, const AttentionShape& /*shape*/) {
+  return 0;
+}
+
+std::size_t backward_workspace(const GemmEngine& /*gemm*/, const AttentionShape& /*shape*/) {
+  return 0;
+}
+
+bool forward(const Execution& /*exec*/, const GemmEngine& /*gemm*/, const AttentionShape& /*shape*/,
+             const Tensor& /*qkv*/, const Tensor& /*output*/, float* /*log_sums*/, const Dropout& /*dropout*/,
+             void* /*workspace*/) {
+  return false;
+}
+
+bool backward(const Execution& /*exec*/, const GemmEngine& /*gemm*/, const AttentionShape& /*shape*/,
+              const Tensor& /*qkv*/, const Tensor& /*output*/, const float* /*log_sums*/,
+              const Tensor& /*d_output*/, const Tensor& /*d_qkv*/, const Dropout& /*dropout*/,
+              void* /*workspace*/) {
+  return false;
+}
+
+}  // namespace attention_by_cudnn
 
 }  // namespace mylos
