@@ -6,7 +6,7 @@ namespace mylos::attention_by_cudnn {
 namespace {
 
 bool may_serve(const GemmEngine& gemm, const AttentionShape& shape) {
-  return gemm.fused_attention() != nullptr && fused_attention::may_serve(shape);
+  return !shape.drops && gemm.fused_attention() != nullptr && fused_attention::may_serve(shape);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace mylos::attention_by_cudnn {
 
 /// Bytes that forward() and backward() may use, for the shape and every one of fewer samples; 0 where they
-/// refuse the shape whatever happens.
+/// refuse the shape whatever happens, as all that drop probabilities.
 [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
 [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
 

@@ -265,7 +265,7 @@ class CudnnAttention final : public FusedAttention {
       check(frontend::detail::create_handle(&handle_));
     } catch (const std::exception& error) {
       handle_ = nullptr;
-      refusals_ = fmt::format("attention goes without cuDNN: {}\n", error.what());
+      refusals_ = fmt::format("attention goes without cuDNN: {}", error.what());
     }
     return handle_ != nullptr;
   }
@@ -280,8 +280,9 @@ class CudnnAttention final : public FusedAttention {
   }
 
   void refuse(const AttentionShape& shape, const std::string& why) {
+    if (!refusals_.empty()) refusals_ += '\n';
     refusals_ +=
-        fmt::format("cuDNN refuses attention of {} x {} tokens, {} heads of {}, {}: {}\n", shape.samples,
+        fmt::format("cuDNN refuses attention of {} x {} tokens, {} heads of {}, {}: {}", shape.samples,
                     shape.length, shape.heads, shape.head_width, name_of(shape.type), why);
   }
 
@@ -302,6 +303,7 @@ CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass, const C
 }
 
 std::unique_ptr<FusedAttention> make_fused_attention() {
+  if (open_cudnn().handle == nullptr) return nullptr;
   return std::make_unique<CudnnAttention>();
 }
 

@@ -1,4 +1,7 @@
 // Attention on devices: which way computes it.
+#include <algorithm>
+
+#include "attention_by_cudnn.hpp"
 #include "attention_ways.hpp"
 #include "mylos/kernels/gemm.hpp"
 
@@ -16,18 +19,24 @@ Way way_of(const GemmEngine& gemm) {
 }  // namespace
 
 std::size_t attention_forward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return way_of(gemm) == Way::products ? attention_by_products::forward_workspace(gemm, shape)
-                                       : attention_by_rows::forward_workspace(shape);
+  const std::size_t bytes = way_of(gemm) == Way::products
+                                ? attention_by_products::forward_workspace(gemm, shape)
+                                : attention_by_rows::forward_workspace(shape);
+  return std::max(bytes, attention_by_cudnn::forward_workspace(gemm, shape));  // cuDNN may refuse at any time
 }
 
 std::size_t attention_backward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return way_of(gemm) == Way::products ? attention_by_products::backward_workspace(gemm, shape)
-                                       : attention_by_rows::backward_workspace(shape);
+  const std::size_t bytes = way_of(gemm) == Way::products
+                                ? attention_by_products::backward_workspace(gemm, shape)
+                                : attention_by_rows::backward_workspace(shape);
+  return std::max(bytes,
+                  attention_by_cudnn::backward_workspace(gemm, shape));  // cuDNN may refuse at any time
 }
 
 void attention_forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
                        const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace) {
+  if (attention_by_cudnn::forward(exec, gemm, shape, qkv, output, log_sums, dropout, workspace)) return;
   switch (way_of(gemm)) {
     case Way::products:
       return attention_by_products::forward(exec, gemm, shape, qkv, output, log_sums, dropout, workspace);
@@ -40,6 +49,9 @@ void attention_backward(const Execution& exec, GemmEngine& gemm, const Attention
                         const Tensor& qkv, const Tensor& output, const float* log_sums,
                         const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                         void* workspace) {
+  if (attention_by_cudnn::backward(exec, gemm, shape, qkv, output, log_sums, d_output, d_qkv, dropout,
+                                   workspace))
+    return;
   switch (way_of(gemm)) {
     case Way::products:
       return attention_by_products::backward(exec, gemm, shape, qkv, output, log_sums, d_output, d_qkv,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "attention_by_cudnn.hpp"
 #include "attention_mask.hpp"
 #include "attention_score_rows.hpp"
 #include "attention_ways.hpp"
@@ -18,22 +19,27 @@ namespace mylos {
 namespace {
 
 /// Scores that are in memory at one time, where one head has fewer: 1.5 GiB of floats on a device, which all
-/// heads of 32 samples of GPT-2 124M have; 64 MiB where a device is emulated.
-constexpr std::int64_t most_scores = memory_is_host ? std::int64_t{1} << 24 : std::int64_t{3} << 27;
+/// heads of 32 samples of GPT-2 124M have; 64 MiB where a device is emulated. A sixth where cuDNN is expected
+/// to do without: the planned workspace is that of both.
+std::int64_t most_scores(const GemmEngine& gemm, const AttentionShape& shape) {
+  if constexpr (memory_is_host) return std::int64_t{1} << 24;
+  const bool expects_cudnn = attention_by_cudnn::forward_workspace(gemm, shape) > 0;
+  return expects_cudnn ? std::int64_t{1} << 26 : std::int64_t{3} << 27;
+}
 
 /// Two batches of so many make one whose count libraries can take as a grid's third extent.
 constexpr std::int64_t most_heads = 32767;
 
-std::int64_t heads_of_a_block(const AttentionShape& shape) {
-  const std::int64_t fit = std::min(most_scores / (shape.length * shape.length), most_heads);
+std::int64_t heads_of_a_block(const GemmEngine& gemm, const AttentionShape& shape) {
+  const std::int64_t fit = std::min(most_scores(gemm, shape) / (shape.length * shape.length), most_heads);
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 
 /// body(block) for all heads.
 template <class Body>
-void for_each_block_of_heads(const AttentionShape& shape, const Body& body) {
+void for_each_block_of_heads(const GemmEngine& gemm, const AttentionShape& shape, const Body& body) {
   const std::int64_t number = shape.samples * shape.heads;
-  const std::int64_t together = heads_of_a_block(shape);
+  const std::int64_t together = heads_of_a_block(gemm, shape);
   for (std::int64_t first = 0; first < number; first += together)
     body(HeadBlock{first, std::min(together, number - first)});
 }
@@ -76,10 +82,10 @@ struct BlockMemory {
   BlockMemory(const GemmEngine& gemm, const AttentionShape& shape, int head_matrices, int score_matrices,
               void* workspace)
       : pieces(workspace),
-        by_head(pieces.take<T>(head_matrices * heads_of_a_block(shape) * head_elements(shape))),
-        scores(pieces.take<float>(score_matrices * heads_of_a_block(shape) * head_scores(shape))),
-        weights(
-            place_of_weights(pieces, scores, score_matrices * heads_of_a_block(shape) * head_scores(shape))),
+        by_head(pieces.take<T>(head_matrices * heads_of_a_block(gemm, shape) * head_elements(shape))),
+        scores(pieces.take<float>(score_matrices * heads_of_a_block(gemm, shape) * head_scores(shape))),
+        weights(place_of_weights(pieces, scores,
+                                 score_matrices * heads_of_a_block(gemm, shape) * head_scores(shape))),
         product(pieces.take_bytes(product_workspace(gemm, shape))) {}
 
   Pieces pieces;
@@ -126,7 +132,7 @@ void forward_by_products(const Execution& exec, GemmEngine& gemm, const Attentio
   const auto memory = forward_memory<T>(gemm, shape, workspace);
   const QkvRows<T> rows(shape, qkv);
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_block_of_heads(shape, [&](const HeadBlock& block) {
+  for_each_block_of_heads(gemm, shape, [&](const HeadBlock& block) {
     T* const q = memory.by_head;
     T* const k = q + block.count * head_elements(shape);
     T* const v = k + block.count * head_elements(shape);
@@ -151,7 +157,7 @@ void backward_by_products(const Execution& exec, GemmEngine& gemm, const Attenti
   const QkvRows<T> rows(shape, qkv);
   const QkvRows<T> d_rows(shape, d_qkv);
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_block_of_heads(shape, [&](const HeadBlock& block) {
+  for_each_block_of_heads(gemm, shape, [&](const HeadBlock& block) {
     const std::int64_t elements = block.count * head_elements(shape);
     const std::int64_t scores = block.count * head_scores(shape);
     T* const q_and_do = memory.by_head;

@@ -47,6 +47,9 @@ class RankedGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
+  [[nodiscard]] FusedAttention* fused_attention() const override {
+    return engines_.front()->fused_attention();
+  }
   [[nodiscard]] bool batches() const override { return engines_.front()->batches(); }
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {

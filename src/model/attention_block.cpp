@@ -55,7 +55,8 @@ struct AttentionBranch {
   [[nodiscard]] AttentionShape shape_of(std::int64_t rows) const {
     const BranchOptions& branch = options.branch;
     const std::int64_t samples = std::max<std::int64_t>(1, rows / branch.context);
-    return {samples, branch.context, options.heads, branch.width / options.heads, branch.type};
+    return {samples,     branch.context,    options.heads, branch.width / options.heads,
+            branch.type, branch.dropout > 0};
   }
   [[nodiscard]] std::size_t forward_kernels(const GemmEngine& gemm, std::int64_t rows) const {
     return attention_forward_workspace(gemm, shape_of(rows));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/fused_attention.hpp"
 #include "mylos/train/adaptation.hpp"
 #include "mylos/train/health_watch.hpp"
 #include "mylos/train/tensor_table.hpp"
@@ -73,11 +74,19 @@ void Run::look_at_step() {
 }
 
 void Run::log(bool with_progress) {
+  note_refusals();
   look_at_health(position_.step);
   write_rows();
   const auto steps_left = static_cast<double>(position_.total - position_.step);
   if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
   clock_.count(&TimeParts::other_s);
+}
+
+/// Why a vendor's attention is not used: known after the first steps.
+void Run::note_refusals() {
+  FusedAttention* const fused = parts_.gemm->fused_attention();
+  const std::string text = fused != nullptr ? fused->take_refusals() : "";
+  if (!text.empty()) log_.progress().note(text);
 }
 
 /// Also those that the disk refused before.

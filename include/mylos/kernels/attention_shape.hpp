@@ -13,6 +13,7 @@ struct AttentionShape {
   std::int64_t heads = 0;
   std::int64_t head_width = 0;
   DType type = DType::fp32;
+  bool drops = false;  // probabilities, in training
 
   [[nodiscard]] std::int64_t rows() const { return samples * length; }
   [[nodiscard]] std::int64_t width() const { return heads * head_width; }

@@ -1,8 +1,8 @@
 // Attention as one kernel of a vendor's library, which never writes the probabilities down. Formulas,
 // matrices and log sums are those of attention.hpp.
 //
-// The library may refuse: a shape, a device, or because it is not on this machine. Then another way computes
-// the attention, so a caller has the workspace of both. Nothing here includes Kokkos or the library.
+// The library may refuse a shape or a device. Then another way computes the attention, so a caller has the
+// workspace of both. Nothing here includes Kokkos or the library.
 #pragma once
 
 #include <array>
@@ -68,11 +68,11 @@ class FusedAttention {
   virtual bool backward(CUstream_st* stream, const AttentionShape& shape, const FusedBackward& operands,
                         void* workspace) = 0;
 
-  /// What was refused since this was last asked, and why, for people; mostly empty.
+  /// What was refused since this was last asked, and why, in lines for people; mostly empty.
   [[nodiscard]] virtual std::string take_refusals() = 0;
 };
 
-/// Null where this build has no such library. Where this machine has none, it refuses everything.
+/// Null where this build or this machine has no such library.
 [[nodiscard]] std::unique_ptr<FusedAttention> make_fused_attention();
 
 /// For --version: "cuDNN 9.19.0", or what is missing.

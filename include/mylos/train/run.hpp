@@ -95,6 +95,7 @@ class Run {
   void finish_update();
   void show_tensors();
   void log(bool with_progress);
+  void note_refusals();
   void write_rows();
   /// All ranks. Up to this step.
   void look_at_health(std::int64_t last);
