@@ -15,7 +15,8 @@ void require(cudaError_t code, const char* what) {
 struct DeviceEvent::Handle {
   Handle() {
     require(cudaGetDevice(&device), "say its number");
-    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event");
+    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+            "make an event");
   }
   ~Handle() { static_cast<void>(cudaEventDestroy(event)); }
   Handle(const Handle&) = delete;

@@ -9,9 +9,9 @@
 namespace mylos {
 namespace {
 
-// Two places of staged batches, each with and without gradients before it, and what follows them; ragged
-// batches beside.
-constexpr std::size_t most_keys = 16;
+// Two places of staged batches, each with and without gradients before it, and what follows them; under
+// dropout both places for each of a step's micro-batches. A recording takes some hundred KiB.
+constexpr std::size_t most_keys = 64;
 
 struct Destroy {
   void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }

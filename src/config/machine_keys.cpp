@@ -97,10 +97,10 @@ void add_machine_keys(Schema& schema) {
               "What vector code and oneDNN compute by on hosts. auto: the best that the processors of all "
               "ranks have. avx512-bf16 leaves the matrix unit (AMX) out, which auto uses. Results of two of "
               "them differ by rounding.");
-  keys.boolean(
-      "graphs", &KernelOptions::graphs,
-      "On an NVIDIA device, where a rank is alone: a step's kernels are recorded when they run for the "
-      "second time, and launched together from then on. Kokkos' tools then see steps, not kernels.");
+  keys.boolean("graphs", &KernelOptions::graphs,
+               "On an NVIDIA device, where a rank is alone and the run not reproducible: a step's kernels "
+               "are recorded when they run for the "
+               "second time, and launched together from then on. Kokkos' tools then see steps, not kernels.");
 }
 
 }  // namespace mylos

@@ -8,6 +8,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/kernels/fused_attention.hpp"
 
 namespace mylos {
 namespace {
@@ -53,13 +54,14 @@ std::string best_of_this_rank() {
 
 /// A library may be held to less by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
 /// alone.
-void require_same_products(RankGroup& ranks) {
+void require_same_products(const GemmEngine& engine, RankGroup& ranks) {
   const auto products = values_of_ranks(
-      ranks, fmt::format("{} by {}", fmt::join(gemm_engine_names(), " or "), describe_instructions()));
+      ranks, fmt::format("{} by {}{}", fmt::join(gemm_engine_names(), " or "), describe_instructions(),
+                         engine.fused_attention() != nullptr ? " with " + describe_fused_attention() : ""));
   if (products.size() == 1) return;
   fail_input(
       "the ranks would not compute alike: their products are of {}; start all with the same build and the "
-      "same environment (ONEDNN_MAX_CPU_ISA)",
+      "same environment (ONEDNN_MAX_CPU_ISA), and with cuDNN on all nodes or on none",
       describe(products));
 }
 
@@ -92,7 +94,7 @@ std::unique_ptr<GemmEngine> make_agreed_engine(const KernelOptions& wanted, Rank
   const std::string best = best_of_this_rank();  // before it is held to what all have
   std::unique_ptr<GemmEngine> engine;
   run_on_all(ranks, [&] { engine = make_gemm_engine(kernels); });
-  require_same_products(ranks);
+  require_same_products(*engine, ranks);
   if (kernels != wanted) {
     line(fmt::format("the ranks' processors differ ({}): all compute by {}",
                      describe(values_of_ranks(ranks, best)), describe_instructions()));

@@ -45,6 +45,7 @@ void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, cons
         assembly.gemm->choose(product.problem, stored->engine);  // where it can
       product.engine = assembly.gemm->engine_of(product.problem);
     }
+    assembly.trainer->forget_recordings();
   }
   if (const std::string note = rounding_note(before, assembly.memory.engines); !note.empty())
     line(path + ": " + note);

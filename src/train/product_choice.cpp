@@ -10,6 +10,14 @@
 #include "mylos/train/step_plan.hpp"
 
 namespace mylos {
+namespace {
+
+/// A device's, which this processor's instructions have no part in.
+bool is_library_algorithm(const std::string& engine) {
+  return engine.starts_with("cublaslt/");
+}
+
+}  // namespace
 
 const ProductEngine* find_product(const ProductEngines& engines, const GemmProblem& problem) {
   const auto found =
@@ -39,8 +47,9 @@ std::string choose_engines(const MemoryProblem& problem, const ProductEngines& k
   const bool same_instructions = known.instructions == describe_instructions();
   std::vector<GemmProblem> missing;
   for (const GemmProblem& product : distinct_problems(products_of_run(problem))) {
-    const ProductEngine* before = same_instructions ? find_product(known, product) : nullptr;
-    if (before == nullptr || !problem.gemm.choose(product, before->engine)) missing.push_back(product);
+    const ProductEngine* before = find_product(known, product);
+    const bool goes_here = before != nullptr && (same_instructions || is_library_algorithm(before->engine));
+    if (!goes_here || !problem.gemm.choose(product, before->engine)) missing.push_back(product);
   }
   const GemmMeasurement measured = measure_products(Execution{}, problem.gemm, missing);
   if (measured.products == 0) return "";
@@ -50,7 +59,9 @@ std::string choose_engines(const MemoryProblem& problem, const ProductEngines& k
 void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
   if (gemm.alternatives().empty()) return;
   for (const auto& [problem, engine] : chosen.products) {
-    if (!gemm.choose(problem, engine))
+    // Another device, or another version of the library, has others: it goes by its own first, as ranks
+    // compute different samples.
+    if (!gemm.choose(problem, engine) && !is_library_algorithm(engine))
       fail_run("a product is to be computed by {}, which is not here", engine);
   }
 }
@@ -65,7 +76,7 @@ ProductEngines engines_of(const CheckpointReader& saved) {
 
 std::string rounding_note(const ProductEngines& before, const ProductEngines& now) {
   if (before.products.empty()) return "";
-  if (before.instructions != now.instructions) {
+  if (memory_is_host && before.instructions != now.instructions) {
     return fmt::format("products ran by {} before, and run by {} here: sums may be rounded differently",
                        printable(before.instructions, 200), now.instructions);
   }

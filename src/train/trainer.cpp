@@ -12,14 +12,15 @@ std::int64_t number_of(const void* address) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
 }
 
-/// Equal where a micro-batch's kernels are: gradients of those before it are added to, or not.
-WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate) {
+/// Equal where a micro-batch's kernels are: gradients of those before it are added to, or not. Only dropout
+/// asks for its place in the global batch.
+WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate, bool drops) {
   return {number_of(batch.inputs.data()),
           batch.inputs.rows(),
           static_cast<std::int64_t>(batch.inputs.type()),
           number_of(batch.truth.labels),
           number_of(batch.truth.targets),
-          static_cast<std::int64_t>(batch.first_sample),
+          drops ? static_cast<std::int64_t>(batch.first_sample) : 0,
           accumulate ? 1 : 0,
           0};
 }
@@ -86,7 +87,7 @@ void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, cons
   const bool accumulate = input_.rows > 0 && !tree_;
   const auto work = [&] { compute(batch, accumulate, block_done, observer); };
   if (observer != nullptr) return work();
-  recorder_.give(exec_, key_of(batch, accumulate), work);
+  recorder_.give(exec_, key_of(batch, accumulate, drops_), work);
 }
 
 void Trainer::compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,

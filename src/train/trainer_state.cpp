@@ -81,6 +81,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       }),
       accumulate_block_([](std::size_t) {}),
       complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }),
+      drops_(options.model.dropout > 0),
       recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);

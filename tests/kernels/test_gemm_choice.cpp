@@ -176,7 +176,8 @@ TEST(RankedGemm, ComputesEachProductByTheAlgorithmThatWasFastest) {
   EXPECT_EQ(ranked->engine_of(whole), "third");
 }
 
-TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
+TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProductsOnHosts) {
+  if (!memory_is_host) GTEST_SKIP() << "a device computes the whole";
   class Largest final : public GemmEngine {
    public:
     [[nodiscard]] std::string_view name() const override { return "largest"; }
@@ -211,9 +212,8 @@ TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProducts) {
   measure_products(Execution{}, two, products);
   EXPECT_EQ(two.chosen.size(), products.size());
   for (const GemmProblem& problem : two.chosen) EXPECT_EQ(problem.n, 50304) << "the choice is of the whole";
-  const double most = memory_is_host ? 2e9 : 200e9;
-  EXPECT_LE(two.one.flops, most);
-  EXPECT_GT(two.one.flops, most / 10);
+  EXPECT_LE(two.one.flops, 2e9);
+  EXPECT_GT(two.one.flops, 0.2e9);
 }
 
 TEST(InstructionsInUse, StayWhereTheQuestionIsAskedWhatThereIs) {

@@ -1,5 +1,6 @@
 // Causal multi-head attention, forward, backward and one position at a time (Vaswani et al. 2017, arXiv
-// 1706.03762), without ever storing the scores of the whole batch (Dao et al. 2022, arXiv 2205.14135).
+// 1706.03762). On hosts and by cuDNN the scores of the whole batch are never stored (Dao et al. 2022, arXiv
+// 2205.14135); by products on a device, those of some heads are.
 //
 //   s_ij = q_i k_j / sqrt(head_width) for j <= i,   p_ij = e^(s_ij - l_i) with l_i = log of the sum over j of
 //   e^s_ij,   o_i = sum over j of dropout(p_ij) v_j

@@ -79,6 +79,9 @@ class Trainer {
     recorder_.forget();  // kernels have a copy of the rule
   }
 
+  /// Once products are to be computed by other algorithms: what was recorded has the old ones.
+  void forget_recordings() { recorder_.forget(); }
+
   /// What held up the host in all steps so far.
   [[nodiscard]] const StepWaits& waits() const { return waits_; }
 
@@ -132,6 +135,7 @@ class Trainer {
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
   BeforeBlock complete_block_;
+  bool drops_;
   WorkRecorder recorder_;
   std::optional<Error> error_;
 };
