@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 
@@ -24,12 +24,6 @@ struct TokenRows {
 
 namespace launch {
 
-/// Elements that are copied together.
-template <class T, int count>
-struct alignas(count * sizeof(T)) Elements {
-  T value[count];
-};
-
 template <class T>
 struct TokenMatrices {
   static constexpr int most = 4;
@@ -39,7 +33,7 @@ struct TokenMatrices {
 template <bool to_heads, int together, class T>
 void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block,
                 const TokenMatrices<T>& matrices, int count, T* by_head) {
-  using Unit = Elements<T, together>;
+  using Unit = device_tile::Elements<T, together>;
   const std::int64_t length = shape.length;
   const std::int64_t head_width = shape.head_width;
   const std::int64_t heads = shape.heads;

@@ -94,7 +94,9 @@ struct Terms {
 template <class W>
 KOKKOS_FORCEINLINE_FUNCTION void store_tile(W* target, const float* sum, std::int64_t count,
                                             bool accumulate) {
-  if (accumulate) {
+  if constexpr (!runs_on_host) {
+    accumulate ? device_tile::add(sum, count, target) : device_tile::write(sum, count, target);
+  } else if (accumulate) {
     for_each_in_tile(count, [&](std::int64_t i) { target[i] = from_float<W>(to_float(target[i]) + sum[i]); });
   } else {
     for_each_in_tile(count, [&](std::int64_t i) { target[i] = from_float<W>(sum[i]); });

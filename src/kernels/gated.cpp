@@ -62,8 +62,7 @@ void sum_rows_of(const Execution& exec, const Tensor& d_tensor, const Tensor& bi
   sum_columns(
       exec, "d_gated_bias", d_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
-        const T* tile = d + row * columns + first;
-        for_each_in_tile(count, [=](std::int64_t i) { value[i] = to_float(tile[i]); });
+        copy_tile(d + row * columns + first, count, value);
       },
       KOKKOS_LAMBDA(std::int64_t column, float total) { gradient.store(column, total, accumulate); });
 }

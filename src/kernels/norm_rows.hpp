@@ -117,13 +117,25 @@ struct BackwardRows {
       const auto gradient = tile_values(d_out + first, count, buffers[1]);
       const auto factor = tile_values(factors + first, count, buffers[2]);
       float* const result = value;
-      for_each_in_tile(count, [=](std::int64_t i) {
-        const float d = gradient[i];
-        const float n = Kind::normalized(element[i], m, s);
-        weight_sums[first + i] += d * n;
-        if (Kind::has_bias) bias_sums[first + i] += d;
-        result[i] = Kind::input_gradient(s, d, factor[i], n, mean_g, mean_gn);
-      });
+      if constexpr (runs_on_host) {
+        for_each_in_tile(count, [=](std::int64_t i) {
+          const float d = gradient[i];
+          const float n = Kind::normalized(element[i], m, s);
+          weight_sums[first + i] += d * n;
+          if (Kind::has_bias) bias_sums[first + i] += d;
+          result[i] = Kind::input_gradient(s, d, factor[i], n, mean_g, mean_gn);
+        });
+      } else {
+        float term[tile_width];
+        for_each_in_tile(count, [&](std::int64_t i) {
+          const float d = gradient[i];
+          const float n = Kind::normalized(element[i], m, s);
+          term[i] = d * n;
+          value[i] = Kind::input_gradient(s, d, factor[i], n, mean_g, mean_gn);
+        });
+        device_tile::add(term, count, weight_sums + first);
+        if (Kind::has_bias) device_tile::add(gradient, count, bias_sums + first);
+      }
       if (past_row != nullptr) {
         const auto past = tile_values(past_row + first, count, buffers[3]);
         for_each_in_tile(count, [&](std::int64_t i) { value[i] += past[i]; });
@@ -205,7 +217,7 @@ void add_blocks(const Execution& exec, KernelName name, std::int64_t rows, std::
       exec, name, row_blocks(rows), d_bias.empty() ? columns : 2 * columns,
       KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
         const float* sums = workspace + block * block_sums<Kind>(columns) + first;
-        for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
+        copy_tile(sums, count, value);
       },
       KOKKOS_LAMBDA(std::int64_t column, float total) {
         if (column < columns) {

@@ -4,6 +4,7 @@
 
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/lanes_row.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 
@@ -93,7 +94,7 @@ void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary,
             float sum[tile_width] = {};
             for (std::int64_t i = thread; i < count; i += used)
               terms.add(rows[i], start + first, of_tile, sum);
-            for (std::int64_t c = 0; c < of_tile; ++c) own[first + c] = sum[c];
+            device_tile::write(sum, of_tile, own + first);
           });
         }
         team.barrier();
@@ -103,7 +104,8 @@ void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary,
           const std::int64_t of_tile = launch::smaller(tile_width, here - first);
           float sum[tile_width] = {};
           for (int part = 0; part < used; ++part) {
-            const float* const of_part = team.scratch(part) + first;
+            float of_part[tile_width];
+            device_tile::read(team.scratch(part) + first, of_tile, of_part);
             for_each_in_tile(of_tile, [&](std::int64_t i) { sum[i] += of_part[i]; });
           }
           store(token, start + first, of_tile, sum);

@@ -3,8 +3,8 @@
 #include "health_sums.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/stochastic_rounding.hpp"
-#include "mylos/kernels/launch.hpp"
 #include "mylos/kernels/rounding_bits.hpp"
+#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
@@ -45,6 +45,29 @@ struct WeightBlock {
     weight[i] = from_float<Weight>(stochastically_rounded<Weight>(updated, bits));
     return {old.gradient, old.before, updated};
   }
+  /// On a device; each(element) tells of every element.
+  template <class Each>
+  KOKKOS_FORCEINLINE_FUNCTION void update_tile(std::int64_t tile, std::int64_t length,
+                                               const Each& each) const {
+    std::uint16_t bits[tile_width];
+    draw(tile, length, bits);
+    float gradients[tile_width];
+    float weights[tile_width];
+    float new_m[tile_width];
+    float new_v[tile_width] = {};
+    device_tile::read(gradient + tile, length, gradients);
+    device_tile::read(weight + tile, length, weights);
+    device_tile::read(m + tile, length, new_m);
+    if constexpr (Formula::has_v) device_tile::read(v + tile, length, new_v);
+    for_each_in_tile(length, [&](const std::int64_t i) {
+      const float updated = formula(weights[i], gradients[i], new_m[i], new_v[i]);
+      each(ElementHealth{gradients[i], weights[i], updated});
+      weights[i] = stochastically_rounded<Weight>(updated, bits[i]);
+    });
+    device_tile::write(new_m, length, m + tile);
+    if constexpr (Formula::has_v) device_tile::write(new_v, length, v + tile);
+    device_tile::write(weights, length, weight + tile);
+  }
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth look_at(std::int64_t i) const {
     const float now = to_float(weight[i]);
     return {to_float(gradient[i]), now, now};
@@ -54,9 +77,13 @@ struct WeightBlock {
 template <class AnyBlock>
 KOKKOS_FORCEINLINE_FUNCTION void update_all(const Row& row, const AnyBlock& block) {
   row.for_each_tile(block.count, [=](const std::int64_t tile, const std::int64_t length) {
-    std::uint16_t bits[tile_width];
-    block.draw(tile, length, bits);
-    for_each_in_tile(length, [&](const std::int64_t i) { block.update(tile + i, bits[i]); });
+    if constexpr (runs_on_host) {
+      std::uint16_t bits[tile_width];
+      block.draw(tile, length, bits);
+      for_each_in_tile(length, [&](const std::int64_t i) { block.update(tile + i, bits[i]); });
+    } else {
+      block.update_tile(tile, length, [](const ElementHealth&) {});
+    }
   });
 }
 
@@ -76,10 +103,8 @@ KOKKOS_FORCEINLINE_FUNCTION ParameterHealth update_and_sum_all(const Row& row, c
     return row.sum(launch::ceiling_quotient(block.count, tile_width), [&](const std::int64_t index) {
       const std::int64_t tile = index * tile_width;
       const std::int64_t length = launch::smaller(tile_width, block.count - tile);
-      std::uint16_t bits[tile_width];
-      block.draw(tile, length, bits);
       HealthLanes<1> lane;
-      for (std::int64_t i = 0; i < length; ++i) lane.add(0, block.update(tile + i, bits[i]), scale);
+      block.update_tile(tile, length, [&](const ElementHealth& element) { lane.add(0, element, scale); });
       return lane.sum(length);
     });
   }

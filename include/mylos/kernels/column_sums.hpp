@@ -54,14 +54,14 @@ void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t ro
       store);
 }
 
-/// A team takes 32 columns, four per lane; its threads take every 32nd row, and their sums are added in
+/// A team takes 32 columns, a tile per lane; its threads take every 32nd row, and their sums are added in
 /// order.
 template <class Tile, class Store>
 void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                            const Tile& tile, const Store& store) {
   constexpr int threads = 32;
-  constexpr int lanes = 8;
-  constexpr std::int64_t strip_width = lanes * tile_width;
+  constexpr std::int64_t strip_width = 32;
+  constexpr auto lanes = static_cast<int>(strip_width / tile_width);
   using Scratch = Kokkos::View<float[threads][strip_width], Execution::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   const auto strips = static_cast<int>(ceiling_quotient(columns, strip_width));
@@ -96,7 +96,7 @@ void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t 
 
 }  // namespace launch
 
-/// Calls tile(row, first_column, count, value) for every tile (they start at multiples of 4); it must put its
+/// Calls tile(row, first_column, count, value) for every tile (they start at multiples of 8); it must put its
 /// `count` terms into value[]. Then store(column, total) for every column, where total is the float sum of
 /// the column's terms over the rows. The order of the additions is fixed, whatever the number of threads;
 /// there are no atomics and no workspace.

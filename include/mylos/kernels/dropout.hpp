@@ -42,12 +42,15 @@ class DropoutMask {
 
   /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; as many, rounded up
   /// to a multiple of four, are written.
-  KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first,
-                                      [[maybe_unused]] std::int64_t count, float* factor) const {
+  KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
+                                      float* factor) const {
     if constexpr (runs_on_host) {
       factors_on_host(row, first, count, factor);
     } else {
-      block_factors(*step_, row, first / 4, factor);
+      const std::uint64_t step = *step_;
+      for (std::int64_t i = 0; i < tile_width; i += 4) {
+        if (i < count) block_factors(step, row, (first + i) / 4, factor + i);
+      }
     }
   }
 

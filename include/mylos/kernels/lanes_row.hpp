@@ -6,37 +6,20 @@
 
 namespace mylos {
 
-/// What works on one row: the lanes of a thread. Members as DeviceRow's.
-class LanesRow {
- public:
-  using Member = launch::Teams::member_type;
-  KOKKOS_FUNCTION explicit LanesRow(const Member& member) : member_(member) {}
+namespace launch {
 
-  template <class Term>
-  KOKKOS_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
-    using Value = std::invoke_result_t<Term, std::int64_t>;
-    Value total{};
-    Kokkos::parallel_reduce(
-        Kokkos::ThreadVectorRange(member_, columns),
-        [&](std::int64_t column, Value& partial) { partial += term(column); }, total);
-    return total;
+/// The lanes of one device thread.
+struct LanesOfThread {
+  using Member = Teams::member_type;
+  KOKKOS_FORCEINLINE_FUNCTION static auto range(const Member& member, std::int64_t count) {
+    return Kokkos::ThreadVectorRange(member, count);
   }
-  template <class Body>
-  KOKKOS_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member_, columns), body);
-  }
-  /// A tile goes to the same lane in every call.
-  template <class Body>
-  KOKKOS_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
-    const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
-    for_each(tiles, [&](std::int64_t tile) {
-      body(tile * tile_width, launch::smaller(tile_width, columns - tile * tile_width));
-    });
-  }
-
- private:
-  const Member& member_;
+  KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerThread(member); }
 };
+
+}  // namespace launch
+
+using LanesRow = RowOfLanes<launch::LanesOfThread>;
 
 /// Threads, each with scratch memory that all of them can read.
 class LanesTeam {
@@ -44,8 +27,10 @@ class LanesTeam {
   KOKKOS_FUNCTION LanesTeam(const LanesRow::Member& member, std::int64_t scratch_floats)
       : member_(member),
         scratch_floats_(scratch_floats),
-        scratch_(static_cast<float*>(member.team_scratch(0).get_shmem(
-            static_cast<std::ptrdiff_t>(member.team_size() * scratch_floats * sizeof(float))))) {}
+        scratch_(static_cast<float*>(member.team_scratch(0).get_shmem_aligned(
+            static_cast<std::ptrdiff_t>(member.team_size() * scratch_floats * sizeof(float)), alignment))) {}
+
+  static constexpr int alignment = 16;  // bytes, of the first thread's scratch memory
 
   [[nodiscard]] KOKKOS_FUNCTION int thread() const { return member_.team_rank(); }
   [[nodiscard]] KOKKOS_FUNCTION int threads() const { return member_.team_size(); }
@@ -80,7 +65,8 @@ void for_each_team_of_lanes(const Execution& exec, KernelName name, std::int64_t
                             std::int64_t scratch_floats, const Body& body) {
   static_assert(launch::captures_little<Body>);
   const int threads = threads_of_lanes(scratch_floats);
-  const auto bytes = static_cast<int>(threads * scratch_floats * static_cast<std::int64_t>(sizeof(float)));
+  const auto bytes = LanesTeam::alignment +
+                     static_cast<int>(threads * scratch_floats * static_cast<std::int64_t>(sizeof(float)));
   Kokkos::parallel_for(
       name.string(),
       launch::Teams(exec, static_cast<int>(count), threads, launch::lanes_of_thread)

@@ -89,9 +89,9 @@ void for_each_element(const Execution& exec, KernelName name, std::int64_t count
   }
 }
 
-/// The columns of a row that are worked on together: a strip of vectors on the host, four (one block of
-/// random numbers) per device thread. Tiles start at multiples of this.
-inline constexpr std::int64_t tile_width = runs_on_host ? 256 : 4;
+/// The columns of a row that are worked on together: a strip of vectors on the host, eight (16 bytes of
+/// 16-bit elements) per device thread. Tiles start at multiples of this.
+inline constexpr std::int64_t tile_width = runs_on_host ? 256 : 8;
 
 /// body(i) for i in [0, count), count <= tile_width; on a device unrolled, so that small arrays stay in
 /// registers.
@@ -180,19 +180,36 @@ class HostRow {
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const {}
 };
 
-/// What works on one row: a team of device threads. Same members as HostRow.
-class DeviceRow {
+namespace launch {
+
+inline constexpr int lanes_of_thread = 32;
+
+/// All lanes of a team of device threads.
+struct LanesOfTeam {
+  using Member = Teams::member_type;
+  KOKKOS_FORCEINLINE_FUNCTION static auto range(const Member& member, std::int64_t count) {
+    return Kokkos::TeamVectorRange(member, count);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerTeam(member); }
+  KOKKOS_FORCEINLINE_FUNCTION static void barrier(const Member& member) { member.team_barrier(); }
+};
+
+}  // namespace launch
+
+/// What works on one row: lanes of device threads. Same members as HostRow.
+template <class Lanes>
+class RowOfLanes {
  public:
   using Member = launch::Teams::member_type;
-  KOKKOS_FUNCTION explicit DeviceRow(const Member& member) : member_(member) {}
+  KOKKOS_FUNCTION explicit RowOfLanes(const Member& member) : member_(member) {}
 
   template <class Term>
   KOKKOS_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
     using Value = std::invoke_result_t<Term, std::int64_t>;
     Value total{};
     Kokkos::parallel_reduce(
-        Kokkos::TeamVectorRange(member_, columns),
-        [&](std::int64_t column, Value& partial) { partial += term(column); }, total);
+        Lanes::range(member_, columns), [&](std::int64_t column, Value& partial) { partial += term(column); },
+        total);
     return total;
   }
   template <class Term>
@@ -200,7 +217,7 @@ class DeviceRow {
     using Value = std::invoke_result_t<Term, std::int64_t>;
     Value largest = Kokkos::reduction_identity<Value>::max();
     Kokkos::parallel_reduce(
-        Kokkos::TeamVectorRange(member_, columns),
+        Lanes::range(member_, columns),
         [&](std::int64_t column, Value& partial) {
           const Value value = term(column);
           partial = value > partial ? value : partial;
@@ -210,30 +227,30 @@ class DeviceRow {
   }
   template <class Body>
   KOKKOS_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, columns), body);
+    Kokkos::parallel_for(Lanes::range(member_, columns), body);
   }
   template <class Body>
   KOKKOS_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
     const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, tiles), [&](std::int64_t tile) {
+    for_each(tiles, [&](std::int64_t tile) {
       body(tile * tile_width, launch::smaller(tile_width, columns - tile * tile_width));
     });
   }
   template <class Body>
   KOKKOS_FUNCTION void once(const Body& body) const {
-    Kokkos::single(Kokkos::PerTeam(member_), body);
+    Kokkos::single(Lanes::one(member_), body);
   }
-  KOKKOS_FUNCTION void barrier() const { member_.team_barrier(); }
+  KOKKOS_FUNCTION void barrier() const { Lanes::barrier(member_); }
 
  private:
   const Member& member_;
 };
 
+using DeviceRow = RowOfLanes<launch::LanesOfTeam>;
+
 using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
 namespace launch {
-
-inline constexpr int lanes_of_thread = 32;
 
 /// Threads of 32 lanes that work on a row together: one where that has no more than 8 tiles for each lane,
 /// for then nobody waits for another thread. More where a device is emulated, to see that they do wait.

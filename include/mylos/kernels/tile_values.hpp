@@ -1,8 +1,9 @@
 // A tile's elements as floats, whatever their type.
 //
 // On the host whole vectors are converted by the processor's own instructions, which compilers do not find by
-// themselves. Those that round to bfloat16 take subnormal numbers for zero. On a device a whole tile is one
-// access of memory, where it is aligned to its bytes.
+// themselves. Those that round to bfloat16 take subnormal numbers for zero. On a device a tile of 16-bit
+// elements is one access of memory where it is aligned to its 16 bytes, and one of floats two; of other tiles
+// a half is one, where it is aligned.
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -51,36 +52,77 @@ struct ConvertedValues {
 
 namespace device_tile {
 
-/// What a device thread reads or writes at once.
-template <class T>
-struct alignas(tile_width * sizeof(T)) Elements {
-  T element[tile_width];
+/// What a device thread reads or writes at once; beyond 16 bytes in several accesses of 16.
+template <class T, std::int64_t count = tile_width>
+struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Elements {
+  T element[count];
 };
 
+/// Where its elements lie in memory, if they are aligned to be accessed at once.
+template <std::int64_t count, class T>
+KOKKOS_FORCEINLINE_FUNCTION bool is_aligned(const T* first) {
+  return reinterpret_cast<std::uintptr_t>(first) % alignof(Elements<T, count>) == 0;
+}
+
+/// `count` elements, at most a tile; those behind them are anything.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION bool is_aligned(const T* tile) {
-  return reinterpret_cast<std::uintptr_t>(tile) % sizeof(Elements<T>) == 0;
+KOKKOS_FORCEINLINE_FUNCTION Elements<T> load(const T* from, std::int64_t count) {
+  constexpr std::int64_t half_width = tile_width / 2;
+  if (count == tile_width && is_aligned<tile_width>(from)) return *reinterpret_cast<const Elements<T>*>(from);
+  Elements<T> all{};
+  for (std::int64_t start = 0; start < tile_width; start += half_width) {
+    if (count >= start + half_width && is_aligned<half_width>(from + start)) {
+      const auto part = *reinterpret_cast<const Elements<T, half_width>*>(from + start);
+      for (std::int64_t i = 0; i < half_width; ++i) all.element[start + i] = part.element[i];
+    } else {
+      for (std::int64_t i = start; i < start + half_width; ++i) {
+        if (i < count) all.element[i] = from[i];
+      }
+    }
+  }
+  return all;
+}
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store(const Elements<T>& all, std::int64_t count, T* to) {
+  constexpr std::int64_t half_width = tile_width / 2;
+  if (count == tile_width && is_aligned<tile_width>(to)) {
+    *reinterpret_cast<Elements<T>*>(to) = all;
+    return;
+  }
+  for (std::int64_t start = 0; start < tile_width; start += half_width) {
+    if (count >= start + half_width && is_aligned<half_width>(to + start)) {
+      Elements<T, half_width> part;
+      for (std::int64_t i = 0; i < half_width; ++i) part.element[i] = all.element[start + i];
+      *reinterpret_cast<Elements<T, half_width>*>(to + start) = part;
+    } else {
+      for (std::int64_t i = start; i < start + half_width; ++i) {
+        if (i < count) to[i] = all.element[i];
+      }
+    }
+  }
 }
 
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void read(const T* from, std::int64_t count, float* values) {
-  if (count == tile_width && is_aligned(from)) {
-    const auto all = *reinterpret_cast<const Elements<T>*>(from);
-    for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(all.element[i]); });
-  } else {
-    for_each_in_tile(count, [&](std::int64_t i) { values[i] = to_float(from[i]); });
-  }
+  const Elements<T> all = load(from, count);
+  for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(all.element[i]); });
 }
 
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write(const float* values, std::int64_t count, T* to) {
-  if (count == tile_width && is_aligned(to)) {
-    Elements<T> all;
-    for_each_in_tile(tile_width, [&](std::int64_t i) { all.element[i] = from_float<T>(values[i]); });
-    *reinterpret_cast<Elements<T>*>(to) = all;
-  } else {
-    for_each_in_tile(count, [&](std::int64_t i) { to[i] = from_float<T>(values[i]); });
-  }
+  Elements<T> all{};
+  for_each_in_tile(count, [&](std::int64_t i) { all.element[i] = from_float<T>(values[i]); });
+  store(all, count, to);
+}
+
+/// to[i] += values[i]
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void add(const float* values, std::int64_t count, T* to) {
+  float sum[tile_width];
+  read(to, count, sum);
+  for_each_in_tile(count, [&](std::int64_t i) { sum[i] += values[i]; });
+  write(sum, count, to);
 }
 
 }  // namespace device_tile
@@ -102,6 +144,16 @@ KOKKOS_FORCEINLINE_FUNCTION auto tile_values(const T* from, [[maybe_unused]] std
   }
 }
 
+/// values[i] = from[i] for `count` <= tile_width elements.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const T* from, std::int64_t count, float* values) {
+  if constexpr (!runs_on_host) {
+    device_tile::read(from, count, values);
+  } else {
+    for_each_in_tile(count, [=](std::int64_t i) { values[i] = to_float(from[i]); });
+  }
+}
+
 /// Rounds `count` <= tile_width values to the elements from `to` on.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_tile(const float* values, std::int64_t count, T* to) {
@@ -119,15 +171,13 @@ template <class From, class To, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void map_tile(const From* from, std::int64_t count, To* to,
                                           const Function& function) {
   if constexpr (!runs_on_host) {
-    if (count == tile_width && device_tile::is_aligned(from) && device_tile::is_aligned(to)) {
-      const auto all = *reinterpret_cast<const device_tile::Elements<From>*>(from);
-      device_tile::Elements<To> mapped;
-      for_each_in_tile(tile_width, [&](std::int64_t i) { mapped.element[i] = function(all.element[i]); });
-      *reinterpret_cast<device_tile::Elements<To>*>(to) = mapped;
-      return;
-    }
+    const auto all = device_tile::load(from, count);
+    device_tile::Elements<To> mapped;
+    for_each_in_tile(tile_width, [&](std::int64_t i) { mapped.element[i] = function(all.element[i]); });
+    device_tile::store(mapped, count, to);
+  } else {
+    for_each_in_tile(count, [=](std::int64_t i) { to[i] = function(from[i]); });
   }
-  for_each_in_tile(count, [=](std::int64_t i) { to[i] = function(from[i]); });
 }
 
 /// The same as write_tile, and `values` become what was written.
