@@ -1,7 +1,7 @@
 #include "mylos/kernels/loss.hpp"
 
+#include "mylos/kernels/held_row.hpp"
 #include "mylos/kernels/math.hpp"
-#include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
 namespace {
@@ -32,72 +32,177 @@ struct Kokkos::reduction_identity<mylos::ExponentialSum> {
 namespace mylos {
 namespace {
 
-/// On hosts, whose caches hold a row, in two passes of which each is one loop of vectors.
+/// A row's logits on hosts, whose caches hold it: looked at by loops of vectors.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION ExponentialSum sum_exponentials(const Row& row, const T* x, std::int64_t count) {
-  if constexpr (runs_on_host) {
-    const float largest = row.max(count, [=](std::int64_t c) { return to_float(x[c]); });
-    return {largest, row.sum(count, [=](std::int64_t c) { return math::exp(to_float(x[c]) - largest); })};
-  } else {
-    return row.sum(launch::ceiling_quotient(count, tile_width), [=](std::int64_t tile) {
-      const std::int64_t first = tile * tile_width;
-      const std::int64_t width = launch::smaller(tile_width, count - first);
+struct HostLogits {
+  const HostRow& row;
+  const T* x;
+  std::int64_t classes;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ExponentialSum sum_exponentials() const {
+    const T* const logits = x;
+    const float largest = row.max(classes, [=](std::int64_t c) { return to_float(logits[c]); });
+    const float sum =
+        row.sum(classes, [=](std::int64_t c) { return math::exp(to_float(logits[c]) - largest); });
+    return {largest, sum};
+  }
+  /// How many of the first `count` are not smaller than a value.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int64_t count, float value) const {
+    const T* const logits = x;
+    return row.sum(count,
+                   [=](std::int64_t c) { return static_cast<std::int32_t>(to_float(logits[c]) >= value); });
+  }
+  /// to[c] = function(logit, c == label) of every class, and 0 of what pads the row.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t columns, T* to, std::int64_t label,
+                                       const Function& function) const {
+    const T* const logits = x;
+    row.for_each_tile(classes, [=](std::int64_t first, std::int64_t count) {
       float buffer[tile_width];
-      const auto value = tile_values(x + first, width, buffer);
-      ExponentialSum of_tile;
-      for_each_in_tile(width, [&](std::int64_t i) {
-        of_tile.largest = value[i] > of_tile.largest ? value[i] : of_tile.largest;
+      float value[tile_width];
+      const auto logit = tile_values(logits + first, count, buffer);
+      for_each_in_tile(count, [&](std::int64_t i) { value[i] = function(logit[i], first + i == label); });
+      write_tile(value, count, to + first);
+    });
+    T* const padding = to + classes;
+    row.for_each(columns - classes, [=](std::int64_t c) { padding[c] = from_float<T>(0.0f); });
+  }
+};
+
+/// The same on a device, of the tiles that each lane has. Elements: a ReadRow or HeldRow, of all columns.
+template <class Elements>
+struct DeviceLogits {
+  const DeviceRow& row;
+  const Elements& elements;
+  std::int32_t classes;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ExponentialSum sum_exponentials() const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      ExponentialSum of_lane;
+      elements.for_each_tile_of(lane, [&](std::int32_t, const auto& tile) {
+        ExponentialSum of_tile;
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          const float value = to_float(tile.element[i]);
+          of_tile.largest = value > of_tile.largest ? value : of_tile.largest;
+        });
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          of_tile.sum += math::exp(to_float(tile.element[i]) - of_tile.largest);
+        });
+        of_lane += of_tile;
       });
-      for_each_in_tile(width, [&](std::int64_t i) { of_tile.sum += math::exp(value[i] - of_tile.largest); });
-      return of_tile;
+      return of_lane;
     });
   }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int32_t count, float value) const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      std::int32_t of_lane = 0;
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        const std::int32_t before = count - first;
+        for_each_in_tile(before, [&](std::int64_t i) {
+          of_lane += static_cast<std::int32_t>(to_float(tile.element[i]) >= value);
+        });
+      });
+      return of_lane;
+    });
+  }
+  template <class T, class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t, T* to, std::int32_t label,
+                                       const Function& function) const {
+    row.for_each_lane([&](std::int64_t lane) {
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        const std::int32_t own_label = label - first;
+        const std::int32_t own_classes = classes - first;
+        float value[tile_width];
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          const float result = function(to_float(tile.element[i]), i == own_label);
+          value[i] = i < own_classes ? result : 0.0f;
+        });
+        elements.write(value, first, to);
+      });
+    });
+  }
+};
+
+/// The losses and gradients of a batch.
+template <class T>
+struct CrossEntropy {
+  const T* logits;
+  const std::int32_t* labels;
+  T* d_logits;  // or nullptr
+  const float* loss_scale;
+  float inverse_count;
+  float* row_loss;
+  std::int32_t* row_correct;  // or nullptr
+  std::int64_t columns;
+  std::int64_t classes;
+
+  template <class Logits>
+  KOKKOS_FORCEINLINE_FUNCTION void work_on(const Row& row, std::int64_t index, const Logits& x) const {
+    const std::int32_t label = labels[index];
+    const bool known = label >= 0 && label < classes;
+    const float at_label =
+        known ? to_float(logits[index * columns + label]) : Kokkos::Experimental::quiet_NaN_v<float>;
+    const auto [largest, sum] = x.sum_exponentials();
+    const float loss = Kokkos::log(sum) + (largest - at_label);
+    if (row_correct != nullptr) {
+      // A NaN anywhere makes the loss NaN: such a row is not correct.
+      const bool correct = at_label == largest && loss == loss && x.as_large(label, at_label) == 0;
+      std::int32_t* const result = row_correct + index;
+      row.once([=]() { *result = static_cast<std::int32_t>(correct); });
+    }
+    if (d_logits != nullptr) {
+      const float factor = *loss_scale * inverse_count;
+      const float inverse_sum = known ? 1.0f / sum : at_label;
+      const float highest = largest;
+      x.map(columns, d_logits + index * columns, label, [=](float logit, bool is_label) {
+        const float probability = math::exp(logit - highest) * inverse_sum;
+        return factor * (probability - (is_label ? 1.0f : 0.0f));
+      });
+    }
+    float* const result = row_loss + index;
+    row.once([=]() { *result = loss; });
+  }
+};
+
+template <class T>
+void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy<T>& all) {
+  for_each_row(
+      exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* const x = all.logits + index * all.columns;
+        if constexpr (runs_on_host) {
+          all.work_on(row, index, HostLogits<T>{row, x, all.classes});
+        } else {
+          const ReadRow<T> elements(row, x, all.columns, all.classes);
+          all.work_on(row, index,
+                      DeviceLogits<ReadRow<T>>{row, elements, static_cast<std::int32_t>(all.classes)});
+        }
+      });
+}
+
+/// Memory is passed once: logits are read, and gradients written.
+template <class T>
+void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T>& all) {
+  for_each_held_row<T>(
+      exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const DeviceRow& row) {
+        const HeldRow<T> elements(row, all.logits + index * all.columns, all.columns, all.classes);
+        all.work_on(row, index,
+                    DeviceLogits<HeldRow<T>>{row, elements, static_cast<std::int32_t>(all.classes)});
+      });
 }
 
 template <class T>
-void cross_entropy(const Execution& exec, const Tensor& logits_tensor, const std::int32_t* labels,
-                   const Tensor& d_logits_tensor, const float* loss_scale, float inverse_count,
-                   float* row_loss, std::int32_t* row_correct, std::int64_t counted) {
-  const T* logits = logits_tensor.as<T>();
-  T* d_logits = d_logits_tensor.empty() ? nullptr : d_logits_tensor.as<T>();
-  const std::int64_t columns = logits_tensor.columns();
-  const std::int64_t classes = counted > 0 ? counted : columns;
-  for_each_row(
-      exec, "cross_entropy", logits_tensor.rows(), columns,
-      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* x = logits + index * columns;
-        const std::int64_t label = labels[index];
-        const bool known = label >= 0 && label < classes;
-        const float at_label = known ? to_float(x[label]) : Kokkos::Experimental::quiet_NaN_v<float>;
-        const auto [largest, sum] = sum_exponentials(row, x, classes);
-        const float loss = Kokkos::log(sum) + (largest - at_label);
-        if (row_correct != nullptr) {
-          const std::int32_t as_large_before = row.sum(known ? label : 0, [=](std::int64_t c) {
-            return static_cast<std::int32_t>(to_float(x[c]) >= at_label);
-          });
-          // A NaN anywhere makes the loss NaN: such a row is not correct.
-          const bool correct = at_label == largest && as_large_before == 0 && loss == loss;
-          row.once([=]() { row_correct[index] = static_cast<std::int32_t>(correct); });
-        }
-        if (d_logits != nullptr) {
-          T* d = d_logits + index * columns;
-          const float factor = *loss_scale * inverse_count;
-          const float inverse_sum = known ? 1.0f / sum : at_label;
-          const float highest = largest;
-          row.for_each_tile(classes, [=](std::int64_t first, std::int64_t count) {
-            float buffer[tile_width];
-            float value[tile_width];
-            const auto logit = tile_values(x + first, count, buffer);
-            for_each_in_tile(count, [&](std::int64_t i) {
-              const float probability = math::exp(logit[i] - highest) * inverse_sum;
-              value[i] = factor * (probability - (first + i == label ? 1.0f : 0.0f));
-            });
-            write_tile(value, count, d + first);
-          });
-          row.for_each(columns - classes, [=](std::int64_t c) { d[classes + c] = from_float<T>(0.0f); });
-        }
-        row.once([=]() { row_loss[index] = loss; });
-      });
+void cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
+                   const Tensor& d_logits, const float* loss_scale, float inverse_count, float* row_loss,
+                   std::int32_t* row_correct, std::int64_t counted) {
+  const std::int64_t columns = logits.columns();
+  const CrossEntropy<T> all{logits.as<T>(), labels,        d_logits.empty() ? nullptr : d_logits.as<T>(),
+                            loss_scale,     inverse_count, row_loss,
+                            row_correct,    columns,       counted > 0 ? counted : columns};
+  if constexpr (!runs_on_host) {
+    if (can_be_held(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
+      return read_once(exec, logits.rows(), all);
+  }
+  read_each_time(exec, logits.rows(), all);
 }
 
 template <class T>

@@ -15,6 +15,7 @@ struct LanesOfThread {
     return Kokkos::ThreadVectorRange(member, count);
   }
   KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerThread(member); }
+  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t count(const Member&) { return lanes_of_thread; }
 };
 
 }  // namespace launch

@@ -191,6 +191,9 @@ struct LanesOfTeam {
     return Kokkos::TeamVectorRange(member, count);
   }
   KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerTeam(member); }
+  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t count(const Member& member) {
+    return std::int64_t{lanes_of_thread} * member.team_size();
+  }
   KOKKOS_FORCEINLINE_FUNCTION static void barrier(const Member& member) { member.team_barrier(); }
 };
 
@@ -242,7 +245,35 @@ class RowOfLanes {
   }
   KOKKOS_FUNCTION void barrier() const { Lanes::barrier(member_); }
 
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t lanes() const { return Lanes::count(member_); }
+  /// body(lane) in each of the lanes; not as a loop of one turn, out of which compilers take what every turn
+  /// would do, and hold all of it in registers.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Body& body) const {
+    if constexpr (emulates_device) {
+      for_each(lanes(), body);
+    } else {
+      body(own_lane());
+    }
+  }
+  /// Sum of term(lane), which is as for_each_lane's body.
+  template <class Term>
+  KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const Term& term) const {
+    if constexpr (emulates_device) {
+      return sum(lanes(), term);
+    } else {
+      const auto own = term(own_lane());
+      return sum(lanes(), [&](std::int64_t) { return own; });
+    }
+  }
+
  private:
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t own_lane() const {
+    std::int64_t own = 0;
+    for_each(lanes(), [&](std::int64_t lane) { own = lane; });
+    return own;
+  }
+
   const Member& member_;
 };
 
