@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -15,8 +16,10 @@ constexpr std::size_t most_keys = 64;
 
 struct Destroy {
   void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
+  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
 };
 using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy>;
+using CapturedGraph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, Destroy>;
 
 struct Recording {
   WorkRecorder::Key key;
@@ -28,15 +31,12 @@ void launch(const Execution& exec, const Graph& graph) {
   if (code != cudaSuccess) fail_run("a recorded step cannot be launched: {}", cudaGetErrorString(code));
 }
 
-/// What was captured since it began; null where the device could not.
-Graph end_capture(const Execution& exec) {
+/// What was captured since it began; null where the device says `code`.
+CapturedGraph end_capture(const Execution& exec, cudaError_t& code) {
   cudaGraph_t captured = nullptr;
-  cudaGraphExec_t made = nullptr;
-  bool is_made = cudaStreamEndCapture(exec.cuda_stream(), &captured) == cudaSuccess && captured != nullptr;
-  is_made = is_made && cudaGraphInstantiate(&made, captured, 0) == cudaSuccess;
-  if (captured != nullptr) static_cast<void>(cudaGraphDestroy(captured));
-  if (!is_made) static_cast<void>(cudaGetLastError());  // it was no failure of what follows
-  return Graph(is_made ? made : nullptr);
+  code = cudaStreamEndCapture(exec.cuda_stream(), &captured);
+  if (code == cudaSuccess && captured == nullptr) code = cudaErrorStreamCaptureInvalidated;
+  return CapturedGraph(captured);
 }
 
 }  // namespace
@@ -45,6 +45,16 @@ struct WorkRecorder::Recordings {
   bool is_on;
   std::vector<Recording> all = {};
   Recording* under_way = nullptr;
+  std::string refusal = {};  // that nobody has taken yet
+
+  void give_up(const std::string& reason) {
+    is_on = false;
+    refusal = reason;
+  }
+  void give_up(cudaError_t code) {
+    static_cast<void>(cudaGetLastError());  // it was no failure of what follows
+    give_up(cudaGetErrorString(code));
+  }
 };
 
 WorkRecorder::WorkRecorder(bool records) : recordings_(new Recordings{records}) {
@@ -70,9 +80,9 @@ WorkRecorder::Way WorkRecorder::next(const Execution& exec, const Key& key) {
     return Way::given;
   }
   // Other threads go on meanwhile: the reader waits for copies, a checkpoint is written.
-  if (cudaStreamBeginCapture(exec.cuda_stream(), cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    own.is_on = false;
+  const cudaError_t code = cudaStreamBeginCapture(exec.cuda_stream(), cudaStreamCaptureModeThreadLocal);
+  if (code != cudaSuccess) {
+    own.give_up(code);
     return Way::directly;
   }
   own.under_way = &*found;
@@ -81,18 +91,28 @@ WorkRecorder::Way WorkRecorder::next(const Execution& exec, const Key& key) {
 
 bool WorkRecorder::end_recording(const Execution& exec) {
   Recordings& own = *recordings_;
-  own.under_way->graph = end_capture(exec);
-  if (own.under_way->graph == nullptr) {
-    own.is_on = false;
+  cudaError_t code = cudaSuccess;
+  const CapturedGraph captured = end_capture(exec, code);
+  cudaGraphExec_t made = nullptr;
+  if (code == cudaSuccess) code = cudaGraphInstantiate(&made, captured.get(), 0);
+  if (code != cudaSuccess) {
+    own.give_up(code);
     return false;
   }
+  own.under_way->graph.reset(made);
   launch(exec, own.under_way->graph);
   return true;
 }
 
-void WorkRecorder::stop_recording(const Execution& exec) {
-  static_cast<void>(end_capture(exec));
-  recordings_->is_on = false;
+void WorkRecorder::stop_recording(const Execution& exec, const std::string& reason) {
+  cudaError_t code = cudaSuccess;
+  static_cast<void>(end_capture(exec, code));
+  static_cast<void>(cudaGetLastError());
+  recordings_->give_up(reason);
+}
+
+std::string WorkRecorder::take_refusal() {
+  return std::exchange(recordings_->refusal, {});
 }
 
 }  // namespace mylos

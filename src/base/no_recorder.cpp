@@ -14,6 +14,9 @@ WorkRecorder::Way WorkRecorder::next(const Execution&, const Key&) {
 bool WorkRecorder::end_recording(const Execution&) {
   return false;
 }
-void WorkRecorder::stop_recording(const Execution&) {}
+void WorkRecorder::stop_recording(const Execution&, const std::string&) {}
+std::string WorkRecorder::take_refusal() {
+  return {};
+}
 
 }  // namespace mylos

@@ -82,11 +82,14 @@ void Run::log(bool with_progress) {
   clock_.count(&TimeParts::other_s);
 }
 
-/// Why a vendor's attention is not used: known after the first steps.
+/// Why a vendor's attention is not used, and steps are not recorded: known after the first steps.
 void Run::note_refusals() {
   FusedAttention* const fused = parts_.gemm->fused_attention();
   const std::string text = fused != nullptr ? fused->take_refusals() : "";
   if (!text.empty()) log_.progress().note(text);
+  const std::string refusal = parts_.trainer->take_recording_refusal();
+  if (refusal.empty()) return;
+  log_.progress().note(fmt::format("kernels are launched one by one, no steps as CUDA graphs: {}", refusal));
 }
 
 /// Also those that the disk refused before.

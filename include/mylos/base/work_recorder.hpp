@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <string>
 
 #include "mylos/base/execution.hpp"
 
@@ -37,8 +39,8 @@ class WorkRecorder {
     }
     try {
       work();
-    } catch (...) {
-      stop_recording(exec);
+    } catch (const std::exception& error) {
+      stop_recording(exec, error.what());
       return work();  // which throws again, if recording was not the reason
     }
     if (!end_recording(exec)) work();
@@ -47,13 +49,16 @@ class WorkRecorder {
   /// What was recorded is no longer what shall be done.
   void forget();
 
+  /// Why the device could not record, once; empty where it could, or did not try.
+  [[nodiscard]] std::string take_refusal();
+
  private:
   enum class Way { given, directly, recording };
 
   [[nodiscard]] Way next(const Execution& exec, const Key& key);
   /// Gives what was recorded. False: nothing was, and nothing will be.
   [[nodiscard]] bool end_recording(const Execution& exec);
-  void stop_recording(const Execution& exec);
+  void stop_recording(const Execution& exec, const std::string& reason);
 
   struct Recordings;
   std::unique_ptr<Recordings> recordings_;

@@ -81,6 +81,8 @@ class Trainer {
 
   /// Once products are to be computed by other algorithms: what was recorded has the old ones.
   void forget_recordings() { recorder_.forget(); }
+  /// Why steps are not recorded, though they should be; once.
+  [[nodiscard]] std::string take_recording_refusal() { return recorder_.take_refusal(); }
 
   /// What held up the host in all steps so far.
   [[nodiscard]] const StepWaits& waits() const { return waits_; }
