@@ -159,6 +159,18 @@ def check_evaluation_share(command):
     print("evaluations and checkpoints are told from steps")
 
 
+def check_rows_without_progress(command, ranks):
+    """Every step has its rows, however rarely progress is shown: a device keeps 1024 steps, and 16 looks at health."""
+    folder = f"silent-{ranks}"
+    _, rows, _, _ = train(command, "deck.toml", folder, "run.steps=2100", "run.log_every=100000", "run.evaluate_every=100000",
+                          "checkpoint.every=0", "health.every=50", ranks=ranks)
+    assert [row["step"] for row in rows] == list(range(1, 2101)), len(rows)
+    with open(command.folder / folder / "health.csv", encoding="utf-8") as file:
+        looks = sorted({int(row["step"]) for row in csv.DictReader(file)})
+    assert looks == list(range(50, 2101, 50)), looks
+    print(f"every step has its rows, {ranks} ranks")
+
+
 def check_no_summary_of_another_start(command):
     """A start that fails leaves none: that of the start before would speak of other steps."""
     summary = command.folder / "judged-0" / "summary.json"
@@ -177,6 +189,7 @@ def main():
         for ranks in (1, 2):
             check_mlp(command, ranks)
             check_gpt(command, ranks)
+            check_rows_without_progress(command, ranks)
         check_evaluation_share(command)
         check_no_summary_of_another_start(command)
 
