@@ -5,7 +5,8 @@ usage: check.py MYLOS FOLDER_OF_STAND_INS PTXAS_LOG REPOSITORY [--launches]
 
 Bars: no fault (a pointer less aligned than promised, memory that is not the device's or goes beyond its allocation, a launch
 beyond the device's limits, device memory touched by the host); in a steady step no wait of its thread and no call that a capture
-forbids; once it was recorded, few launches by the host.
+forbids; once it was recorded, few launches by the host; every product by the library, which refuses some of what it advised;
+never more device memory than the run's plan states; the same collectives on all ranks.
 --launches prints each case's launches by kernel.
 """
 import dataclasses
@@ -24,9 +25,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
 import ptxas_log
 
 STEPS = 6  # batches lie in two places by turns: the steps of each are recorded the second time, then launched as graphs
-FIRST, LAST = 0, STEPS - 1
+EARLY, LAST = 1, STEPS - 1  # in the first step products are refused, and ranks gather no weights
 GPT2 = ["data.validation=0", "data.micro_batch=32"]
 TWO_LAYERS = [*GPT2, "model.layers=2"]  # as large, and sooner done
+ODD = ["model.width=390", "model.context=99"]  # heads of 65, whose matrices lie at no multiple of 256 bytes
+# Ranks that also talk by MPI between steps.
+BY_NCCL = ["communication.backend=nccl", "run.log_every=2", "run.evaluate_every=3", "checkpoint.every_minutes=60"]
 
 
 @dataclasses.dataclass
@@ -36,6 +40,7 @@ class Case:
     settings: list
     most_launches: int  # kernels and products of a step
     most_of_host: int = 8  # launches of a step that was recorded
+    ranks: int = 1
 
 
 CASES = [
@@ -47,6 +52,10 @@ CASES = [
     Case("MLP of Fashion-MNIST, fp16, looks at health", "fashion_mlp_fp16", ["health.every=1"], 50),
     Case("GPT of characters, algorithms measured", "gpt_shakespeare", ["kernels.gemm=measure"], 300),
     Case("GPT of characters, float", "gpt_shakespeare", ["precision.compute=fp32"], 270),
+    Case("GPT of characters, odd sizes", "gpt_shakespeare", ODD, 300),
+    Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 60, 60, ranks=2),
+    Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 330, 330,
+         ranks=2),
 ]
 
 
@@ -69,9 +78,10 @@ class Bench:
             os.environ, LD_LIBRARY_PATH=str(stand_ins), KOKKOS_TOOLS_LIBS=str(library), OMP_NUM_THREADS="2",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MYLOS_DEVICE_USE_KERNELS=str(needs))
 
-    def run(self, arguments, ledger=os.devnull):
-        return subprocess.run([self.mylos, *map(str, arguments)], cwd=self.folder, text=True, capture_output=True, timeout=600,
-                              env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger)), check=False)
+    def run(self, arguments, ledger=os.devnull, ranks=1):
+        launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
+        return subprocess.run([*launcher, self.mylos, *map(str, arguments)], cwd=self.folder, text=True, capture_output=True,
+                              timeout=600, env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger)), check=False)
 
     def prepare(self):
         random = numpy.random.default_rng(1)
@@ -91,16 +101,23 @@ class Bench:
         if result.returncode != 0:
             sys.exit(f"{' '.join(map(str, arguments))}: code {result.returncode}\n{result.stdout}{result.stderr}")
 
-    def ledger_of(self, number, deck, settings):
+    def ledgers_of(self, number, case):
+        """Those of all ranks, and what the run said."""
         path = self.folder / f"ledger-{number}.json"
-        text = (self.repository / "inputs" / f"{deck}.toml").read_text(encoding="utf-8")
+        paths = [path] if case.ranks == 1 else [pathlib.Path(f"{path}.{rank}") for rank in range(case.ranks)]
+        text = (self.repository / "inputs" / f"{case.deck}.toml").read_text(encoding="utf-8")
         text = re.sub(r"^(steps|epochs) = .*", f"steps = {STEPS}", text, count=1, flags=re.MULTILINE)
         (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
-        result = self.run(["train", "deck.toml", *settings, f"run.folder=runs/{number}", "memory.recompute=none"], path)
+        result = self.run(["train", "deck.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
+                          case.ranks)
         try:
-            return json.loads(path.read_text()), result
+            return [json.loads(each.read_text()) for each in paths], result
         except (OSError, ValueError):
-            sys.exit(f"{deck}: code {result.returncode}, and no ledger\n{result.stdout}{result.stderr}")
+            sys.exit(f"{case.deck}: code {result.returncode}, and no ledger\n{result.stdout}{result.stderr}")
+
+    def planned_bytes(self, number):
+        plan = json.loads((self.folder / f"runs/{number}/plan.json").read_text())
+        return plan["fixed_bytes"] + plan["activation_bytes"]
 
 
 def work_of(step):
@@ -109,23 +126,44 @@ def work_of(step):
     return {name: step["launches"].get(name, 0) + step["recorded"].get(name, 0) for name in names}
 
 
-def judged(case, ledger, result):
-    """What is wrong, and the last step."""
+def collectives(ledger):
+    return [{name: times for name, times in work_of(step).items() if name.startswith("nccl")} for step in ledger["steps"]]
+
+
+def judged(case, ledger, planned):
+    """What is wrong on a rank."""
     wrong = list(ledger["faults"])
-    if len(ledger["steps"]) < STEPS:
-        said = (result.stdout + result.stderr)[-800:]
-        return [*wrong, f"only {len(ledger['steps'])} steps, code {result.returncode}: {said}"], None
     step = ledger["steps"][LAST]
     for kind, what in (("waits", "the host waits in a step"), ("not_in_capture", "a call that no capture may have")):
         wrong += [f"{what}: {call}, {times} times" for call, times in step[kind].items()]
-    launches, first = sum(work_of(step).values()), sum(work_of(ledger["steps"][FIRST]).values())
-    if launches == 0 or launches != first:
-        wrong.append(f"{launches} launches, but {first} before they were recorded")
+    launches, before = sum(work_of(step).values()), sum(work_of(ledger["steps"][EARLY]).values())
+    if launches == 0 or launches != before:
+        wrong.append(f"{launches} launches, but {before} before they were recorded")
     if launches > case.most_launches:
         wrong.append(f"{launches} launches, more than {case.most_launches}")
     if sum(step["launches"].values()) > case.most_of_host:
         wrong.append(f"the host launches {step['launches']}, more than {case.most_of_host}")
-    return wrong, step
+    wrong += [f"a product by {name}, {times} times" for name, times in work_of(step).items() if name.startswith("KokkosBlas::gemm")]
+    if (held := sum(ledger["most_held"].values())) > planned:
+        wrong.append(f"{held} bytes of device memory, planned: {planned}: {ledger['most_held']}")
+    return wrong
+
+
+def tried(bench, number, case):
+    """What is wrong, and the last step of rank 0."""
+    ledgers, result = bench.ledgers_of(number, case)
+    made = min(len(ledger["steps"]) for ledger in ledgers)
+    if made < STEPS or result.returncode != 0:
+        faults = sorted({fault for ledger in ledgers for fault in ledger["faults"]})
+        return [*faults, f"{made} steps, code {result.returncode}: {(result.stdout + result.stderr)[-800:]}"], None
+    planned = bench.planned_bytes(number)
+    wrong = [f"rank {rank}: {line}" if case.ranks > 1 else line
+             for rank, ledger in enumerate(ledgers) for line in judged(case, ledger, planned)]
+    if case.ranks > 1 and not all(collectives(ledgers[0])):
+        wrong.append("a step without collectives")
+    wrong += [f"rank {rank} has other collectives than rank 0" for rank, ledger in enumerate(ledgers)
+              if collectives(ledger) != collectives(ledgers[0])]
+    return wrong, ledgers[0]["steps"][LAST]
 
 
 def main():
@@ -135,7 +173,7 @@ def main():
         bench = Bench(mylos.resolve(), stand_ins.resolve(), log, repository.resolve(), pathlib.Path(folder))
         bench.prepare()
         for number, case in enumerate(CASES):
-            wrong, step = judged(case, *bench.ledger_of(number, case.deck, case.settings))
+            wrong, step = tried(bench, number, case)
             failed |= bool(wrong)
             launches = sum(work_of(step).values()) if step else 0
             of_host = sum(step["launches"].values()) if step else 0

@@ -1,5 +1,6 @@
-// The device: what an NVIDIA H200 says of itself (its figures: CUDA C++ Programming Guide, table of compute
-// capability 9.0; NVIDIA H200 data sheet), and the three calls of the driver that Kokkos makes.
+// The device, another one for each rank: what an NVIDIA H200 says of itself (its figures: CUDA C++
+// Programming Guide, table of compute capability 9.0; NVIDIA H200 data sheet), and the three calls of the
+// driver that Kokkos makes.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -39,6 +40,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::strcpy(properties->name, "a stand-in for an NVIDIA H200 that computes nothing");
   std::memcpy(properties->uuid.bytes, "device-use test", 16);
+  if (const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK"); rank != nullptr)
+    properties->uuid.bytes[15] = static_cast<char>(std::atoi(rank));
   properties->major = 9;
   properties->minor = 0;
   properties->totalGlobalMem = memory_bytes;

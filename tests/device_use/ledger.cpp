@@ -16,7 +16,8 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-std::string object(const std::map<std::string, long>& counts) {
+template <class Count>
+std::string object(const std::map<std::string, Count>& counts) {
   std::string result = "{";
   for (const auto& [name, count] : counts) {
     result += (result.size() > 1 ? ", " : "") + quoted(name) + ": " + std::to_string(count);
@@ -28,6 +29,12 @@ std::string object(const Calls& calls) {
   return "{\"launches\": " + object(calls.launches) + ", \"recorded\": " + object(calls.recorded) +
          ", \"copies\": " + object(calls.copies) + ", \"waits\": " + object(calls.waits) +
          ", \"not_in_capture\": " + object(calls.not_in_capture) + "}";
+}
+
+std::int64_t sum(const std::map<std::string, std::int64_t>& bytes) {
+  std::int64_t total = 0;
+  for (const auto& [label, of_label] : bytes) total += of_label;
+  return total;
 }
 
 }  // namespace
@@ -83,6 +90,17 @@ void Ledger::launch_graph(const std::map<std::string, long>& recorded) {
   for (const auto& [what, times] : recorded) now().recorded[what] += times;
 }
 
+void Ledger::allocate(const std::string& label, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  held_[label] += bytes;
+  if (sum(held_) > sum(most_held_)) most_held_ = held_;
+}
+
+void Ledger::release(const std::string& label, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  held_[label] -= bytes;
+}
+
 void Ledger::begin_step() {
   const std::lock_guard lock(mutex_);
   steps_.emplace_back();
@@ -113,11 +131,15 @@ std::string Ledger::kernel_name(const std::string& otherwise) {
 void Ledger::write() {
   const std::lock_guard lock(mutex_);
   const char* const path = std::getenv("MYLOS_DEVICE_USE");
-  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "w");
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const std::string own =
+      std::string(path == nullptr ? "" : path) + (rank == nullptr ? "" : std::string(".") + rank);
+  std::FILE* const file = path == nullptr ? nullptr : std::fopen(own.c_str(), "w");
   if (file == nullptr) return;
   std::string text = "{\"steps\": [";
   for (const Calls& step : steps_) text += (&step == steps_.data() ? "" : ",\n") + object(step);
-  text += "],\n\"outside\": " + object(outside_) + ",\n\"faults\": [";
+  text +=
+      "],\n\"outside\": " + object(outside_) + ",\n\"most_held\": " + object(most_held_) + ",\n\"faults\": [";
   for (const std::string& fault : faults_) text += (fault == *faults_.begin() ? "" : ",\n") + quoted(fault);
   std::fprintf(file, "%s]}\n", text.c_str());
   std::fclose(file);
@@ -131,6 +153,11 @@ Calls Ledger::last_step() {
 std::set<std::string> Ledger::take_faults() {
   const std::lock_guard lock(mutex_);
   return std::exchange(faults_, {});
+}
+
+std::map<std::string, std::int64_t> Ledger::most_held() {
+  const std::lock_guard lock(mutex_);
+  return most_held_;
 }
 
 }  // namespace device_use

@@ -1,6 +1,7 @@
 // What the command asked of its device: in each step how often what, and what it may not have asked.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -21,7 +22,8 @@ struct Calls {
 
 class Ledger {
  public:
-  /// That of this process. It is written to $MYLOS_DEVICE_USE as JSON when the process ends.
+  /// That of this process. It is written to $MYLOS_DEVICE_USE as JSON when the process ends; of
+  /// one among several ranks to $MYLOS_DEVICE_USE.RANK.
   static Ledger& own();
 
   void launch(const std::string& what);
@@ -38,6 +40,10 @@ class Ledger {
   [[nodiscard]] std::map<std::string, long> end_capture();
   void launch_graph(const std::map<std::string, long>& recorded);
 
+  /// An array of device memory that Kokkos allocates for its user, by its label.
+  void allocate(const std::string& label, std::int64_t bytes);
+  void release(const std::string& label, std::int64_t bytes);
+
   void begin_step();
   void end_step();
   void begin_kernel(const char* label);
@@ -49,6 +55,8 @@ class Ledger {
   /// What begin_step() began last, and the faults so far; for the stand-ins' own test.
   [[nodiscard]] Calls last_step();
   [[nodiscard]] std::set<std::string> take_faults();
+  /// The arrays of the time at which they took most.
+  [[nodiscard]] std::map<std::string, std::int64_t> most_held();
 
  private:
   Ledger() = default;
@@ -65,6 +73,8 @@ class Ledger {
   std::thread::id stepping_;
   std::thread::id capturing_;  // none: no thread
   std::map<std::string, long> captured_;
+  std::map<std::string, std::int64_t> held_;  // bytes by label
+  std::map<std::string, std::int64_t> most_held_;
 };
 
 }  // namespace device_use

@@ -1,4 +1,5 @@
-// NCCL for one rank: buffers that lie in device memory, streams, and groups that end. Nothing is exchanged.
+// NCCL: buffers of all ranks' parts that lie in device memory, and streams. Nothing is exchanged: a rank
+// finds its own part, and nothing of others.
 #include <nccl.h>
 
 #include <cstring>
@@ -29,17 +30,40 @@ std::size_t bytes_of(ncclDataType_t type) {
   }
 }
 
-/// With one rank every collective leaves what was sent where it is received.
-ncclResult_t collective(const char* call, const void* send, void* receive, std::size_t count,
-                        ncclDataType_t type, cudaStream_t stream) {
-  const std::size_t bytes = count * bytes_of(type);
+struct Ranks {
+  int rank = 0;
+  int count = 1;
+};
+
+const Ranks& ranks_of(ncclComm_t communicator) {
+  static const Ranks alone;
+  return communicator == nullptr ? alone : *reinterpret_cast<const Ranks*>(communicator);
+}
+
+struct Buffer {
+  const void* data = nullptr;
+  std::size_t parts = 1;  // of which a rank has one, where there are several
+};
+
+/// What was sent is received; with several ranks this rank's part of it.
+ncclResult_t collective(const char* call, Buffer send, Buffer receive, std::size_t count, ncclDataType_t type,
+                        ncclComm_t communicator, cudaStream_t stream) {
+  const std::size_t part = count * bytes_of(type);
   DeviceMemory& memory = DeviceMemory::own();
-  memory.require(std::string(call) + "'s send buffer", send, bytes, bytes_of(type));
-  memory.require(std::string(call) + "'s receive buffer", receive, bytes, bytes_of(type));
+  memory.require(std::string(call) + "'s send buffer", send.data, send.parts * part, bytes_of(type));
+  memory.require(std::string(call) + "'s receive buffer", receive.data, receive.parts * part, bytes_of(type));
   if (stream == nullptr) Ledger::own().not_in_capture(std::string(call) + " on the default stream");
   Ledger::own().launch(call);
-  if (send != receive) std::memmove(memory.for_host(receive), memory.for_host(send), bytes);
+  const auto own_part = [&](const Buffer& buffer) {
+    const auto skipped = buffer.parts > 1 ? static_cast<std::size_t>(ranks_of(communicator).rank) : 0;
+    return static_cast<std::byte*>(memory.for_host(buffer.data)) + skipped * part;
+  };
+  if (own_part(send) != own_part(receive)) std::memmove(own_part(receive), own_part(send), part);
   return ncclSuccess;
+}
+
+std::size_t parts(ncclComm_t communicator) {
+  return static_cast<std::size_t>(ranks_of(communicator).count);
 }
 
 }  // namespace
@@ -50,16 +74,16 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   *id = {};
   return ncclSuccess;
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int, ncclUniqueId, int, ncclConfig_t*) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId, int rank, ncclConfig_t*) {
   Ledger::own().not_in_capture("ncclCommInitRankConfig");
-  *made = reinterpret_cast<ncclComm_t>(new char);
+  *made = reinterpret_cast<ncclComm_t>(new Ranks{rank, ranks});
   return ncclSuccess;
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) {
   return ncclSuccess;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
-  delete reinterpret_cast<char*>(communicator);
+  delete reinterpret_cast<Ranks*>(communicator);
   return ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
@@ -91,20 +115,22 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t) {
 }
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t, ncclComm_t, cudaStream_t stream) {
-  return collective("ncclAllReduce", send, receive, count, type, stream);
+                           ncclRedOp_t, ncclComm_t communicator, cudaStream_t stream) {
+  return collective("ncclAllReduce", {send}, {receive}, count, type, communicator, stream);
 }
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                               ncclRedOp_t, ncclComm_t, cudaStream_t stream) {
-  return collective("ncclReduceScatter", send, receive, count, type, stream);
+                               ncclRedOp_t, ncclComm_t communicator, cudaStream_t stream) {
+  return collective("ncclReduceScatter", {send, parts(communicator)}, {receive}, count, type, communicator,
+                    stream);
 }
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                           ncclComm_t, cudaStream_t stream) {
-  return collective("ncclAllGather", send, receive, count, type, stream);
+                           ncclComm_t communicator, cudaStream_t stream) {
+  return collective("ncclAllGather", {send}, {receive, parts(communicator)}, count, type, communicator,
+                    stream);
 }
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type, int,
-                           ncclComm_t, cudaStream_t stream) {
-  return collective("ncclBroadcast", send, receive, count, type, stream);
+                           ncclComm_t communicator, cudaStream_t stream) {
+  return collective("ncclBroadcast", {send}, {receive}, count, type, communicator, stream);
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 // cuBLASLt: shapes that fit, matrices that lie in device memory, all of a batch, and pointers as aligned as
-// the caller said when it asked for an algorithm. Any problem has three algorithms.
+// the caller said when it asked for an algorithm. Any problem has three algorithms. Where rows are no
+// multiple of 16 bytes the best of them refuses to run, and beside an epilogue all do, as the library may.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -77,6 +78,11 @@ std::uint64_t alignment_of(std::uint64_t address) {
 
 bool is_transposed(const Description& product, int attribute) {
   return product.get<std::int32_t>(attribute, CUBLAS_OP_N) != CUBLAS_OP_N;
+}
+
+/// Whether the results of a column are no whole pieces of 16 bytes: as of 65 classes.
+bool is_ragged(const Matrix& result) {
+  return result.rows * result.element_bytes() % 16 != 0;
 }
 
 void check_shapes(const Description& product, const Matrix& a, const Matrix& b, const Matrix& d) {
@@ -258,6 +264,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     DeviceMemory::own().require("cublasLtMatmul's workspace", workspace, workspace_bytes, 256);
   if (workspace_bytes < promise.workspace_bytes) fault("less workspace than was promised");
   const auto epilogue = product.get<std::uint32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  if (is_ragged(object<Matrix>(d_layout)) && (promise.number == 0 || epilogue != CUBLASLT_EPILOGUE_DEFAULT))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (epilogue == CUBLASLT_EPILOGUE_DGELU) {
     check_activation_input(product, object<Matrix>(d_layout));
   } else if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) {

@@ -1,5 +1,5 @@
-// As a tool of Kokkos (KOKKOS_TOOLS_LIBS) the library learns when a step begins and ends, and what kernels
-// are called.
+// As a tool of Kokkos (KOKKOS_TOOLS_LIBS) the library learns when a step begins and ends, what kernels are
+// called, and which arrays are on the device.
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -16,6 +16,11 @@ std::vector<bool>& open_regions() {
   return regions;
 }
 
+/// What Kokkos keeps for itself is no array of its user.
+bool is_array(const char* space, const char* label) {
+  return std::strcmp(space, "Cuda") == 0 && std::strncmp(label, "Kokkos::", 8) != 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -24,6 +29,19 @@ struct Kokkos_Tools_ToolSettings {
   bool requires_global_fencing;
   bool padding[255];
 };
+
+struct Kokkos_Profiling_SpaceHandle {
+  char name[64];
+};
+
+void kokkosp_allocate_data(Kokkos_Profiling_SpaceHandle space, const char* label, const void*,
+                           std::uint64_t bytes) {
+  if (is_array(space.name, label)) Ledger::own().allocate(label, static_cast<std::int64_t>(bytes));
+}
+void kokkosp_deallocate_data(Kokkos_Profiling_SpaceHandle space, const char* label, const void*,
+                             std::uint64_t bytes) {
+  if (is_array(space.name, label)) Ledger::own().release(label, static_cast<std::int64_t>(bytes));
+}
 
 void kokkosp_request_tool_settings(std::uint32_t, Kokkos_Tools_ToolSettings* settings) {
   settings->requires_global_fencing = false;

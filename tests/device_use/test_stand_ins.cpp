@@ -1,5 +1,5 @@
-// Each misuse that the stand-ins are there to find, and the use that they must not complain of.
-#include <cublasLt.h>
+// Each misuse of CUDA and NCCL that the stand-ins are there to find, and the use that they must not complain
+// of.
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,32 +11,29 @@
 #include <thread>
 
 #include "ledger.hpp"
+#include "test_memory.hpp"
 
 extern "C" {
 void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
 void kokkosp_push_profile_region(const char*);
 void kokkosp_pop_profile_region();
+struct Kokkos_Profiling_SpaceHandle {
+  char name[64];
+};
+void kokkosp_allocate_data(Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t);
+void kokkosp_deallocate_data(Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t);
 }
 
 namespace {
 
+using device_use::a_stream;
 using device_use::Calls;
+using device_use::device_bytes;
 using device_use::Ledger;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::byte* device_bytes(std::size_t bytes) {
-  void* address = nullptr;
-  EXPECT_EQ(cudaMalloc(&address, bytes), cudaSuccess);
-  return static_cast<std::byte*>(address);
-}
-
-cudaStream_t a_stream() {
-  cudaStream_t stream = nullptr;
-  cudaStreamCreate(&stream);
-  return stream;
-}
+using testing::Pair;
 
 /// What `calls` do in a step.
 template <class Work>
@@ -59,6 +56,19 @@ TEST(DeviceMemory, IsCopiedAndNeverTouched) {
   EXPECT_EXIT(there[0] = std::byte{1}, testing::ExitedWithCode(70), "the host reads or writes device memory");
   EXPECT_EQ(cudaFree(there), cudaSuccess);
   EXPECT_EQ(cudaFree(there), cudaErrorInvalidValue);
+}
+
+TEST(DeviceMemory, IsCountedWhereItsArraysAreMost) {
+  const auto take = [](Kokkos_Profiling_SpaceHandle space, const char* label, std::uint64_t bytes) {
+    kokkosp_allocate_data(space, label, nullptr, bytes);
+  };
+  take({"Cuda"}, "weights", 100);
+  take({"Cuda"}, "batch", 30);
+  take({"Host"}, "batch", 1000);
+  take({"Cuda"}, "Kokkos::scratch", 1000);
+  kokkosp_deallocate_data({"Cuda"}, "batch", nullptr, 30);
+  take({"Cuda"}, "sums", 20);
+  EXPECT_THAT(Ledger::own().most_held(), ElementsAre(Pair("batch", 30), Pair("weights", 100)));
 }
 
 TEST(Steps, CountWaitsAndWhatACaptureForbids) {
@@ -171,137 +181,6 @@ TEST(Launches, StayWithinTheDevice) {
   EXPECT_THAT(launch({1, 1, 1}, {1, 1, 1}, 50 << 10), IsEmpty());
 }
 
-/// A [2, 3] times B [3, 4] in half, column by column, with a bias.
-struct Product {
-  cublasLtHandle_t handle = nullptr;
-  cublasLtMatmulDesc_t description = nullptr;
-  cublasLtMatmulPreference_t preference = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
-  std::byte* memory = device_bytes(4096);
-  std::size_t workspace_bytes = 1024;
-  std::size_t promised = 16;  // alignment of A
-  cudaStream_t stream = a_stream();
-
-  Product() {
-    cublasLtCreate(&handle);
-    cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    cublasLtMatmulPreferenceCreate(&preference);
-    cublasLtMatrixLayoutCreate(&a, CUDA_R_16F, 2, 3, 2);
-    cublasLtMatrixLayoutCreate(&b, CUDA_R_16F, 3, 4, 3);
-    cublasLtMatrixLayoutCreate(&d, CUDA_R_16F, 2, 4, 2);
-    set_epilogue(CUBLASLT_EPILOGUE_BIAS, memory + 512);
-  }
-  void set_epilogue(cublasLtEpilogue_t epilogue, const void* bias) const {
-    const auto type = static_cast<std::int32_t>(CUDA_R_16F);
-    cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
-    cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-    cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
-  }
-  /// Faults of a product whose A lies there.
-  [[nodiscard]] std::set<std::string> faults(const std::byte* first, const std::byte* workspace) const {
-    const auto alignment = static_cast<std::uint32_t>(promised);
-    const std::uint64_t most = 1024;
-    for (const auto attribute :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment, sizeof alignment);
-    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most,
-                                         sizeof most);
-    cublasLtMatmulHeuristicResult_t result[2];
-    int found = 0;
-    cublasLtMatmulAlgoGetHeuristic(handle, description, a, b, d, d, preference, 2, result, &found);
-    EXPECT_EQ(found, 2);
-    const float one = 1, zero = 0;
-    cublasLtMatmul(handle, description, &one, first, a, memory + 256, b, &zero, memory + 1024, d,
-                   memory + 1024, d, &result[0].algo, const_cast<std::byte*>(workspace), workspace_bytes,
-                   stream);
-    return Ledger::own().take_faults();
-  }
-};
-
-TEST(Products, LieWhereTheyWereSaidTo) {
-  Product product;
-  const std::byte* const memory = product.memory;
-  EXPECT_THAT(product.faults(memory, memory + 2048), IsEmpty());
-  EXPECT_THAT(product.faults(memory + 8, memory + 2048),
-              ElementsAre(HasSubstr("A is not aligned to 16 bytes")));
-  EXPECT_THAT(product.faults(memory, memory + 2048 + 64),
-              ElementsAre(HasSubstr("workspace is not aligned to 256")));
-  EXPECT_THAT(product.faults(memory, memory + 3328), ElementsAre(HasSubstr("workspace goes beyond")));
-  static const std::byte on_host[64] = {};
-  EXPECT_THAT(product.faults(on_host, memory + 2048),
-              ElementsAre(HasSubstr("does not lie in device memory")));
-  product.promised = 256;  // the library's default where nobody says anything
-  EXPECT_THAT(product.faults(memory + 16, memory + 2048),
-              ElementsAre(HasSubstr("A is not aligned to 256 bytes")));
-  product.promised = 16;
-  product.workspace_bytes = 512;
-  EXPECT_THAT(product.faults(memory, memory + 2048), ElementsAre(HasSubstr("less workspace")));
-}
-
-TEST(Products, ShowTheirBiasBeforeTheyAreChosen) {
-  Product product;
-  const std::byte* const memory = product.memory;
-  product.set_epilogue(CUBLASLT_EPILOGUE_BIAS, nullptr);
-  EXPECT_THAT(product.faults(memory, memory + 2048),
-              testing::Contains(HasSubstr("before the library saw the bias")));
-  product.set_epilogue(CUBLASLT_EPILOGUE_BIAS, memory + 4096 - 4);  // two halves
-  EXPECT_THAT(product.faults(memory, memory + 2048), IsEmpty());
-  product.set_epilogue(CUBLASLT_EPILOGUE_BGRADB, memory + 4096 - 4);  // four sums, one of each column
-  EXPECT_THAT(product.faults(memory, memory + 2048), ElementsAre(HasSubstr("bias goes beyond")));
-}
-
-TEST(Products, ReadAnActivationsInputInWholeColumns) {
-  Product product;
-  const std::byte* const memory = product.memory;
-  const auto faults_of = [&](const void* input, std::int64_t leading) {
-    const auto epilogue = CUBLASLT_EPILOGUE_DGELU;
-    const cublasLtMatmulDesc_t of = product.description;
-    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
-    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &leading, sizeof leading);
-    cublasLtMatmulDescSetAttribute(of, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &input, sizeof input);
-    return product.faults(memory, memory + 2048);
-  };
-  EXPECT_THAT(faults_of(memory + 3072, 8), IsEmpty());
-  EXPECT_THAT(faults_of(memory + 3072, 4), ElementsAre(HasSubstr("multiple of 8")));
-  EXPECT_THAT(faults_of(memory + 3072 + 8, 8), ElementsAre(HasSubstr("input is not aligned to 16")));
-  EXPECT_THAT(faults_of(memory + 4096 - 48, 8), ElementsAre(HasSubstr("input goes beyond")));
-}
-
-TEST(Products, HaveShapesThatFit) {
-  Product product;
-  cublasLtMatrixLayoutCreate(&product.b, CUDA_R_16F, 4, 3, 4);
-  EXPECT_THAT(product.faults(product.memory, product.memory + 2048), ElementsAre(HasSubstr("do not fit")));
-  const auto transposed = CUBLAS_OP_T;
-  cublasLtMatmulDescSetAttribute(product.description, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
-                                 sizeof transposed);
-  EXPECT_THAT(product.faults(product.memory, product.memory + 2048), IsEmpty());
-}
-
-TEST(Products, OfABatchLieWithinTheirMemoryAndAsAlignedAsTheFirst) {
-  Product product;
-  const std::byte* const memory = product.memory;
-  const auto set_batch = [](cublasLtMatrixLayout_t matrix, std::int32_t count, std::int64_t stride) {
-    cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
-    cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-                                     sizeof stride);
-  };
-  const auto faults = [&](const std::byte* first) { return product.faults(first, memory + 2048); };
-  set_batch(product.a, 3, 8);
-  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("batches of different counts")));
-  set_batch(product.b, 3, 0);  // the same for all
-  set_batch(product.d, 3, 8);
-  EXPECT_THAT(faults(memory), IsEmpty());
-  // the last one's six halves begin 32 bytes further on
-  EXPECT_THAT(faults(memory + 4096 - 48), IsEmpty());
-  EXPECT_THAT(faults(memory + 4096 - 32), ElementsAre(HasSubstr("A goes beyond")));
-  set_batch(product.a, 3, 6);
-  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("a stride of A that is no multiple of 16 bytes")));
-  set_batch(product.a, 3, 8);
-  set_batch(product.d, 3, 0);
-  EXPECT_THAT(faults(memory), ElementsAre(HasSubstr("results of a batch overlap")));
-}
-
 TEST(Collectives, UseTheDevicesMemory) {
   std::byte* const memory = device_bytes(64);
   float on_host[4] = {};
@@ -312,6 +191,25 @@ TEST(Collectives, UseTheDevicesMemory) {
   EXPECT_THAT(reduce(memory, 16), IsEmpty());
   EXPECT_THAT(reduce(memory, 17), testing::Each(HasSubstr("goes beyond")));
   EXPECT_EQ(reduce(on_host, 4).size(), 2u);
+}
+
+TEST(Collectives, OfTwoRanksHaveRoomForBothParts) {
+  std::byte* const memory = device_bytes(64);
+  ncclComm_t second = nullptr;
+  ncclCommInitRankConfig(&second, 2, {}, 1, nullptr);
+  const auto gather = [&](std::size_t count) {
+    ncclAllGather(memory + count * 4, memory, count, ncclFloat32, second, a_stream());
+    return Ledger::own().take_faults();
+  };
+  EXPECT_THAT(gather(8), IsEmpty());
+  EXPECT_THAT(gather(9), testing::Each(HasSubstr("goes beyond")));
+  const auto scatter = [&](std::size_t count) {
+    ncclReduceScatter(memory, memory + count * 4, count, ncclFloat32, ncclSum, second, a_stream());
+    return Ledger::own().take_faults();
+  };
+  EXPECT_THAT(scatter(8), IsEmpty());
+  EXPECT_THAT(scatter(9), testing::Each(HasSubstr("goes beyond")));
+  ncclCommDestroy(second);
 }
 
 TEST(Ledger, IsWrittenAsJson) {
