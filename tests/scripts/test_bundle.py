@@ -58,8 +58,31 @@ class BareRoot:
         return run(*enter, "sh", "-c", prepare, "sh", "/usr/bin/env", "-i", *settings, *command)
 
 
+def check_what_is_built(repository, folder):
+    """For every x86-64 node, unless told otherwise, with a setup and a cmake that only write down what they are asked."""
+    (folder / "scripts").mkdir(parents=True)
+    for name in ("bundle", "bundle-libraries.sh", "progress.sh"):
+        shutil.copy(repository / "scripts" / name, folder / "scripts")
+    for name in ("scripts/setup", "cmake"):
+        (folder / name).write_text(f'#!/bin/sh\necho {name} "$@" >>"{folder}/asked"\n')
+        (folder / name).chmod(0o755)
+    for options, variables, preset, processor in (([], {}, "cuda-portable", "NONE"), (["--host"], {}, "portable", "PORTABLE"),
+                                                  ([], {"MYLOS_HOST_ARCH": "HSW"}, "cuda-portable", "HSW")):
+        here = {name: value for name, value in os.environ.items() if name != "MYLOS_HOST_ARCH"}
+        packed = run(folder / "scripts/bundle", *options, folder / "bundle",
+                     env=here | {"PATH": f"{folder}:{os.environ['PATH']}"} | variables)
+        setup, configure, make = (folder / "asked").read_text().splitlines()
+        (folder / "asked").unlink()
+        require(packed.returncode == 2 and "is not there" in packed.stdout, "nothing was built", packed)
+        require(setup.endswith(f"--arch={processor}") and ("--cuda" in setup) == (not options), setup, packed)
+        require(f"--preset {preset} -DMylos_HOST_ARCH={processor} " in configure, configure, packed)
+        require(f"--preset {preset} " in make and "mylos device_tests" in make, make, packed)
+
+
 def main():
     repository, build = map(pathlib.Path, sys.argv[1:3])
+    with tempfile.TemporaryDirectory(prefix="mylos-bundle-") as place:
+        check_what_is_built(repository, pathlib.Path(place))
     with tempfile.TemporaryDirectory(prefix="mylos-bundle-") as place:
         place = pathlib.Path(place)
         root = BareRoot(place / "root")
