@@ -1,6 +1,7 @@
 #include "checks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "mylos/base/error.hpp"
@@ -137,9 +138,7 @@ class Checks {
 
   void schedule() const {
     const ScheduleOptions& schedule = options_.schedule;
-    if (schedule.type == ScheduleType::step && schedule.step_size == 0) {
-      fail({"schedule.type"}, "the schedule \"step\" needs 'schedule.step_size'");
-    }
+    needs_of_schedule();
     const bool has_own_length = schedule.steps > 0;
     const std::int64_t length = has_own_length ? schedule.steps : options_.run.steps;
     const std::string length_key = has_own_length ? "schedule.steps" : "run.steps";
@@ -148,9 +147,56 @@ class Checks {
            fmt::format("'schedule.warmup' is {}, more than the {} of '{}'", schedule.warmup, length,
                        length_key));
     }
+    if (schedule.type == ScheduleType::wsd) stable_part(length, length_key);
   }
 
  private:
+  void needs_of_schedule() const {
+    const ScheduleOptions& schedule = options_.schedule;
+    const auto need = [this](const char* type, const char* key) {
+      fail({"schedule.type"}, fmt::format("the schedule \"{}\" needs '{}'", type, key));
+    };
+    switch (schedule.type) {
+      case ScheduleType::step:
+        if (schedule.step_size == 0) need("step", "schedule.step_size");
+        break;
+      case ScheduleType::exponential:
+        if (schedule.step_size == 0) need("exponential", "schedule.step_size");
+        break;
+      case ScheduleType::cosine_restarts:
+        if (schedule.period == 0) need("cosine_restarts", "schedule.period");
+        break;
+      case ScheduleType::multistep:
+        if (schedule.milestones.empty()) need("multistep", "schedule.milestones");
+        if (schedule.milestones.front() < schedule.warmup)
+          fail({"schedule.warmup", "schedule.milestones"},
+               fmt::format("the milestone {} of 'schedule.milestones' is within the {} updates of "
+                           "'schedule.warmup'; milestones count from the run's begin",
+                           schedule.milestones.front(), schedule.warmup));
+        break;
+      case ScheduleType::one_cycle:
+        if (schedule.warmup > 0)
+          fail({"schedule.type", "schedule.warmup"},
+               "the schedule \"one_cycle\" rises by itself ('schedule.rise_share'); leave out "
+               "'schedule.warmup'");
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// The length of a run by epochs is not known yet.
+  void stable_part(std::int64_t length, const std::string& length_key) const {
+    const ScheduleOptions& schedule = options_.schedule;
+    const auto decay = std::llround(schedule.decay_share * static_cast<double>(length));
+    if (length == 0 || schedule.warmup + decay <= length) return;
+    fail({"schedule.warmup", "schedule.decay_share", length_key.c_str()},
+         fmt::format(
+             "'schedule.warmup' = {} and the {} updates of 'schedule.decay_share' = {} are more than the {} "
+             "of '{}'",
+             schedule.warmup, decay, shortest(schedule.decay_share), length, length_key));
+  }
+
   /// It takes the place of the hysteresis, and must be able to hold as many overflows as it waits for.
   void backoff_window() const {
     const ScalerOptions& scaler = options_.precision.scaler;

@@ -1,6 +1,5 @@
-// [optimizer] and [schedule].
+// [optimizer].
 #include "keys.hpp"
-#include "limits.hpp"
 #include "sections.hpp"
 
 namespace mylos {
@@ -25,30 +24,6 @@ std::optional<std::string> read_betas(Options& options, const Value& value) {
 
 std::optional<Value> write_betas(const Options& options) {
   return Value{Value::List{{options.optimizer.beta1}, {options.optimizer.beta2}}};
-}
-
-void add_schedule_keys(Schema& schema) {
-  Keys keys(
-      schema, "schedule", "The learning rate over the run, counted in updates: skipped steps do not move it.",
-      [](auto& options) -> auto& { return options.schedule; });
-  keys.choice("type", &ScheduleOptions::type,
-              Words<ScheduleType>{{"constant", ScheduleType::constant},
-                                  {"step", ScheduleType::step},
-                                  {"linear", ScheduleType::linear},
-                                  {"cosine", ScheduleType::cosine}},
-              "How the learning rate falls after the warm-up.");
-  keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
-               "The learning rate rises linearly over this many updates, from lr / (warmup + 1).");
-  keys.integer(
-      "steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
-      "Updates, warm-up included, until `final_lr` is reached. 0: the run's length, which stretches or "
-      "shortens the schedule where a restart changes it; a number keeps it.");
-  keys.number("final_lr", &ScheduleOptions::final_lr, {0, true, 1000, true}, "",
-              "Where linear and cosine end.");
-  keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, largest_count}, "updates",
-                        "step: updates from one reduction to the next.");
-  keys.number("factor", &ScheduleOptions::factor, {0, false, 1, true}, "",
-              "step: each reduction multiplies the learning rate by this.");
 }
 
 }  // namespace
@@ -82,7 +57,6 @@ void add_optimizer_keys(Schema& schema) {
       "(ZeRO-1), or their gradients too (ZeRO-2): a rank then has all gradients of four buckets "
       "(communication.bucket) at a time, and one micro-batch in a step. The same weights bit for bit, in "
       "less memory. One rank holds all.");
-  add_schedule_keys(schema);
 }
 
 }  // namespace mylos

@@ -22,6 +22,7 @@ Schema build() {
   add_precision_keys(result);
   add_memory_keys(result);
   add_optimizer_keys(result);
+  add_schedule_keys(result);
   add_machine_keys(result);
   add_health_keys(result);
   result.later = later_features();

@@ -20,6 +20,7 @@ void add_precision_keys(Schema& schema);
 void add_adaptation_keys(Schema& schema);  // behind those of precision
 void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
+void add_schedule_keys(Schema& schema);
 void add_health_keys(Schema& schema);
 void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels
 

@@ -53,8 +53,7 @@ std::vector<KeyDifference> changes_since(const Options& written, const std::stri
 /// A schedule that ends with the run is stretched or shortened with it: "" where that does not happen.
 std::string describe_schedule_change(const LearningRate& before, const LearningRate& now,
                                      std::int64_t updates, bool is_implicit) {
-  const bool has_end = now.type == ScheduleType::linear || now.type == ScheduleType::cosine;
-  if (!has_end || before.steps == now.steps) return "";
+  if (!has_end(now.type) || before.steps == now.steps) return "";
   return fmt::format(
       "changed at the restart: the schedule takes {} updates (was {}): the next learning rate is {:.3g} (was "
       "to be {:.3g}){}",

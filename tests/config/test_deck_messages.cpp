@@ -234,10 +234,22 @@ TEST(WrongWord, IsAnsweredWithTheWordsThatThereAre) {
                  "the string \"double\"");
   expect_refused("precision.compute", "16", "\"bf16\", \"fp16\" or \"fp32\"", "the integer 16");
   expect_refused("precision.rules", "{ a = \"double\" }", rules_wanted, "the string \"double\" for 'a'");
-  expect_refused("schedule.type", "\"cosin\"", "\"constant\", \"step\", \"linear\" or \"cosine\"",
-                 "the string \"cosin\"; did you mean \"cosine\"?");
+  expect_refused(
+      "schedule.type", "\"cosin\"",
+      "\"constant\", \"step\", \"multistep\", \"exponential\", \"linear\", \"polynomial\", \"cosine\", "
+      "\"cosine_restarts\", \"one_cycle\" or \"wsd\"",
+      "the string \"cosin\"; did you mean \"cosine\"?");
   expect_refused("precision.scaler.preset", "\"brave\"", "\"standard\", \"conservative\" or \"aggressive\"",
                  "the string \"brave\"");
+}
+
+TEST(WrongMilestones, SaysWhichOne) {
+  const std::string wanted = "an ascending list of 1 to 64 integers from 1";
+  expect_refused("schedule.milestones", "[]", wanted, "a list of 0");
+  expect_refused("schedule.milestones", "7", wanted, "the integer 7");
+  expect_refused("schedule.milestones", "[3, 3]", wanted, "the integer 3 at place 2");
+  expect_refused("schedule.milestones", "[0]", wanted, "the integer 0 at place 1");
+  expect_refused("schedule.milestones", "[1, 2.5]", wanted, "the number 2.5 at place 2");
 }
 
 TEST(WrongBytes, SaysTheUnits) {
@@ -285,7 +297,23 @@ TEST(KeysTogether, MustMakeSense) {
       {"run.steps = 3\nschedule.warmup = 4\nschedule.steps = 2\n" + data,
        "deck.toml:3: 'schedule.warmup' is 4, more than the 2 of 'schedule.steps'"},
       {"run.steps = 3\nschedule.type = 'step'\n" + data,
-       "deck.toml:2: the schedule \"step\" needs 'schedule.step_size'"}};
+       "deck.toml:2: the schedule \"step\" needs 'schedule.step_size'"},
+      {"run.steps = 3\nschedule.type = 'exponential'\n" + data,
+       "deck.toml:2: the schedule \"exponential\" needs 'schedule.step_size'"},
+      {"run.steps = 3\nschedule.type = 'multistep'\n" + data,
+       "deck.toml:2: the schedule \"multistep\" needs 'schedule.milestones'"},
+      {"run.steps = 3\nschedule.type = 'cosine_restarts'\n" + data,
+       "deck.toml:2: the schedule \"cosine_restarts\" needs 'schedule.period'"},
+      {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'multistep'\nschedule.milestones = [2, 5]\n" +
+           data,
+       "deck.toml:4: the milestone 2 of 'schedule.milestones' is within the 3 updates of "
+       "'schedule.warmup'; milestones count from the run's begin"},
+      {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'one_cycle'\n" + data,
+       "deck.toml:3: the schedule \"one_cycle\" rises by itself ('schedule.rise_share'); leave out "
+       "'schedule.warmup'"},
+      {"run.steps = 20\nschedule.warmup = 11\nschedule.type = 'wsd'\nschedule.decay_share = 0.5\n" + data,
+       "deck.toml:4: 'schedule.warmup' = 11 and the 10 updates of 'schedule.decay_share' = 0.5 are more than "
+       "the 20 of 'run.steps'"}};
   for (const auto& [deck, message] : mistakes) EXPECT_EQ(message_of(deck), message);
 }
 

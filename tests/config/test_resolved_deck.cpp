@@ -62,9 +62,7 @@ class Draw {
                    fraction(),
                    fraction(),
                    fraction()};
-    o.schedule = {one_of<ScheduleType>(4), 0, integer(1, 1000), fraction(), integer(1, 1000),
-                  positive(1e-9, 1)};
-    o.schedule.warmup = integer(0, o.schedule.steps);
+    o.schedule = schedule();
     const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
     o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),
                        integer(0, 3) == 0 ? 0 : integer(1, std::int64_t{1} << 40), one_of<ReduceType>(3),
@@ -132,6 +130,20 @@ class Draw {
       result.push_back({std::to_string(n) + from({"norm", ".", "*", "\"", "head"}), one_of<DType>(3)});
     }
     return result;
+  }
+  ScheduleOptions schedule() {
+    ScheduleOptions s{one_of<ScheduleType>(10), 0, integer(1, 1000), fraction(), integer(1, 1000),
+                      positive(1e-9, 1)};
+    for (std::int64_t at = integer(500, 600), n = integer(1, 64); n > 0; --n, at += integer(1, 99))
+      s.milestones.push_back(at);
+    s.power = positive(1e-6, 100);
+    s.rise_share = fraction();
+    s.start_factor = positive(1e-6, 1);
+    s.period = integer(1, 1000);
+    s.growth = integer(1, 100);
+    s.decay_share = positive(1e-6, 0.4);
+    if (s.type != ScheduleType::one_cycle) s.warmup = integer(0, s.steps / 2);
+    return s;
   }
   MemoryOptions memory() {
     MemoryOptions m;

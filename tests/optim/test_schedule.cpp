@@ -40,8 +40,11 @@ TEST(Schedule, AgreesWithPyTorch) {
 
 TEST(Schedule, WarmUpRisesInEqualStepsToTheFullRate) {
   for (const ScheduleType type :
-       {ScheduleType::constant, ScheduleType::step, ScheduleType::linear, ScheduleType::cosine}) {
-    const LearningRate rate = rate_of({.type = type, .warmup = 4, .step_size = 100}, 1000);
+       {ScheduleType::constant, ScheduleType::step, ScheduleType::linear, ScheduleType::cosine,
+        ScheduleType::multistep, ScheduleType::exponential, ScheduleType::polynomial,
+        ScheduleType::cosine_restarts, ScheduleType::wsd}) {
+    const LearningRate rate =
+        rate_of({.type = type, .warmup = 4, .step_size = 100, .milestones = {100}, .period = 100}, 1000);
     EXPECT_NEAR(rate.at(0), 0.8 / 5, 1e-15);  // not 0: the first update moves
     EXPECT_NEAR(rate.at(1), 0.8 * 2 / 5, 1e-15);
     EXPECT_NEAR(rate.at(3), 0.8 * 4 / 5, 1e-15);
@@ -81,6 +84,106 @@ TEST(Schedule, AWarmUpAsLongAsTheRunIsNoDivisionByZero) {
   const LearningRate rate = rate_of({.type = ScheduleType::cosine, .warmup = 10, .final_lr = 0.05}, 10);
   EXPECT_NEAR(rate.at(9), 0.8 * 10 / 11, 1e-12);
   EXPECT_TRUE(std::isfinite(rate.at(10)));
+}
+
+// What PyTorch's schedulers do from one step to the next, as their documentation gives it.
+TEST(Schedule, MultistepMultipliesAtEachMilestone) {
+  const LearningRate rate =
+      rate_of({.type = ScheduleType::multistep, .factor = 0.5, .milestones = {2, 3, 7}});
+  const LearningRate late =
+      rate_of({.type = ScheduleType::multistep, .warmup = 3, .factor = 0.5, .milestones = {3, 8}});
+  double expected = 0.8;
+  for (int u = 0; u < 20; ++u) {
+    if (u == 2 || u == 3 || u == 7) expected *= 0.5;
+    EXPECT_NEAR(rate.at(u), expected, 1e-15);
+    EXPECT_NEAR(late.at(u + 3), u + 3 < 8 ? 0.4 : 0.2, 1e-15);
+  }
+}
+
+TEST(Schedule, ExponentialMultipliesWithEachUpdate) {
+  const LearningRate each = rate_of({.type = ScheduleType::exponential, .step_size = 1, .factor = 0.9});
+  const LearningRate slow = rate_of({.type = ScheduleType::exponential, .step_size = 40, .factor = 0.25});
+  double expected = 0.8;
+  for (int u = 0; u < 60; ++u) {
+    EXPECT_NEAR(each.at(u), expected, 1e-13);
+    expected *= 0.9;
+  }
+  EXPECT_NEAR(slow.at(20), 0.4, 1e-15);
+  EXPECT_NEAR(slow.at(40), 0.2, 1e-15);
+  EXPECT_NEAR(slow.at(60), 0.1, 1e-15);
+}
+
+TEST(Schedule, PolynomialFollowsPyTorchsRecurrence) {
+  const LearningRate rate = rate_of({.type = ScheduleType::polynomial, .steps = 12, .power = 2.5});
+  double expected = 0.8;
+  for (int u = 0; u <= 15; ++u) {
+    if (u > 0 && u <= 12) expected *= std::pow((1 - u / 12.0) / (1 - (u - 1) / 12.0), 2.5);
+    EXPECT_NEAR(rate.at(u), expected, 1e-14) << u;
+  }
+  const LearningRate raised = rate_of({.type = ScheduleType::polynomial, .final_lr = 0.3, .power = 2});
+  EXPECT_NEAR(raised.at(5), 0.3 + 0.5 * 0.25, 1e-15);
+  EXPECT_NEAR(raised.at(99), 0.3, 1e-15);
+}
+
+TEST(Schedule, CosineRestartsBeginsAnewWithLongerCycles) {
+  for (const std::int64_t growth : {1, 2, 3}) {
+    const LearningRate rate = rate_of({.type = ScheduleType::cosine_restarts,
+                                       .warmup = 4,
+                                       .final_lr = 0.05,
+                                       .period = 5,
+                                       .growth = growth});
+    std::int64_t into = 0;
+    std::int64_t cycle = 5;
+    for (std::int64_t u = 4; u < 200; ++u) {
+      const double angle = std::numbers::pi * static_cast<double>(into) / static_cast<double>(cycle);
+      EXPECT_NEAR(rate.at(u), 0.05 + 0.5 * 0.75 * (1 + std::cos(angle)), 1e-12) << growth << ' ' << u;
+      if (++into < cycle) continue;
+      into = 0;
+      cycle *= growth;
+    }
+  }
+}
+
+TEST(Schedule, OneCycleRisesAndFallsAsPyTorchsDoes) {
+  // OneCycleLR(max_lr=0.8, total_steps=20, pct_start=0.3, div_factor=25, final_div_factor=1e4)
+  const double start = 0.8 / 25;
+  const double end = start / 1e4;
+  const LearningRate rate = rate_of({.type = ScheduleType::one_cycle, .steps = 20, .final_lr = end});
+  const auto anneal = [](double from, double to, double share) {
+    return to + (from - to) / 2 * (std::cos(std::numbers::pi * share) + 1);
+  };
+  for (int u = 0; u < 20; ++u) {
+    const double expected = u <= 5 ? anneal(start, 0.8, u / 5.0) : anneal(0.8, end, (u - 5) / 14.0);
+    EXPECT_NEAR(rate.at(u), expected, 1e-14) << u;
+  }
+  EXPECT_NEAR(rate.at(0), start, 1e-15);
+  EXPECT_NEAR(rate.at(19), end, 1e-15);
+  EXPECT_NEAR(rate.at(1000), end, 1e-15);
+}
+
+TEST(Schedule, AOneCycleOfFewUpdatesStaysFinite) {
+  for (std::int64_t steps = 1; steps < 5; ++steps) {
+    const LearningRate rate = rate_of({.type = ScheduleType::one_cycle, .steps = steps, .final_lr = 0.1});
+    for (int u = 0; u < 6; ++u) {
+      EXPECT_GE(rate.at(u), 0.8 * 0.04 - 1e-15);
+      EXPECT_LE(rate.at(u), 0.8 + 1e-15);
+    }
+  }
+}
+
+TEST(Schedule, WarmUpStableDecayFallsOverTheLastUpdates) {
+  for (const double power : {1.0, 0.5}) {
+    const LearningRate rate = rate_of({.type = ScheduleType::wsd,
+                                       .warmup = 10,
+                                       .steps = 100,
+                                       .final_lr = 0.2,
+                                       .power = power,
+                                       .decay_share = 0.2});
+    for (int u = 10; u <= 80; ++u) EXPECT_NEAR(rate.at(u), 0.8, 1e-15);
+    for (int u = 80; u <= 100; ++u)
+      EXPECT_NEAR(rate.at(u), 0.2 + 0.6 * std::pow((100 - u) / 20.0, power), 1e-14) << u;
+    EXPECT_NEAR(rate.at(5000), 0.2, 1e-15);
+  }
 }
 
 }  // namespace mylos::schedule_test

@@ -1,8 +1,10 @@
 // [optimizer] and [schedule]: how weights move.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace mylos {
 
@@ -34,16 +36,37 @@ struct OptimizerOptions {
   bool operator==(const OptimizerOptions&) const = default;
 };
 
-enum class ScheduleType { constant, step, linear, cosine };
+enum class ScheduleType {
+  constant,
+  step,
+  linear,
+  cosine,
+  multistep,
+  exponential,
+  polynomial,
+  one_cycle,
+  cosine_restarts,
+  wsd
+};
 
-/// Counted in updates (steps that were not skipped).
+/// A kernel gets all of them by value.
+inline constexpr std::size_t most_milestones = 64;
+
+/// Counted in updates (steps that were not skipped). The formulas are in schedule.hpp.
 struct ScheduleOptions {
   ScheduleType type = ScheduleType::constant;
-  std::int64_t warmup = 0;     // updates of linear warm-up from 0
-  std::int64_t steps = 0;      // updates until final_lr is reached; 0 = the run's length
-  double final_lr = 0;         // linear, cosine
-  std::int64_t step_size = 0;  // step: updates between reductions
-  double factor = 0.1;         // step: lr is multiplied by this
+  std::int64_t warmup = 0;                 // updates of linear warm-up from 0
+  std::int64_t steps = 0;                  // updates until final_lr is reached; 0 = the run's length
+  double final_lr = 0;                     // linear, polynomial, cosine, cosine_restarts, one_cycle, wsd
+  std::int64_t step_size = 0;              // step, exponential: updates between reductions
+  double factor = 0.1;                     // step, multistep, exponential: lr is multiplied by this
+  std::vector<std::int64_t> milestones{};  // multistep: ascending, in updates of the run
+  double power = 1;                        // polynomial, wsd
+  double rise_share = 0.3;                 // one_cycle: share of the updates in which lr rises
+  double start_factor = 0.04;              // one_cycle: of lr, with which it begins
+  std::int64_t period = 0;                 // cosine_restarts: updates of the first cycle
+  std::int64_t growth = 1;                 // cosine_restarts: of each cycle over the one before
+  double decay_share = 0.1;                // wsd: share of the updates in which lr falls, the last ones
 
   bool operator==(const ScheduleOptions&) const = default;
 };

@@ -1,8 +1,26 @@
-// The learning rate as a function of the number of updates so far (skipped steps do not count).
+// The learning rate as a function of the number u of updates so far (skipped steps do not count).
 //
-// Warm-up: lr · (u + 1) / (warmup + 1) for u < warmup. Then, with t = (u - warmup) / (steps - warmup) in [0,
-// 1]: constant lr; step: lr · factor^⌊(u - warmup) / step_size⌋; linear: lr + (final_lr - lr) · t; cosine:
-// final_lr + (lr - final_lr) · (1 + cos πt) / 2 (Loshchilov, Hutter, arXiv 1608.03983, one cycle).
+// Warm-up: lr · (u + 1) / (warmup + 1) for u < warmup. Then, with p = u - warmup updates past it, n = steps -
+// warmup of them in all, and t = p / n in [0, 1]:
+//
+//   constant         lr
+//   step             lr · factor^⌊p / step_size⌋
+//   multistep        lr · factor^(milestones that are at most u)
+//   exponential      lr · factor^(p / step_size)
+//   linear           lr + (final_lr - lr) · t
+//   polynomial       final_lr + (lr - final_lr) · (1 - t)^power
+//   cosine           final_lr + (lr - final_lr) · (1 + cos πt) / 2   (Loshchilov, Hutter, arXiv 1608.03983)
+//   cosine_restarts  the same with t = q / l: q updates into a cycle of l, the first of them `period` long
+//   and
+//                    each other `growth` times as long as the one before (the same paper, SGDR)
+//   one_cycle        along half a cosine from start_factor · lr to lr over the first rise_share · n updates,
+//   along
+//                    another to final_lr over the others       (Smith, Topin, arXiv 1708.07120)
+//   wsd              lr; over the last decay_share · steps updates, t' of which are past, final_lr + (lr -
+//                    final_lr) · (1 - t')^power      (Hu et al., MiniCPM, arXiv 2404.06395)
+//
+// one_cycle counts as PyTorch's OneCycleLR does: lr is that of the last update of the rise, final_lr that of
+// the last update of all. The other schedules reach their end with the first update behind `steps`.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,42 +34,91 @@ struct LearningRate {
   double lr = 0;
   double final_lr = 0;
   double factor = 1;
+  double power = 1;
+  double start_lr = 0;  // one_cycle
+  double rise = 0;      // one_cycle: updates of the rise, not always a whole number of them
   std::int64_t warmup = 0;
   std::int64_t steps = 1;
   std::int64_t step_size = 1;
+  std::int64_t period = 1;
+  std::int64_t growth = 1;
+  std::int64_t decay = 1;  // wsd: updates in which it falls
+  std::int64_t milestone_count = 0;
+  std::int64_t milestones[most_milestones] = {};
 
   /// The rate of the update after `updates` others.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double at(std::int64_t updates) const {
     if (updates < warmup) return lr * static_cast<double>(updates + 1) / static_cast<double>(warmup + 1);
     const std::int64_t past = updates - warmup;
     const std::int64_t length = steps > warmup ? steps - warmup : 1;
-    const double progress = past < length ? static_cast<double>(past) / static_cast<double>(length) : 1.0;
     switch (type) {
       case ScheduleType::step:
         return lr * Kokkos::pow(factor, static_cast<double>(past / step_size));
+      case ScheduleType::multistep:
+        return lr * Kokkos::pow(factor, static_cast<double>(milestones_until(updates)));
+      case ScheduleType::exponential:
+        return lr * Kokkos::pow(factor, static_cast<double>(past) / static_cast<double>(step_size));
       case ScheduleType::linear:
-        return lr + (final_lr - lr) * progress;
+        return lr + (final_lr - lr) * share(past, length);
+      case ScheduleType::polynomial:
+        return along_power(share(past, length));
       case ScheduleType::cosine:
-        return final_lr + (lr - final_lr) * 0.5 * (1.0 + Kokkos::cos(Kokkos::numbers::pi * progress));
+        return along_cosine(lr, final_lr, share(past, length));
+      case ScheduleType::cosine_restarts:
+        return along_cosine(lr, final_lr, share_of_cycle(past));
+      case ScheduleType::one_cycle:
+        return in_one_cycle(static_cast<double>(past), static_cast<double>(length));
+      case ScheduleType::wsd:
+        return along_power(share(past - (length > decay ? length - decay : 0), decay));
       case ScheduleType::constant:
         break;
     }
     return lr;
   }
+
+ private:
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static double share(std::int64_t past, std::int64_t length) {
+    if (past < 0) return 0;
+    return past < length ? static_cast<double>(past) / static_cast<double>(length) : 1.0;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static double along_cosine(double from, double to, double share) {
+    return to + (from - to) * 0.5 * (1.0 + Kokkos::cos(Kokkos::numbers::pi * share));
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double along_power(double share) const {
+    return final_lr + (lr - final_lr) * Kokkos::pow(1.0 - share, power);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t milestones_until(std::int64_t updates) const {
+    std::int64_t count = 0;
+    while (count < milestone_count && milestones[count] <= updates) ++count;
+    return count;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double share_of_cycle(std::int64_t past) const {
+    if (growth == 1) return share(past % period, period);
+    std::int64_t cycle = period;
+    while (past >= cycle) {
+      past -= cycle;
+      if (past < cycle) return share(past, cycle * growth);
+      cycle *= growth;
+    }
+    return share(past, cycle);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double in_one_cycle(double past, double length) const {
+    const double peak = rise - 1;
+    const double last = length - 1;
+    if (past <= peak) return along_cosine(start_lr, lr, peak > 0 ? past / peak : 1.0);
+    const double from = peak > 0 ? peak : 0;
+    return along_cosine(lr, final_lr, past < last ? (past - from) / (last - from) : 1.0);
+  }
 };
 
-/// `run_steps`: what schedule.steps = 0 stands for.
-[[nodiscard]] inline LearningRate learning_rate(const OptimizerOptions& optimizer,
-                                                const ScheduleOptions& schedule, std::int64_t run_steps) {
-  LearningRate rate;
-  rate.type = schedule.type;
-  rate.lr = optimizer.lr;
-  rate.final_lr = schedule.final_lr;
-  rate.factor = schedule.factor;
-  rate.warmup = schedule.warmup;
-  rate.steps = schedule.steps > 0 ? schedule.steps : run_steps;
-  rate.step_size = schedule.step_size > 0 ? schedule.step_size : 1;
-  return rate;
+/// Whether it is stretched where the run that it ends with is made longer.
+[[nodiscard]] constexpr bool has_end(ScheduleType type) {
+  return type == ScheduleType::linear || type == ScheduleType::polynomial || type == ScheduleType::cosine ||
+         type == ScheduleType::one_cycle || type == ScheduleType::wsd;
 }
+
+/// `run_steps`: what schedule.steps = 0 stands for.
+[[nodiscard]] LearningRate learning_rate(const OptimizerOptions& optimizer, const ScheduleOptions& schedule,
+                                         std::int64_t run_steps);
 
 }  // namespace mylos

@@ -1,0 +1,99 @@
+// [schedule].
+#include "keys.hpp"
+#include "limits.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+std::optional<std::string> read_milestones(Options& options, const Value& value) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  if (list->empty() || list->size() > most_milestones) return fmt::format("a list of {}", list->size());
+  std::vector<std::int64_t>& milestones = options.schedule.milestones;
+  milestones.clear();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto* at = std::get_if<std::int64_t>(&(*list)[i].held);
+    const std::int64_t least = milestones.empty() ? 1 : milestones.back() + 1;
+    if (at == nullptr || *at < least || *at > largest_count)
+      return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
+    milestones.push_back(*at);
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> write_milestones(const Options& options) {
+  if (options.schedule.milestones.empty()) return std::nullopt;
+  Value::List list;
+  for (const std::int64_t at : options.schedule.milestones) list.push_back({at});
+  return Value{std::move(list)};
+}
+
+template <class ScheduleKeys>
+void add_milestones(ScheduleKeys& keys) {
+  Key& key = keys.add(
+      "milestones", fmt::format("ascending list of 1 to {} integers from 1", most_milestones), "an ",
+      "multistep: behind how many updates of the run, warm-up included, the learning rate is multiplied by "
+      "`factor`. Needed.");
+  key.unit = "updates";
+  key.read = read_milestones;
+  key.write = write_milestones;
+  key.default_text = "none";
+}
+
+template <class ScheduleKeys>
+void add_keys_of_types(ScheduleKeys& keys) {
+  keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, largest_count}, "updates",
+                        "step: updates from one reduction to the next; exponential: updates in which the "
+                        "learning rate falls by `factor`, a bit with each. Needed.");
+  keys.number("factor", &ScheduleOptions::factor, {0, false, 1, true}, "",
+              "step, multistep: each reduction multiplies the learning rate by this; exponential: so do "
+              "`step_size` updates.");
+  add_milestones(keys);
+  keys.number("power", &ScheduleOptions::power, {0, false, 100, true}, "",
+              "polynomial, wsd: the learning rate falls as this power of the share of updates that are left; "
+              "1: along a line.");
+  keys.number("rise_share", &ScheduleOptions::rise_share, {0, true, 1, false}, "",
+              "one_cycle: the share of the updates in which the learning rate rises.");
+  keys.number("start_factor", &ScheduleOptions::start_factor, {0, false, 1, true}, "",
+              "one_cycle: it begins with this times `optimizer.lr`.");
+  keys.optional_integer("period", &ScheduleOptions::period, {1, largest_count}, "updates",
+                        "cosine_restarts: length of the first cycle. Needed.");
+  keys.integer("growth", &ScheduleOptions::growth, {1, 100}, "",
+               "cosine_restarts: each cycle is so many times as long as the one before it.");
+  keys.number("decay_share", &ScheduleOptions::decay_share, {0, false, 1, true}, "",
+              "wsd: the share of all updates in which the learning rate falls, which are the last ones.");
+}
+
+}  // namespace
+
+void add_schedule_keys(Schema& schema) {
+  Keys keys(
+      schema, "schedule", "The learning rate over the run, counted in updates: skipped steps do not move it.",
+      [](auto& options) -> auto& { return options.schedule; });
+  keys.choice(
+      "type", &ScheduleOptions::type,
+      Words<ScheduleType>{{"constant", ScheduleType::constant},
+                          {"step", ScheduleType::step},
+                          {"multistep", ScheduleType::multistep},
+                          {"exponential", ScheduleType::exponential},
+                          {"linear", ScheduleType::linear},
+                          {"polynomial", ScheduleType::polynomial},
+                          {"cosine", ScheduleType::cosine},
+                          {"cosine_restarts", ScheduleType::cosine_restarts},
+                          {"one_cycle", ScheduleType::one_cycle},
+                          {"wsd", ScheduleType::wsd}},
+      "How the learning rate falls after the warm-up; [formulas.md](formulas.md) has the curves. wsd: "
+      "warm-up, stable, decay.");
+  keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
+               "The learning rate rises linearly over this many updates, from lr / (warmup + 1).");
+  keys.integer(
+      "steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
+      "Updates, warm-up included, until `final_lr` is reached. 0: the run's length, which stretches or "
+      "shortens the schedule where a restart changes it; a number keeps it.");
+  keys.number("final_lr", &ScheduleOptions::final_lr, {0, true, 1000, true}, "",
+              "Where linear, polynomial, cosine, one_cycle, wsd and each cycle of cosine_restarts end.");
+  add_keys_of_types(keys);
+}
+
+}  // namespace mylos
