@@ -136,6 +136,13 @@ class Checks {
     if (scaler.backoff_window > 0) backoff_window();
   }
 
+  void optimizer() const {
+    const OptimizerOptions& optimizer = options_.optimizer;
+    if (optimizer.type == OptimizerType::sgd && optimizer.nesterov && optimizer.momentum == 0)
+      fail({"optimizer.nesterov", "optimizer.momentum"},
+           "'optimizer.nesterov' looks ahead along the momentum, and 'optimizer.momentum' is 0");
+  }
+
   void schedule() const {
     const ScheduleOptions& schedule = options_.schedule;
     needs_of_schedule();
@@ -273,6 +280,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.data();
   checks.reproducible();
   checks.scaler();
+  checks.optimizer();
   checks.schedule();
 }
 

@@ -32,14 +32,19 @@ void add_optimizer_keys(Schema& schema) {
   Keys keys(
       schema, "optimizer", "How the master weights move.",
       [](auto& options) -> auto& { return options.optimizer; });
-  keys.choice(
-      "type", &OptimizerOptions::type,
-      Words<OptimizerType>{
-          {"adamw", OptimizerType::adamw}, {"adam", OptimizerType::adam}, {"sgd", OptimizerType::sgd}},
-      "AdamW (decoupled decay), Adam, or gradient descent with momentum.");
+  keys.choice("type", &OptimizerOptions::type,
+              Words<OptimizerType>{{"adamw", OptimizerType::adamw},
+                                   {"adam", OptimizerType::adam},
+                                   {"lion", OptimizerType::lion},
+                                   {"sgd", OptimizerType::sgd}},
+              "AdamW (decoupled decay), Adam, Lion (one moment; wants a third to a tenth of AdamW's learning "
+              "rate and "
+              "as much more decay), or gradient descent with momentum.");
   keys.number("lr", &OptimizerOptions::lr, {0, false, 1000, true}, "", "Learning rate, the schedule's peak.");
-  Key& betas = keys.add("betas", "list of 2 numbers " + fraction.text(), "a ",
-                        "Decay rates of Adam's and AdamW's moments.");
+  Key& betas = keys.add(
+      "betas", "list of 2 numbers " + fraction.text(), "a ",
+      "Decay rates of Adam's and AdamW's moments; of Lion's step and moment, for which its authors take "
+      "[0.9, 0.99].");
   betas.read = read_betas;
   betas.write = write_betas;
   keys.finish(betas);
@@ -48,6 +53,8 @@ void add_optimizer_keys(Schema& schema) {
   keys.number("weight_decay", &OptimizerOptions::weight_decay, {0, true, 1000, true}, "",
               "On weight matrices only; biases and norms do not decay.");
   keys.number("momentum", &OptimizerOptions::momentum, fraction, "", "Of sgd.");
+  keys.boolean("nesterov", &OptimizerOptions::nesterov,
+               "sgd: a weight moves by what the momentum will be if the next gradient is the same.");
   keys.number("clip_norm", &OptimizerOptions::clip_norm, {0, true, 1e30, true}, "",
               "Largest norm of the whole unscaled gradient; a longer one is shortened to it. 0: off.");
   keys.choice(

@@ -25,8 +25,15 @@ std::optional<Tensor> written_weights(const ParameterStore& parameters, const Pa
 }  // namespace
 
 std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
-  if (type == OptimizerType::sgd) return {"m"};
+  if (type == OptimizerType::sgd || type == OptimizerType::lion) return {"m"};
   return {"m", "v"};
+}
+
+bool Optimizer::share_moments(OptimizerType a, OptimizerType b) {
+  const auto is_adam = [](OptimizerType type) {
+    return type == OptimizerType::adam || type == OptimizerType::adamw;
+  };
+  return a == b || (is_adam(a) && is_adam(b));
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,

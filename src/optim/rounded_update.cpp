@@ -111,7 +111,7 @@ KOKKOS_FORCEINLINE_FUNCTION ParameterHealth update_and_sum_all(const Row& row, c
 }
 
 template <class Gradient, class Weight, class Formula>
-void update_weights(const Execution& exec, const RoundedUpdate& update, ParameterHealth*) {
+void update_weights(const Execution& exec, const RoundedUpdate& update) {
   const UpdateSpan* spans = update.spans.data();
   const std::size_t count = update.spans.size();
   const UpdateRule rule = update.rule;
@@ -153,11 +153,12 @@ void update_and_sum_weights(const Execution& exec, const RoundedUpdate& update, 
 
 template <class Gradient, class Weight>
 void launch_update(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums) {
-  const bool is_sgd = update.rule.type == OptimizerType::sgd;
-  const auto plain = is_sgd ? update_weights<Gradient, Weight, Sgd> : update_weights<Gradient, Weight, Adam>;
-  const auto summing =
-      is_sgd ? update_and_sum_weights<Gradient, Weight, Sgd> : update_and_sum_weights<Gradient, Weight, Adam>;
-  (sums == nullptr ? plain : summing)(exec, update, sums);
+  dispatch_formula(update.rule.type, [&]<class Formula>(FormulaTag<Formula>) {
+    if (sums == nullptr)
+      update_weights<Gradient, Weight, Formula>(exec, update);
+    else
+      update_and_sum_weights<Gradient, Weight, Formula>(exec, update, sums);
+  });
 }
 
 template <class Weight>

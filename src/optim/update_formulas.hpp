@@ -9,6 +9,7 @@ namespace mylos {
 struct UpdateRule {
   OptimizerType type;
   float beta1, beta2, epsilon, momentum;
+  bool nesterov;
   float new1, new2;  // 1 - beta1 and 1 - beta2: in float, 1 - 0.999 would be off by 1e-5 of itself
 };
 
@@ -18,22 +19,48 @@ inline UpdateRule rule_of(const OptimizerOptions& options) {
           .beta2 = static_cast<float>(options.beta2),
           .epsilon = static_cast<float>(options.epsilon),
           .momentum = static_cast<float>(options.momentum),
+          .nesterov = options.nesterov,
           .new1 = static_cast<float>(1.0 - options.beta1),
           .new2 = static_cast<float>(1.0 - options.beta2)};
 }
 
+/// With Nesterov's momentum a weight moves by what m will be if the next gradient is the same.
 struct Sgd {
   static constexpr bool has_v = false;
-  float factor, lr, momentum, decay;
+  float factor, lr, momentum, decay, ahead, kept;
 
   KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
         lr(control.lr * span.lr_factor),
         momentum(rule.momentum),
-        decay(span.decay) {}
+        decay(span.decay),
+        ahead(rule.nesterov ? 1.0f : 0.0f),
+        kept(rule.nesterov ? rule.momentum : 1.0f) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
-    m = momentum * m + (factor * gradient + decay * weight);
-    return weight - lr * m;
+    const float g = factor * gradient + decay * weight;
+    m = momentum * m + g;
+    return weight - lr * (ahead * g + kept * m);
+  }
+};
+
+struct Lion {
+  static constexpr bool has_v = false;
+  float factor, lr, keep, beta1, beta2, new1, new2;
+
+  KOKKOS_INLINE_FUNCTION Lion(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
+      : factor(control.gradient_factor * span.inverse_divisor),
+        lr(control.lr * span.lr_factor),
+        keep(1.0f - control.lr * span.lr_factor * span.decay),
+        beta1(rule.beta1),
+        beta2(rule.beta2),
+        new1(rule.new1),
+        new2(rule.new2) {}
+  KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
+    const float g = factor * gradient;
+    const float c = beta1 * m + new1 * g;
+    m = beta2 * m + new2 * g;
+    const float step = c > 0.0f ? lr : c < 0.0f ? -lr : 0.0f;
+    return keep * weight - step;
   }
 };
 
@@ -60,6 +87,25 @@ struct Adam {
     return keep * weight - step_size * m / (Kokkos::sqrt(v) * inverse_root + epsilon);
   }
 };
+
+template <class T>
+struct FormulaTag {
+  using type = T;
+};
+
+/// Calls `function` with the FormulaTag of an optimizer's formula.
+template <class Function>
+void dispatch_formula(OptimizerType type, const Function& function) {
+  switch (type) {
+    case OptimizerType::sgd:
+      return function(FormulaTag<Sgd>{});
+    case OptimizerType::lion:
+      return function(FormulaTag<Lion>{});
+    case OptimizerType::adam:
+    case OptimizerType::adamw:
+      return function(FormulaTag<Adam>{});
+  }
+}
 
 /// The span that a block of the pass lies in.
 KOKKOS_INLINE_FUNCTION const UpdateSpan& span_of(const UpdateSpan* spans, std::size_t count,

@@ -131,14 +131,14 @@ void UpdatePass::move_masters(const Execution& exec, const UpdateControl* contro
   const UpdateRule rule = rule_of(options_);
   dispatch(types_.gradient, [&]<class G>(TypeTag<G>) {
     dispatch(types_.weight, [&]<class W>(TypeTag<W>) {
-      const bool is_sgd = options_.type == OptimizerType::sgd;
-      if (health.records() > 0) {
-        const auto update = is_sgd ? update_and_sum_blocks<G, W, Sgd> : update_and_sum_blocks<G, W, Adam>;
-        update(exec, blocks_, spans_.data(), spans_.size(), rule, control, health.blocks());
-      } else {
-        const auto update = is_sgd ? update_blocks<G, W, Sgd> : update_blocks<G, W, Adam>;
-        update(exec, blocks_, spans_.data(), spans_.size(), rule, control);
-      }
+      dispatch_formula(options_.type, [&]<class F>(FormulaTag<F>) {
+        if (health.records() > 0) {
+          update_and_sum_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control,
+                                         health.blocks());
+        } else {
+          update_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control);
+        }
+      });
     });
   });
 }

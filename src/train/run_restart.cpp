@@ -36,9 +36,7 @@ bool is_free(const std::string& key) {
 /// The moments in a checkpoint are those of its optimizer.
 void require_same_moments(const std::string& path, const Options& written, const Options& options,
                           const KeyDifference& type) {
-  if (Optimizer::moment_names_of(written.optimizer.type) ==
-      Optimizer::moment_names_of(options.optimizer.type))
-    return;
+  if (Optimizer::share_moments(written.optimizer.type, options.optimizer.type)) return;
   fail_input(
       "{}: optimizer.type was {} when this run began, the deck says {}, which needs other moments than the "
       "checkpoint has; go on with {}, or begin another run in another run.folder",

@@ -298,6 +298,8 @@ TEST(KeysTogether, MustMakeSense) {
        "deck.toml:3: 'schedule.warmup' is 4, more than the 2 of 'schedule.steps'"},
       {"run.steps = 3\nschedule.type = 'step'\n" + data,
        "deck.toml:2: the schedule \"step\" needs 'schedule.step_size'"},
+      {"run.steps = 3\noptimizer.type = 'sgd'\noptimizer.nesterov = true\noptimizer.momentum = 0\n" + data,
+       "deck.toml:4: 'optimizer.nesterov' looks ahead along the momentum, and 'optimizer.momentum' is 0"},
       {"run.steps = 3\nschedule.type = 'exponential'\n" + data,
        "deck.toml:2: the schedule \"exponential\" needs 'schedule.step_size'"},
       {"run.steps = 3\nschedule.type = 'multistep'\n" + data,

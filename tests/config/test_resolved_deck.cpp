@@ -54,7 +54,7 @@ class Draw {
     o.precision = {one_of<DType>(3),    one_of<GradientType>(3), rules(),     scaler(),
                    MasterWeights::fp32, integer(0, 1) == 0,      adaptation()};
     o.memory = memory();
-    o.optimizer = {one_of<OptimizerType>(3),
+    o.optimizer = {one_of<OptimizerType>(4),
                    positive(1e-20, 1000),
                    fraction(),
                    fraction(),
@@ -62,6 +62,7 @@ class Draw {
                    fraction(),
                    fraction(),
                    fraction()};
+    o.optimizer.nesterov = integer(0, 1) == 0;
     o.schedule = schedule();
     const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
     o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),

@@ -44,13 +44,16 @@ UpdateControl control_of(const OptimizerOptions& options, int time, float gradie
 //     g = [(((i * 7 + t * 3) % 11) - 5) / 8 for i in range(8)]     # w.grad = g[:6], b.grad = g[6:]
 //     opt.step()
 // with make = SGD(lr=0.1, momentum=0.9, weight_decay=0.1), Adam(lr=0.01, weight_decay=0.1) and
-// AdamW(lr=0.01, weight_decay=0.1), else as by default.
+// AdamW(lr=0.01, weight_decay=0.1), else as by default. Of SGD(nesterov=True) and of Lion(lr=0.01,
+// betas=(0.9, 0.99), weight_decay=0.1): the same by the loops that PyTorch's documentation of SGD and arXiv
+// 2302.06675 (program 1) give, in double by Python.
 struct Published {
   OptimizerType type;
   double lr;
   std::array<double, 8> weights;
+  bool nesterov = false;
 };
-const std::array<Published, 3> published{{
+const std::array<Published, 5> published{{
     {OptimizerType::sgd,
      0.1,
      {-0.402568268800, -0.680573285700, -0.188248658725, -0.128104188125, 0.133609701350, 0.625934328325,
@@ -63,6 +66,15 @@ const std::array<Published, 3> published{{
      0.01,
      {-0.718373713264, -0.527112079103, -0.237979538950, -0.016283413951, 0.228880062554, 0.522071297259,
       0.737346151697, 1.001246265824}},
+    {OptimizerType::sgd,
+     0.1,
+     {-0.339923244415, -0.717498063280, -0.158888750303, -0.107463720707, 0.113281555060, 0.671890868037,
+      0.576963000000, 1.105371250000},
+     true},
+    {OptimizerType::lion,
+     0.01,
+     {-0.736297412554, -0.527445074953, -0.238752477531, -0.009960039970, 0.238792417551, 0.527445074953,
+      0.740000000000, 1.000000000000}},
 }};
 
 TEST(Optimizer, GivesPyTorchsWeights) {
@@ -78,6 +90,8 @@ TEST(Optimizer, GivesPyTorchsWeights) {
         options.type = torch.type;
         options.lr = torch.lr;
         options.weight_decay = 0.1;
+        options.nesterov = torch.nesterov;
+        if (torch.type == OptimizerType::lion) options.beta2 = 0.99;
         const Optimizer optimizer(options, store, std::array{4.0f});
         const Execution exec;
         for (int t = 0; t < 5; ++t) {
@@ -109,8 +123,15 @@ struct Reference {
   void update(const OptimizerOptions& o, double g, double lr, int time, double decay_factor) {
     const double decay = decay_factor * o.weight_decay;
     if (o.type == OptimizerType::sgd) {
-      m = o.momentum * m + g + decay * w;
-      w -= lr * m;
+      g += decay * w;
+      m = o.momentum * m + g;
+      w -= lr * (o.nesterov ? g + o.momentum * m : m);
+      return;
+    }
+    if (o.type == OptimizerType::lion) {
+      const double c = o.beta1 * m + (1 - o.beta1) * g;
+      w = (1 - lr * decay) * w - lr * ((c > 0) - (c < 0));
+      m = o.beta2 * m + (1 - o.beta2) * g;
       return;
     }
     if (o.type == OptimizerType::adam) g += decay * w;
@@ -126,12 +147,15 @@ struct Case {
   OptimizerType type;
   DType compute;
   GradientType gradient;
+  bool nesterov = false;
 };
 void PrintTo(const Case& test, std::ostream* out) {
   *out << (test.type == OptimizerType::sgd    ? "sgd"
            : test.type == OptimizerType::adam ? "adam"
+           : test.type == OptimizerType::lion ? "lion"
                                               : "adamw")
-       << " " << name_of(test.compute) << (test.gradient == GradientType::fp32 ? ", gradients fp32" : "");
+       << " " << name_of(test.compute) << (test.gradient == GradientType::fp32 ? ", gradients fp32" : "")
+       << (test.nesterov ? ", nesterov" : "");
 }
 
 /// Some layers in two buckets that are still to be divided by different numbers.
@@ -157,9 +181,10 @@ class FusedUpdate : public testing::TestWithParam<Case> {
     }
     return layout;
   }
-  static OptimizerOptions options_of(OptimizerType type) {
+  static OptimizerOptions options_of(const Case& test) {
     OptimizerOptions options;
-    options.type = type;
+    options.type = test.type;
+    options.nesterov = test.nesterov;
     options.lr = 0.02;
     options.weight_decay = 0.05;
     options.momentum = 0.8;
@@ -207,7 +232,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
   static constexpr float gradient_factor = 0.3f / 1024;  // clipping by 0.3 at a loss scale of 1024
   Execution exec;
   std::mt19937 random{3};
-  OptimizerOptions options = options_of(GetParam().type);
+  OptimizerOptions options = options_of(GetParam());
   ParameterStore store{layout_of(GetParam())};
   const std::vector<float> divisors{1.0f, 2.56f};
   Optimizer optimizer{options, store, divisors};
@@ -243,7 +268,7 @@ TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
           << slot.path() << " " << i;
       EXPECT_EQ(weights[i], test::rounded_to(GetParam().compute, masters[i]));
     }
-    if (options.type == OptimizerType::sgd) continue;
+    if (optimizer.moment_names().size() == 1) continue;
     const std::vector<float> second = test::values_of(moment(1, slot));
     for (std::size_t i = 0; i < reference.size(); ++i) {
       EXPECT_NEAR(second[i], reference[i].v, 1e-6 * reference[i].v + 1e-11) << slot.path() << " " << i;
@@ -329,7 +354,7 @@ TEST_P(FusedUpdate, PaddingStaysZero) {
 }
 
 TEST_P(FusedUpdate, KeepsAsManyMomentsAsItNames) {
-  const bool sgd = options.type == OptimizerType::sgd;
+  const bool sgd = options.type == OptimizerType::sgd || options.type == OptimizerType::lion;
   EXPECT_EQ(optimizer.moment_names(),
             sgd ? std::vector<std::string_view>{"m"} : (std::vector<std::string_view>{"m", "v"}));
   EXPECT_EQ(optimizer.bytes(), static_cast<std::size_t>(store.layout().elements) * (sgd ? 4 : 8));
@@ -339,6 +364,11 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
                          testing::Values(Case{OptimizerType::sgd, DType::fp32, GradientType::compute},
                                          Case{OptimizerType::sgd, DType::bf16, GradientType::compute},
                                          Case{OptimizerType::sgd, DType::fp16, GradientType::fp32},
+                                         Case{OptimizerType::sgd, DType::fp32, GradientType::compute, true},
+                                         Case{OptimizerType::sgd, DType::fp16, GradientType::compute, true},
+                                         Case{OptimizerType::lion, DType::fp32, GradientType::compute},
+                                         Case{OptimizerType::lion, DType::bf16, GradientType::compute},
+                                         Case{OptimizerType::lion, DType::fp16, GradientType::fp32},
                                          Case{OptimizerType::adam, DType::fp32, GradientType::compute},
                                          Case{OptimizerType::adam, DType::fp16, GradientType::compute},
                                          Case{OptimizerType::adam, DType::bf16, GradientType::fp32},

@@ -210,6 +210,7 @@ TEST_P(RoundedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
 INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, RoundedUpdate,
                          testing::Values(Case{OptimizerType::sgd, DType::bf16},
                                          Case{OptimizerType::sgd, DType::fp16, GradientType::fp32},
+                                         Case{OptimizerType::lion, DType::bf16},
                                          Case{OptimizerType::adam, DType::fp16},
                                          Case{OptimizerType::adamw, DType::bf16},
                                          Case{OptimizerType::adamw, DType::bf16, GradientType::fp32},

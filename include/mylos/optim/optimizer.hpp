@@ -2,10 +2,14 @@
 // gradient in registers, moves masters and moments, and writes the new compute weights.
 //
 //   g  = gradient_factor · gradient                         (unscaled and clipped)
-//   sgd:    m = momentum·m + g + decay·w;          w -= lr·m
+//   sgd:    g += decay·w; m = momentum·m + g;      w -= lr·m; with Nesterov's momentum w -= lr·(g +
+//   momentum·m)
+//                                                           (as PyTorch's; Sutskever et al., ICML 2013)
 //   adam:   g += decay·w, then as adamw without decay       (Kingma, Ba, arXiv 1412.6980)
 //   adamw:  w *= 1 - lr·decay; m = b1·m + (1-b1)·g; v = b2·v + (1-b2)·g²;
 //           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
+//   lion:   w *= 1 - lr·decay; w -= lr·sign(b1·m + (1-b1)·g); m = b2·m + (1-b2)·g
+//                                                           (Chen et al., arXiv 2302.06675)
 // with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors.
 //
 // 16-bit weights without masters are moved by the same formulas in float, and rounded stochastically. The
@@ -37,6 +41,8 @@ class Optimizer {
   /// "m", and "v" for Adam and AdamW: the moments' names in a checkpoint.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
   [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
+  /// Whether one can go on with the moments of the other.
+  [[nodiscard]] static bool share_moments(OptimizerType a, OptimizerType b);
   /// Of layout.slots[slot].
   [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const;
   [[nodiscard]] std::size_t bytes() const;

@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-enum class OptimizerType { sgd, adam, adamw };
+enum class OptimizerType { sgd, adam, adamw, lion };
 
 /// What is cut over ranks, so that each holds and updates a slice: nothing, masters and moments (ZeRO-1,
 /// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
@@ -24,10 +24,11 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in adamw
+  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in adamw and lion
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
   Shard shard = Shard::none;
+  bool nesterov = false;  // sgd
 
   /// Over how many of `ranks` ranks masters and moments are cut.
   [[nodiscard]] int holders(int ranks) const { return shard == Shard::none ? 1 : ranks; }

@@ -20,7 +20,7 @@ struct UpdateSpan {
   const void* gradient = nullptr;
   float* master = nullptr;  // null where there is none
   float* m = nullptr;
-  float* v = nullptr;      // null for sgd
+  float* v = nullptr;      // null for sgd and lion
   void* weight = nullptr;  // the compute weights; floats: the masters, and nothing is written beside them
   float decay = 0;
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
