@@ -11,6 +11,7 @@
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/metric.hpp"
@@ -56,6 +57,7 @@ struct Subject {
       steps = run_length(options, data->epochs());
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
       require_rules_apply(chain, options.precision);
+      require_groups_match(chain, options.optimizer);
       require_ignored_layers(options.health, chain);
       static_cast<void>(watched_metric(options, *data));
       parameters = chain.parameter_count();

@@ -46,8 +46,9 @@ ExitCode advise_command(const AdviseArguments& arguments);
 
 /// A checkpoint as a command line names it.
 struct NamedCheckpoint {
-  std::string path;   // a file, or a run's folder or its checkpoints folder: the newest valid one in it
-  bool best = false;  // of the folder, the one that it names the best
+  std::string path;      // a file, or a run's folder or its checkpoints folder: the newest valid one in it
+  bool best = false;     // of the folder, the one that it names the best
+  bool average = false;  // the moving average of its weights in their place
 };
 
 struct EvaluateArguments {

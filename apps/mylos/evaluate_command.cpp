@@ -1,4 +1,4 @@
-// mylos eval CKPT [--best] [--data FILE] [--split test|train|validation]
+// mylos eval CKPT [--best] [--average] [--data FILE] [--split test|train|validation]
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -41,7 +41,8 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const auto pass = trained->pass_over(part);
   const Evaluation result = evaluate(trained->context(), *trained->communicator, *pass);
   standard_output(trained->communicator->rank())
-      .line(fmt::format("{} at step {} on {}: {}", trained->path, trained->step, trained->data->path(),
+      .line(fmt::format("{} at step {}{} on {}: {}", trained->path, trained->step,
+                        arguments.checkpoint.average ? ", average of weights," : "", trained->data->path(),
                         describe(result)));
   return ExitCode::done;
 }

@@ -41,6 +41,11 @@ void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command.add_flag("--best", checkpoint.best, best_meaning);
 }
 
+void add_average(CLI::App& command, NamedCheckpoint& checkpoint) {
+  command.add_flag("--average", checkpoint.average,
+                   "The moving average of the weights (optimizer.average) in their place");
+}
+
 /// Everything that the command line can say.
 struct CommandLine {
   TrainArguments train;
@@ -136,6 +141,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
   add_checkpoint(*evaluate, line.evaluate.checkpoint);
+  add_average(*evaluate, line.evaluate.checkpoint);
   auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
   evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
       ->excludes(data)
@@ -145,6 +151,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
   add_checkpoint(*predict, line.predict.checkpoint);
+  add_average(*predict, line.predict.checkpoint);
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
   predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
       ->required();
@@ -165,6 +172,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 void add_sample(CLI::App& app, CommandLine& line) {
   CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
   add_checkpoint(*sample, line.sample.checkpoint);
+  add_average(*sample, line.sample.checkpoint);
   sample
       ->add_option("--prompt", line.sample.prompt,
                    "How the text begins; where tokens have no text, their numbers with spaces between them")

@@ -10,6 +10,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/plan_table.hpp"
 #include "mylos/train/product_choice.hpp"
@@ -37,6 +38,7 @@ std::unique_ptr<RunData> data_of(Options& options) {
 Chain chain_of(const Options& options) {
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_rules_apply(chain, options.precision);
+  require_groups_match(chain, options.optimizer);
   return chain;
 }
 

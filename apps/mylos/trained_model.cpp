@@ -195,6 +195,12 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
   trained->path = checkpoint_file(ranks, checkpoint);
   const CheckpointReader reader(ranks, trained->path);
+  if (checkpoint.average && !has_average(reader)) {
+    fail_input(
+        "{}: has no average of its weights, which a run keeps where its deck says optimizer.average = "
+        "0.999, or another decay; leave out --average",
+        trained->path);
+  }
   trained->step = reader.header().step;
   trained->deck = read_stored_deck(reader.header().deck, trained->path);
   trained->normalizer = read_normalizer(reader);
@@ -229,7 +235,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   const std::int64_t samples = samples_of_batch(chain, trained->data.get());
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,
                                            options.communication.bucket_bytes, 1, Schedule{});
-  CheckpointState parameters = parameter_state(trained->model->parameters());
+  CheckpointState parameters = parameter_state(trained->model->parameters(), checkpoint.average);
   reader.read(parameters);
   trained->model->parameters().refresh_compute_weights(*trained->execution);
   return trained;

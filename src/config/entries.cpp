@@ -104,7 +104,13 @@ class Walk {
       const std::string path = above + (above.empty() ? "" : ".") + path_part(key.str());
       const auto* inner = node.as_table();
       const Key* known = schema().find_key(path);
-      if (inner == nullptr) {
+      if (inner == nullptr && known != nullptr && known->is_table_list && node.is_array()) {
+        for (const toml::node& element : *node.as_array()) {
+          add(key, path, {Value::List{value_of(element, lines_)}});
+          found_.back().start = element.source().begin;
+          found_.back().entry.place.line = element.source().begin.line;
+        }
+      } else if (inner == nullptr) {
         add(key, path, value_of(node, lines_));
       } else if (schema().find_section(path) != nullptr) {
         visit(*inner, path);
@@ -173,7 +179,7 @@ Entry entry_of_override(std::string_view override_text) {
   Entry entry{std::string(path), value_of_text(text), {command_line}};
   entry.as_typed = text;
   const Key* known = schema().find_key(path);
-  entry.replaces_all = known != nullptr && known->has_entries;
+  entry.replaces_all = known != nullptr && (known->has_entries || known->is_table_list);
   return entry;
 }
 

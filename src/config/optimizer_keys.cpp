@@ -1,5 +1,6 @@
 // [optimizer].
 #include "keys.hpp"
+#include "mylos/base/nearest.hpp"
 #include "sections.hpp"
 
 namespace mylos {
@@ -24,6 +25,100 @@ std::optional<std::string> read_betas(Options& options, const Value& value) {
 
 std::optional<Value> write_betas(const Options& options) {
   return Value{Value::List{{options.optimizer.beta1}, {options.optimizer.beta2}}};
+}
+
+constexpr NumberRange factors{0, false, 1000, true};
+constexpr NumberRange decays{0, true, 1000, true};
+constexpr std::size_t most_patterns = 1000;
+
+std::optional<std::string> read_patterns(ParameterGroup& group, const Value& value) {
+  const Value::List one{value};
+  const auto* list = std::get_if<Value::List>(&value.held);
+  for (const Value& element : list == nullptr ? one : *list) {
+    const auto* pattern = std::get_if<std::string>(&element.held);
+    if (pattern == nullptr || !is_path(*pattern) || group.match.size() == most_patterns)
+      return describe(element) + " for 'match'";
+    group.match.push_back(*pattern);
+  }
+  return std::nullopt;
+}
+
+/// A key of a group, or what is wrong with it.
+std::optional<std::string> read_group_key(ParameterGroup& group, const NamedValue& entry) {
+  const std::string where = fmt::format(" for '{}'", printable(entry.name));
+  if (entry.name == "match") return read_patterns(group, entry.value);
+  if (entry.name == "frozen") {
+    const auto* frozen = std::get_if<bool>(&entry.value.held);
+    if (frozen == nullptr) return describe(entry.value) + where;
+    group.frozen = *frozen;
+    return std::nullopt;
+  }
+  const bool is_lr = entry.name == "lr_factor";
+  if (!is_lr && entry.name != "weight_decay") {
+    const auto near = nearest(entry.name, {"match", "lr_factor", "weight_decay", "frozen"}, 3);
+    return fmt::format("a table with the unknown key '{}'{}", printable(entry.name),
+                       near ? fmt::format(" (did you mean '{}'?)", *near) : "");
+  }
+  const NumberRange range = is_lr ? factors : decays;
+  const auto number = number_in(entry.value);
+  if (!number || !range.holds(*number))
+    return fmt::format("{}{}, a number {}", describe(entry.value), where, range.text());
+  if (const std::string left = range.lost_in_float(*number); !left.empty())
+    return fmt::format("{}{}, which is {} in float", describe(entry.value), where, left);
+  (is_lr ? group.lr_factor : group.weight_decay) = *number;
+  return std::nullopt;
+}
+
+std::optional<std::string> read_parameter_groups(Options& options, const Value& value) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  for (const Value& element : *list) {
+    const auto* table = std::get_if<Value::Table>(&element.held);
+    if (table == nullptr) return describe(element) + " in the list";
+    ParameterGroup group;
+    for (const NamedValue& entry : *table) {
+      if (auto found = read_group_key(group, entry)) return found;
+    }
+    if (group.match.empty()) return "a table without 'match'";
+    if (!group.lr_factor && !group.weight_decay && !group.frozen)
+      return "a table that says nothing but 'match'";
+    options.optimizer.groups.push_back(std::move(group));
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> write_parameter_groups(const Options& options) {
+  if (options.optimizer.groups.empty()) return std::nullopt;
+  Value::List list;
+  for (const ParameterGroup& group : options.optimizer.groups) {
+    Value::List patterns;
+    for (const std::string& pattern : group.match) patterns.push_back({pattern});
+    Value::Table table{{"match", {std::move(patterns)}}};
+    if (group.lr_factor) table.push_back({"lr_factor", {*group.lr_factor}});
+    if (group.weight_decay) table.push_back({"weight_decay", {*group.weight_decay}});
+    if (group.frozen) table.push_back({"frozen", {*group.frozen}});
+    list.push_back({std::move(table)});
+  }
+  return Value{std::move(list)};
+}
+
+template <class OptimizerKeys>
+void add_parameter_groups(OptimizerKeys& keys) {
+  Key& key = keys.add(
+      "groups",
+      "list of tables with `match` (a name or a list of names, '*' for any characters) and any of "
+      "`lr_factor` "
+      "(above 0 and at most 1000), `weight_decay` (from 0 to 1000) and `frozen` (true or false)",
+      "a ",
+      "What holds for parameters by their names, as `mylos info` prints them: `[[optimizer.groups]]`, "
+      "`match = [\"embedding/*\", \"*/bias\"]`. `lr_factor` multiplies the learning rate; `weight_decay` is "
+      "instead of the optimizer's, also for vectors; what is `frozen` does not move, and its gradients count "
+      "for nothing. Of each of these the last group that has it and matches counts.");
+  key.is_table_list = true;
+  key.read = read_parameter_groups;
+  key.write = write_parameter_groups;
+  key.clear = [](Options& options) { options.optimizer.groups.clear(); };
+  key.default_text = "none";
 }
 
 }  // namespace
@@ -64,6 +159,12 @@ void add_optimizer_keys(Schema& schema) {
       "(ZeRO-1), or their gradients too (ZeRO-2): a rank then has all gradients of four buckets "
       "(communication.bucket) at a time, and one micro-batch in a step. The same weights bit for bit, in "
       "less memory. One rank holds all.");
+  keys.number(
+      "average", &OptimizerOptions::average, fraction, "",
+      "Decay of an exponential moving average of the master weights, such as 0.999, which a checkpoint "
+      "holds beside them: `mylos eval CKPT --average`, predict and sample take it in their place. It "
+      "takes as much memory as a moment. 0: none.");
+  add_parameter_groups(keys);
 }
 
 }  // namespace mylos

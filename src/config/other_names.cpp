@@ -48,6 +48,8 @@ std::vector<OtherName> names_of_other_frameworks() {
       {"optimizer.epsilon", {"eps", "adam_eps", "adam_epsilon"}},
       {"optimizer.weight_decay", {"wd", "decay", "l2", "l2_regularization"}},
       {"optimizer.momentum", {"mu", "sgd_momentum", "momentum_factor"}},
+      {"optimizer.average", {"ema", "ema_decay", "ema_rate", "polyak_decay"}},
+      {"optimizer.groups", {"param_groups", "parameter_groups", "freeze", "frozen_layers"}},
       {"optimizer.nesterov", {"use_nesterov", "nesterov_momentum"}},
       {"optimizer.clip_norm",
        {"grad_clip", "gradient_clip", "gradient_clip_val", "gradient_clipping", "clip", "clip_grad",

@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "mylos/base/region.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 
 namespace mylos {
 namespace {
@@ -29,6 +31,10 @@ std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
   return {"m", "v"};
 }
 
+std::size_t Optimizer::array_count(const OptimizerOptions& options) {
+  return moment_names_of(options.type).size() + (options.average > 0 ? 1 : 0);
+}
+
 bool Optimizer::share_moments(OptimizerType a, OptimizerType b) {
   const auto is_adam = [](OptimizerType type) {
     return type == OptimizerType::adam || type == OptimizerType::adamw;
@@ -48,6 +54,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
   for (const std::string_view name : names_) {
     moments_.emplace_back("moment " + std::string(name), moment_bytes(layout));
   }
+  if (options.average > 0) average_ = Arena("average of weights", moment_bytes(layout));
   std::map<std::tuple<std::size_t, DType, DType, bool>, std::vector<UpdateSpan>> spans;
   std::int64_t end = 0;  // of the slices before, in the moments' arenas
   for (const BucketSlice& slice : parameters.held_slices()) {
@@ -60,17 +67,20 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const bool has_master = master.type() == DType::fp32;
       const std::optional<Tensor> written = has_master ? written_weights(parameters, slot) : std::nullopt;
       const Tensor weight = written ? own(*written) : master;
+      const ParameterSettings settings = settings_of(options, slot);
       const std::size_t group = by_bucket ? slot.bucket : 0;
       spans[{group, gradient.type(), weight.type(), has_master}].push_back(
           {.slot = static_cast<std::int32_t>(part.slot),
-           .lr_factor = slot.spec.lr_factor,
+           .lr_factor = settings.lr_factor,
            .count = part.count,
            .gradient = gradient.data(),
            .master = has_master ? master.as<float>() : nullptr,
            .m = moment(0, part.slot).values.as<float>(),
            .v = names_.size() > 1 ? moment(1, part.slot).values.as<float>() : nullptr,
            .weight = weight.data(),
-           .decay = slot.spec.decay_factor * static_cast<float>(options.weight_decay),
+           .average = averages() ? average(part.slot).values.as<float>() : nullptr,
+           .decay = settings.decay,
+           .frozen = settings.frozen,
            .inverse_divisor = 1.0f / gradient_divisors[slot.bucket],
            .rounding = RandomStream(seed, RandomPurpose::weight_rounding, slot.path()),
            .first = part.first});
@@ -89,22 +99,29 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
 }
 
 std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  return moment_names_of(options.type).size() * moment_bytes(layout);
+  return array_count(options) * moment_bytes(layout);
 }
 
 std::size_t Optimizer::list_bytes(const ParameterLayout& layout) {
   return view_bytes(layout.slots.size() * sizeof(UpdateSpan));
 }
 
-HeldPart Optimizer::moment(std::size_t index, std::size_t slot) const {
+HeldPart Optimizer::held(const Arena& arena, std::size_t slot) const {
   const ParameterPart& part = parts_[slot];
   if (part.count == 0) return {};
   const auto offset = static_cast<std::size_t>(part.offset) * sizeof(float);
-  return {part.first, moments_[index].tensor(offset, DType::fp32, 1, part.count)};
+  return {part.first, arena.tensor(offset, DType::fp32, 1, part.count)};
+}
+
+void Optimizer::begin_average(const Execution& exec, const ParameterStore& parameters) const {
+  if (!averages()) return;
+  for (std::size_t slot = 0; slot < parts_.size(); ++slot) {
+    if (parts_[slot].count > 0) convert(exec, parameters.held_master(slot).values, average(slot).values);
+  }
 }
 
 std::size_t Optimizer::bytes() const {
-  std::size_t total = 0;
+  std::size_t total = average_.bytes();
   for (const Arena& arena : moments_) total += arena.bytes();
   return total;
 }

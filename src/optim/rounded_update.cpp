@@ -121,6 +121,7 @@ void update_weights(const Execution& exec, const RoundedUpdate& update) {
         const UpdateControl now = *control;
         if (now.apply == 0) return;
         const UpdateSpan& span = span_of(spans, count, index);
+        if (span.frozen) return;
         const std::int64_t first = (index - span.first_block) * UpdatePass::block_elements;
         update_all(row, WeightBlock<Gradient, Weight, Formula>(rule, span, now, first));
       });
@@ -141,10 +142,11 @@ void update_and_sum_weights(const Execution& exec, const RoundedUpdate& update, 
         const UpdateSpan& span = span_of(spans, count, index);
         const std::int64_t first = (index - span.first_block) * UpdatePass::block_elements;
         const WeightBlock<Gradient, Weight, Formula> block(rule, span, now, first);
+        if (!is_seen && span.frozen) return;
         if (!is_seen) return update_all(row, block);
         const HealthScale scale{now.unscale * span.inverse_divisor, least_normal};
         const ParameterHealth sum =
-            now.apply != 0
+            now.apply != 0 && !span.frozen
                 ? update_and_sum_all(row, block, scale)
                 : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.look_at(i); });
         row.once([=]() { sums[index] = sum; });

@@ -5,6 +5,7 @@
 #include "health_sums.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "parameter_average.hpp"
 #include "rounded_update.hpp"
 #include "update_formulas.hpp"
 
@@ -58,6 +59,7 @@ void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan*
         const UpdateControl now = *control;
         if (now.apply == 0) return;
         const UpdateSpan& span = span_of(spans, count, index);
+        if (span.frozen) return;
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
         row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
@@ -78,13 +80,14 @@ void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const Upd
         const UpdateSpan& span = span_of(spans, count, index);
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
+        if (!is_seen && span.frozen) return;
         if (!is_seen) {
           row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
           return;
         }
         const HealthScale scale{now.unscale * span.inverse_divisor, least_normal};
         const ParameterHealth sum =
-            now.apply != 0
+            now.apply != 0 && !span.frozen
                 ? sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.update(i); })
                 : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.look_at(i); });
         row.once([=]() { sums[index] = sum; });
@@ -123,6 +126,10 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types
 
 void UpdatePass::run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const {
   types_.has_masters ? move_masters(exec, control, health) : move_weights(exec, control, health);
+  if (options_.average > 0) {
+    const auto new_share = static_cast<float>(1.0 - options_.average);
+    move_average(exec, types_, blocks_, spans_, control, new_share);
+  }
   if (health.records() > 0) record_health(exec, spans_.data(), spans_.size(), control, health);
 }
 

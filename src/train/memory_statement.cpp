@@ -95,8 +95,9 @@ ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks,
 struct WeightMemory {
   WeightMemory(const Options& options, const Chain& chain, int ranks)
       : layout(layout_of(options, chain, ranks, options.communication.bucket_bytes)),
-        moment_count(Optimizer::moment_names_of(options.optimizer.type).size()),
-        moments(Optimizer::memory_bytes(options.optimizer, layout)) {
+        moment_count(Optimizer::array_count(options.optimizer)),
+        moments(Optimizer::memory_bytes(options.optimizer, layout)),
+        average(options.optimizer.average > 0 ? moments / moment_count : 0) {
     const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
     communication =
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
@@ -109,8 +110,9 @@ struct WeightMemory {
   }
 
   ParameterLayout layout;
-  std::size_t moment_count;  // of each parameter
-  std::size_t moments;       // bytes
+  std::size_t moment_count;  // of each parameter, with the average
+  std::size_t moments;       // bytes, with the average
+  std::size_t average;       // of these
   std::size_t communication;
 };
 
@@ -252,7 +254,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
       {"slices of gradients", layout.slice_bytes},
-      {"optimizer moments", weights.moments},
+      {"optimizer moments", weights.moments - weights.average},
+      {"average of weights", weights.average},
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
       {"health records", Trainer::health_bytes(options.health, layout)},

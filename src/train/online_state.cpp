@@ -102,6 +102,7 @@ void OnlineTrainer::load(const std::string& path) {
   }
   trainer.write_state(run.step);
   trainer.refresh_weights();
+  if (!has_average(reader)) trainer.begin_average();
   parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now
   parts.consumed = run.position;
   static_cast<void>(

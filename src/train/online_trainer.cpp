@@ -6,6 +6,7 @@
 #include "mylos/config/difference.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/fault_replay.hpp"
 #include "mylos/train/shared_plan.hpp"
@@ -109,8 +110,9 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   let_steps_be_full(options, most_samples, ranks.size());
   assembly.gemm = make_agreed_engine(options.kernels, ranks);
   run_on_all(ranks, [&] {
-    require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
-                        options.precision);
+    const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    require_rules_apply(chain, options.precision);
+    require_groups_match(chain, options.optimizer);
   });
   const MemoryProblem problem = shared_problem(options, *assembly.gemm, ranks, nullptr);
   assembly.memory =

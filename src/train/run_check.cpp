@@ -8,6 +8,7 @@
 #include "mylos/comm/communicator.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/model/make_chain.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/metric.hpp"
@@ -100,6 +101,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
+  require_groups_match(chain, options.optimizer);
   require_ignored_layers(options.health, chain);
 
   std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';

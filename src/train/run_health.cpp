@@ -1,4 +1,5 @@
 #include "mylos/train/run_health.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 
 #include <fmt/format.h>
 
@@ -20,12 +21,14 @@ std::vector<std::string> paths_of(const ParameterLayout& layout) {
   return paths;
 }
 
-std::vector<WatchedParameter> watched_of(const HealthOptions& options, const ParameterLayout& layout) {
+/// Of what is frozen, nothing is to be said.
+std::vector<WatchedParameter> watched_of(const Options& options, const ParameterLayout& layout) {
   std::vector<WatchedParameter> watched;
   for (const ParameterSlot& slot : layout.slots) {
-    const bool is_ignored = std::any_of(options.ignore.begin(), options.ignore.end(),
+    const bool is_ignored = std::any_of(options.health.ignore.begin(), options.health.ignore.end(),
                                         [&](const std::string& pattern) { return is_meant(pattern, slot); });
-    watched.push_back({is_ignored ? "" : slot.path(), slot.spec.is_matrix});
+    const bool is_silent = is_ignored || settings_of(options.optimizer, slot).frozen;
+    watched.push_back({is_silent ? "" : slot.path(), slot.spec.is_matrix});
   }
   return watched;
 }
@@ -34,8 +37,7 @@ std::vector<WatchedParameter> watched_of(const HealthOptions& options, const Par
 
 RunHealth::RunHealth(const Options& options, const Trainer& trainer, std::string file)
     : every_(options.health.every),
-      watch_(options, trainer.scale_is_dynamic(),
-             watched_of(options.health, trainer.model().parameters().layout())),
+      watch_(options, trainer.scale_is_dynamic(), watched_of(options, trainer.model().parameters().layout())),
       rows_(std::move(file), paths_of(trainer.model().parameters().layout())) {}
 
 bool RunHealth::is_full(std::int64_t seen, std::int64_t now) const {

@@ -153,6 +153,8 @@ void Run::restore(const RunStart& start) {
   if (start.request.earlier) rescale(state_.step.scaler);
   trainer.write_state(state_.step);
   trainer.refresh_weights();
+  const bool begins_average = trainer.optimizer().averages() && !has_average(reader);
+  if (begins_average) trainer.begin_average();
   parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
   position_.step = position_.first = step;
   checkpoints_.restarted_from(step);
@@ -167,6 +169,8 @@ void Run::restore(const RunStart& start) {
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
   gaps.push_back(reset);
   gaps.push_back(rounding);
+  if (begins_average)
+    gaps.push_back("optimizer.average: begins with the weights of this checkpoint, which has none");
   for (const std::string& gap : gaps) {
     if (!gap.empty()) start.line(gap);
   }

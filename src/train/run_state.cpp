@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <utility>
+
 #include "mylos/config/deck.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/train/plan_document.hpp"
@@ -69,6 +72,8 @@ void add_held(CheckpointState& state, const ParameterLayout& layout, const std::
   state.add_weights(path, part.first, part.values, std::move(dims), layout.holders > 1);
 }
 
+constexpr const char* average_group = "/average";
+
 /// Room for what the file holds; its values are read later.
 ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string& of) {
   ColumnScaling scaling;
@@ -82,12 +87,12 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
 
 /// Of each parameter, what a rank holds.
 template <class Part>
-CheckpointState parameters_at(const ParameterLayout& layout, const Part& part_of) {
+CheckpointState parameters_at(const std::string& group, const ParameterLayout& layout, const Part& part_of) {
   CheckpointState state;
   for (const auto& slots : layout.slots_of_block) {
     for (const std::size_t index : slots) {
       const ParameterSlot& slot = layout.slots[index];
-      add_held(state, layout, "/model/" + slot.path(), part_of(index), stored_dims(slot.spec));
+      add_held(state, layout, group + "/" + slot.path(), part_of(index), stored_dims(slot.spec));
     }
   }
   return state;
@@ -113,11 +118,12 @@ void note_assembly(const Assembly& parts, RunState& state) {
 }
 
 CheckpointState parameter_shapes(const ParameterLayout& layout) {
-  return parameters_at(layout, [](std::size_t) { return HeldPart{}; });
+  return parameters_at("/model", layout, [](std::size_t) { return HeldPart{}; });
 }
 
-CheckpointState parameter_state(const ParameterStore& parameters) {
-  return parameters_at(parameters.layout(), [&](std::size_t slot) { return parameters.held_master(slot); });
+CheckpointState parameter_state(const ParameterStore& parameters, bool average) {
+  return parameters_at(average ? average_group : "/model", parameters.layout(),
+                       [&](std::size_t slot) { return parameters.held_master(slot); });
 }
 
 std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
@@ -128,6 +134,10 @@ std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
 void add_data_state(CheckpointState& state, RunState& run) {
   add_data(state, run);
   add_vocabulary(state, run);
+}
+
+bool has_average(const CheckpointReader& reader) {
+  return reader.exists(average_group);
 }
 
 CheckpointState full_state(Trainer& trainer, RunState& run) {
@@ -143,6 +153,12 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
           "/optimizer/" + slots[slot].path() + "/" + std::string(optimizer.moment_names()[i]);
       add_held(state, layout, path, optimizer.moment(i, slot), stored_dims(slots[slot].spec));
     }
+  }
+  if (optimizer.averages()) {
+    CheckpointState average =
+        parameters_at(average_group, layout, [&](std::size_t slot) { return optimizer.average(slot); });
+    for (StateArray& array : average.arrays) array.may_be_missing = true;  // of a run that had none
+    std::move(average.arrays.begin(), average.arrays.end(), std::back_inserter(state.arrays));
   }
   add_scaler(state, run.step.scaler);
   state.add_scalar("/schedule/step", run.step.step);

@@ -3,7 +3,9 @@
 
 #include "mylos/base/timed.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
@@ -30,6 +32,17 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
   rule.health_every = options.health.every;
   rule.health_records = health_records(options.health);
   return rule;
+}
+
+/// They count for nothing: neither in the norm by which gradients are clipped, nor as overflows.
+std::vector<std::vector<Tensor>> frozen_gradients(const OptimizerOptions& options,
+                                                  const ParameterStore& parameters) {
+  const ParameterLayout& layout = parameters.layout();
+  std::vector<std::vector<Tensor>> frozen(layout.slots_of_block.size());
+  for (const ParameterSlot& slot : layout.slots) {
+    if (settings_of(options, slot).frozen) frozen[slot.block].push_back(parameters.gradient(slot));
+  }
+  return frozen;
 }
 
 /// Ranks hold parts of each parameter: sums of all, in the order of ranks.
@@ -77,10 +90,12 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       records_("step records", record_capacity),
       reduce_block_([this](std::size_t block) {
         if (tree_) tree_->add_to_block(exec_, block);
+        for (const Tensor& gradient : frozen_gradients_[block]) fill(exec_, gradient, 0);
         timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
       }),
       accumulate_block_([](std::size_t) {}),
       complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }),
+      frozen_gradients_(frozen_gradients(options.optimizer, model_.parameters())),
       drops_(options.model.dropout > 0),
       recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
@@ -90,6 +105,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
   state.scaler = initial_scaler_;
   write_state(state);
   model_.parameters().initialize(exec_, options.run.seed);
+  begin_average();
 }
 
 StepState Trainer::read_state() const {

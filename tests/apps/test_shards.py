@@ -41,6 +41,8 @@ NETWORKS = {
     "mlp-half": ["deck.toml", "communication.bucket=1024", "precision.compute=fp16", "data.micro_batch=5"],
     "mlp-rules": ["deck.toml", "communication.bucket=1024", "data.micro_batch=7",
                   'precision.rules={hidden2="fp32", head="fp16"}'],
+    "mlp-average": ["deck.toml", "communication.bucket=1024", "optimizer.type=lion", "optimizer.average=0.9",
+                    'optimizer.groups=[{match="hidden1/*", frozen=true}, {match=["*/bias", "head/*"], lr_factor=0.5}]'],
     "gpt": ["gpt.toml"],
     "gpt-float-head": ["gpt.toml", 'precision.rules={head="fp32"}', "data.micro_batch=1"],
     "gpt-float": ["gpt.toml", "precision.compute=fp32", "optimizer.type=sgd"],
@@ -100,6 +102,25 @@ def check_restarts(command, name, chain):
                 assert f'changed at the restart: optimizer.shard = "{cut}" (was "{before}")' in output, output
     count = compare(last_checkpoint(command, f"whole-chain-{name}"), last_checkpoint(command, f"mixed-chain-{name}"), name)
     print(f"{name} on {chain}: {count} datasets bitwise equal")
+
+
+def check_averages(command):
+    """What `eval` says of the average is what it says of a checkpoint whose weights it is."""
+    folder = "mixed-chain-mlp-average"
+    file = last_checkpoint(command, folder)
+    said = command.must("eval", folder, "--average").stdout
+    plain = command.must("eval", folder).stdout
+    assert ", average of weights, on" in said and said.split(": ")[-1] != plain.split(": ")[-1], (said, plain)
+    taken, none = ({entry["name"]: entry["bytes"] for entry in
+                    json.loads(command.must("plan", *NETWORKS["mlp-average"], *more, "--json").stdout)["memory"]}
+                   for more in ([], ["optimizer.average=0"]))
+    assert taken["average of weights"] == taken["optimizer moments"] > none["average of weights"] == 0, taken
+    command.must("train", *NETWORKS["mlp-average"], "optimizer.average=0", "run.folder=no-average")
+    message = command.must("eval", "no-average", "--average", code=2).stderr
+    assert "has no average of its weights" in message, message
+    message = command.must("train", "deck.toml", 'optimizer.groups=[{match="hiden1/*", frozen=true}]', code=2).stderr
+    assert "'hiden1/*' matches no tensor of this model; near ones are hidden1/" in message, message
+    print(f"{file}: {said.strip()}")
 
 
 def check_plan(command):
@@ -194,6 +215,8 @@ def main():
             check_same_bits(command, name, 2 + place % 3, GRADIENTS if name in DEEP_NETWORKS else STATE)
         check_same_bits(command, "gpt", 5)
         check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
+        check_restarts(command, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")])
+        check_averages(command)
         check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), (4, "gradients"), (3, "state"), (2, "gradients")])
         check_plan(command)
         check_plan_of_gradients(command)

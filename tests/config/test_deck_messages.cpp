@@ -244,7 +244,7 @@ TEST(WrongWord, IsAnsweredWithTheWordsThatThereAre) {
 }
 
 TEST(WrongMilestones, SaysWhichOne) {
-  const std::string wanted = "an ascending list of 1 to 64 integers from 1";
+  const std::string wanted = "an ascending list of 1 to 16 integers from 1";
   expect_refused("schedule.milestones", "[]", wanted, "a list of 0");
   expect_refused("schedule.milestones", "7", wanted, "the integer 7");
   expect_refused("schedule.milestones", "[3, 3]", wanted, "the integer 3 at place 2");

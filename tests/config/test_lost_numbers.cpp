@@ -32,7 +32,7 @@ TEST(NumberThatFloatLoses, IsRefusedWithWhatIsLeftOfIt) {
     EXPECT_EQ(
         message_of("optimizer = { type = \"sgd\", \"\u00e4\" = 1, lr = " + tiny + " }"),
         "deck.toml:1: unknown key 'optimizer.\u00e4'; the keys of [optimizer] are type, lr, betas, epsilon, "
-        "weight_decay, momentum, clip_norm, shard");
+        "weight_decay, momentum, nesterov, clip_norm, shard, average, groups");
     EXPECT_EQ(message_of("precision = { rules = { \"\u00e4\" = \"fp32\" }, compute = " + tiny + " }"),
               "deck.toml:1: 'precision.compute' must be \"bf16\", \"fp16\" or \"fp32\", not the number " +
                   tiny + ", which is 0 in double");

@@ -63,6 +63,8 @@ class Draw {
                    fraction(),
                    fraction()};
     o.optimizer.nesterov = integer(0, 1) == 0;
+    if (integer(0, 1) == 0) o.optimizer.average = fraction();
+    o.optimizer.groups = groups();
     o.schedule = schedule();
     const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
     o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),
@@ -132,10 +134,22 @@ class Draw {
     }
     return result;
   }
+  std::vector<ParameterGroup> groups() {
+    std::vector<ParameterGroup> result;
+    for (std::int64_t n = integer(0, 3); n > 0; --n) {
+      ParameterGroup& group = result.emplace_back();
+      for (std::int64_t m = integer(1, 3); m > 0; --m)
+        group.match.push_back(from({"a", "*", "/", "ü", "\"", "]", "#"}));
+      if (integer(0, 1) == 0) group.lr_factor = positive(1e-6, 1000);
+      if (integer(0, 1) == 0) group.weight_decay = fraction();
+      if (integer(0, 1) == 0 || (!group.lr_factor && !group.weight_decay)) group.frozen = integer(0, 1) == 0;
+    }
+    return result;
+  }
   ScheduleOptions schedule() {
     ScheduleOptions s{one_of<ScheduleType>(10), 0, integer(1, 1000), fraction(), integer(1, 1000),
                       positive(1e-9, 1)};
-    for (std::int64_t at = integer(500, 600), n = integer(1, 64); n > 0; --n, at += integer(1, 99))
+    for (std::int64_t at = integer(500, 600), n = integer(1, 16); n > 0; --n, at += integer(1, 99))
       s.milestones.push_back(at);
     s.power = positive(1e-6, 100);
     s.rise_share = fraction();

@@ -37,8 +37,15 @@ std::vector<float> all_moments(SmallRun& run, std::size_t index) {
   return joined(run, [&](std::size_t slot) { return run.trainer->optimizer().moment(index, slot); });
 }
 
+std::vector<float> all_averages(SmallRun& run) {
+  return joined(run, [&](std::size_t slot) { return run.trainer->optimizer().average(slot); });
+}
+
 void expect_equal(SmallRun& plain, SmallRun& sharded) {
   EXPECT_EQ(all_masters(sharded), all_masters(plain));
+  if (plain.trainer->optimizer().averages()) {
+    EXPECT_EQ(all_averages(sharded), all_averages(plain));
+  }
   for (std::size_t i = 0; i < plain.trainer->optimizer().moment_names().size(); ++i) {
     EXPECT_EQ(all_moments(sharded, i), all_moments(plain, i)) << plain.trainer->optimizer().moment_names()[i];
   }
@@ -71,7 +78,12 @@ std::vector<Options> many_runs(DType compute) {
   options.precision.rules = {{"layernorm", DType::fp32}, {"hidden2", DType::bf16}, {"head", DType::fp32}};
   all.push_back(options);
   options.optimizer.type = OptimizerType::sgd;
+  options.optimizer.nesterov = true;
+  options.optimizer.average = 0.75;
   options.data.micro_batch = 0;
+  all.push_back(options);
+  options.optimizer.type = OptimizerType::lion;
+  options.optimizer.groups = {{{"hidden1/weight"}, {}, {}, true}, {{"head/*", "norm*"}, 0.5, 0.25, {}}};
   all.push_back(options);
   if (compute == DType::fp32) return all;
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {

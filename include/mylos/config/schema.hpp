@@ -24,13 +24,14 @@ struct Key {
   std::string default_text;          // as a deck would write it, or words where the default is no value
   std::vector<std::string> choices;  // of a key that takes one of several words
   bool takes_any_text = false;       // a command line needs no quotes for it, whatever it looks like
+  bool is_table_list = false;        // a list of tables, read table by table: [[optimizer.groups]]
   bool has_entries = false;          // a table of the user's own names (precision.rules), read entry by entry
 
   /// Puts the value into the options. Returns what was found instead when the value is not of `type`.
   std::function<std::optional<std::string>(Options&, const Value&)> read;
   /// The value in these options; nothing where the deck would say nothing.
   std::function<std::optional<Value>(const Options&)> write;
-  /// Forgets all entries. Only where has_entries.
+  /// Forgets all entries. Only where has_entries or is_table_list.
   std::function<void(Options&)> clear;
 
   [[nodiscard]] std::string path() const { return section + '.' + name; }

@@ -10,7 +10,12 @@
 //           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
 //   lion:   w *= 1 - lr·decay; w -= lr·sign(b1·m + (1-b1)·g); m = b2·m + (1-b2)·g
 //                                                           (Chen et al., arXiv 2302.06675)
-// with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors.
+// with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors, or what
+// its group says (parameter_groups.hpp). What is frozen keeps every bit, moments too.
+//
+// With an average of decay d: average = d·average + (1-d)·w behind each update, and w behind the first one,
+// as PyTorch's AveragedModel has it (Polyak, Juditsky, SIAM J. Control Optim. 30, 1992). A pass of its own,
+// so that runs without one pay nothing.
 //
 // 16-bit weights without masters are moved by the same formulas in float, and rounded stochastically. The
 // random bits depend on seed, parameter, element and the number of updates before: neither on ranks, slices
@@ -43,10 +48,20 @@ class Optimizer {
   [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
   /// Whether one can go on with the moments of the other.
   [[nodiscard]] static bool share_moments(OptimizerType a, OptimizerType b);
+  /// Arrays of as many floats as there are weights: the moments, and the average where there is one.
+  [[nodiscard]] static std::size_t array_count(const OptimizerOptions& options);
   /// Of layout.slots[slot].
-  [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const;
+  [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const {
+    return held(moments_[index], slot);
+  }
+  /// Whether there is an exponential moving average of the masters.
+  [[nodiscard]] bool averages() const { return average_.bytes() > 0; }
+  /// Of layout.slots[slot]; where there is one.
+  [[nodiscard]] HeldPart average(std::size_t slot) const { return held(average_, slot); }
+  /// The average becomes the masters that `parameters` holds; nothing where there is none.
+  void begin_average(const Execution& exec, const ParameterStore& parameters) const;
   [[nodiscard]] std::size_t bytes() const;
-  /// What the moments of such an optimizer take.
+  /// What the moments of such an optimizer take, and the average.
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
                                                 const ParameterLayout& layout);
   /// What its list of parameters takes: room for all of them, however many a rank's slices hold.
@@ -61,12 +76,15 @@ class Optimizer {
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
+  [[nodiscard]] HeldPart held(const Arena& arena, std::size_t slot) const;
+
   struct GroupPass {
     std::size_t group;  // a bucket, or all together are one group
     UpdatePass pass;
   };
   std::vector<std::string_view> names_;
   std::vector<Arena> moments_;        // slice behind slice
+  Arena average_;                     // likewise
   std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
   bool by_bucket_;
   HealthRing health_;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,16 @@ enum class Shard { none, state, gradients };
   return shard == Shard::none ? "none" : shard == Shard::state ? "state" : "gradients";
 }
 
+/// What is said of parameters by their names.
+struct ParameterGroup {
+  std::vector<std::string> match;      // "hidden1/weight", with '*' for any characters
+  std::optional<double> lr_factor;     // times the learning rate
+  std::optional<double> weight_decay;  // instead of the optimizer's, of vectors too
+  std::optional<bool> frozen;          // never moves
+
+  bool operator==(const ParameterGroup&) const = default;
+};
+
 struct OptimizerOptions {
   OptimizerType type = OptimizerType::adamw;
   double lr = 1e-3;
@@ -28,7 +40,9 @@ struct OptimizerOptions {
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
   Shard shard = Shard::none;
-  bool nesterov = false;  // sgd
+  bool nesterov = false;               // sgd
+  double average = 0;                  // decay of a moving average of the masters; 0 = none
+  std::vector<ParameterGroup> groups;  // of several that match, what the last one says
 
   /// Over how many of `ranks` ranks masters and moments are cut.
   [[nodiscard]] int holders(int ranks) const { return shard == Shard::none ? 1 : ranks; }
@@ -51,7 +65,7 @@ enum class ScheduleType {
 };
 
 /// A kernel gets all of them by value.
-inline constexpr std::size_t most_milestones = 64;
+inline constexpr std::size_t most_milestones = 16;
 
 /// Counted in updates (steps that were not skipped). The formulas are in schedule.hpp.
 struct ScheduleOptions {

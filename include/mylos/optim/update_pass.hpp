@@ -20,9 +20,11 @@ struct UpdateSpan {
   const void* gradient = nullptr;
   float* master = nullptr;  // null where there is none
   float* m = nullptr;
-  float* v = nullptr;      // null for sgd and lion
-  void* weight = nullptr;  // the compute weights; floats: the masters, and nothing is written beside them
+  float* v = nullptr;        // null for sgd and lion
+  void* weight = nullptr;    // the compute weights; floats: the masters, and nothing is written beside them
+  float* average = nullptr;  // of the masters; null where there is none
   float decay = 0;
+  bool frozen = false;        // nothing moves
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
   RandomStream rounding;      // of the parameter; where there is no master
   std::int64_t first = 0;     // element of the parameter: a multiple of 8

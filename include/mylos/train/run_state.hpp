@@ -3,6 +3,7 @@
 //
 //   /model/<layer>/<parameter>           master weights; without masters the weights, as floats all the same
 //   /optimizer/<layer>/<parameter>/<m>   moments
+//   /average/<layer>/<parameter>         the moving average of the weights, where the run has one
 //   /scaler/...                          the loss scaler's whole state, and its statistics
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
 //   /data/{position, epoch, identity}    samples consumed; which data
@@ -46,8 +47,10 @@ struct RunState {
 /// What is computed here and how: the seed, the engine, the plan.
 void note_assembly(const Assembly& parts, RunState& state);
 
-/// The parameters alone, as evaluation and prediction read them.
-[[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters);
+/// The parameters alone, as evaluation and prediction read them; or their moving average in their place.
+[[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters, bool average = false);
+/// Whether a checkpoint has the moving average of its weights.
+[[nodiscard]] bool has_average(const CheckpointReader& reader);
 /// Their places and shapes without any memory, to compare with a file's.
 [[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
 /// All but the history, which its owner adds. The result points into `trainer` and `state`.

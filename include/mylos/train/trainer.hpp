@@ -92,6 +92,8 @@ class Trainer {
   [[nodiscard]] Model& model() { return model_; }
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
+  /// The average of the weights begins with what they are.
+  void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
   /// All ranks. Compute weights of masters that were read from a file.
   void refresh_weights() { update_.refresh(exec_); }
   /// What a trainer takes beside model, moments and communication.
@@ -137,6 +139,7 @@ class Trainer {
   BlockDone reduce_block_;
   BlockDone accumulate_block_;
   BeforeBlock complete_block_;
+  std::vector<std::vector<Tensor>> frozen_gradients_;  // of each stage
   bool drops_;
   WorkRecorder recorder_;
   std::optional<Error> error_;

@@ -1,0 +1,49 @@
+// [[optimizer.groups]] and what is wrong with one.
+#include <gtest/gtest.h>
+
+#include "config/deck_builders.hpp"
+
+namespace mylos::testing::parameter_groups_test {
+
+TEST(ParameterGroups, AreReadInTheirOrder) {
+  const Options options = read_with(R"(
+[[optimizer.groups]]
+match = "hidden1/*"
+lr_factor = 0.5
+[[optimizer.groups]]
+match = ["*/bias", "head/weight"]
+weight_decay = 0
+frozen = true
+)")
+                              .options;
+  const std::vector<ParameterGroup> expected{{{"hidden1/*"}, 0.5, {}, {}},
+                                             {{"*/bias", "head/weight"}, {}, 0.0, true}};
+  EXPECT_EQ(options.optimizer.groups, expected);
+  const Options replaced = read_with("[[optimizer.groups]]\nmatch = \"a\"\nfrozen = true\n",
+                                     {"optimizer.groups=[{match = \"b\", lr_factor = 2}]"})
+                               .options;
+  EXPECT_EQ(replaced.optimizer.groups, (std::vector<ParameterGroup>{{{"b"}, 2.0, {}, {}}}));
+}
+
+TEST(ParameterGroups, AMistakeIsToldWithTheLineOfItsGroup) {
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {"frozen = true", "a table without 'match'"},
+      {"match = []\nfrozen = true", "a table without 'match'"},
+      {"match = 'a'", "a table that says nothing but 'match'"},
+      {"match = 3", "the integer 3 for 'match'"},
+      {"match = ['a', '']", "the string \"\" for 'match'"},
+      {"match = 'a'\nfrozen = 1", "the integer 1 for 'frozen'"},
+      {"match = 'a'\nlr_factor = 0", "the integer 0 for 'lr_factor', a number above 0 and at most 1000"},
+      {"match = 'a'\nweight_decay = -1", "the integer -1 for 'weight_decay', a number from 0 to 1000"},
+      {"match = 'a'\nlr_facto = 1", "a table with the unknown key 'lr_facto' (did you mean 'lr_factor'?)"}};
+  const std::string good = "[[optimizer.groups]]\nmatch = 'x'\nfrozen = true\n";
+  for (const auto& [group, found] : mistakes) {
+    const std::string message = message_of(good + "[[optimizer.groups]]\n" + group);
+    EXPECT_TRUE(message.starts_with("deck.toml:4: 'optimizer.groups' must be a list of tables")) << message;
+    EXPECT_TRUE(message.ends_with(", not " + found)) << message;
+  }
+  EXPECT_TRUE(message_of("[optimizer.groups]\nmatch = 'a'").ends_with("not a table"));
+  EXPECT_TRUE(message_of("optimizer.groups = 'a'").ends_with("not the string \"a\""));
+}
+
+}  // namespace mylos::testing::parameter_groups_test
