@@ -72,6 +72,12 @@ bool Chain::computes_in(DType type) const {
   return head->signature().compute_type == type;
 }
 
+Skips Chain::all_skips() const {
+  std::vector<std::size_t> sources;
+  for (std::size_t block = 0; block < blocks.size(); ++block) sources.push_back(skip_of(block));
+  return Skips(std::move(sources));
+}
+
 const Signature& Chain::signature(std::size_t stage) const {
   return stage < blocks.size() ? blocks[stage]->signature() : head->signature();
 }

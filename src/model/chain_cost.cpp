@@ -31,7 +31,8 @@ StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t row
                      const MachineRates& rates) {
   const Signature& signature = block.signature();
   const double input =
-      static_cast<double>(rows * signature.inputs) * static_cast<double>(size_of(signature.input_type));
+      static_cast<double>(rows * signature.inputs) * static_cast<double>(size_of(signature.input_type)) +
+      static_cast<double>(rows * signature.skip_inputs) * static_cast<double>(size_of(signature.skip_type));
   const auto all = static_cast<double>(cost.variants.front().saved_bytes);
   const double traffic =
       input + static_cast<double>(cost.output_bytes) + 2 * all + weight_bytes(block.parameters());
@@ -51,11 +52,19 @@ StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t row
 
 }  // namespace
 
+Skips ChainCost::skips() const {
+  std::vector<std::size_t> sources;
+  for (const StageCost& block : blocks) sources.push_back(block.skip);
+  return Skips(std::move(sources));
+}
+
 ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,
                      const MachineRates& rates) {
   ChainCost cost;
-  for (const auto& block : chain.blocks) {
-    cost.blocks.push_back(stage_cost(*block, block->cost(gemm, rows), rows, rates));
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
+    const Block& block = *chain.blocks[i];
+    cost.blocks.push_back(stage_cost(block, block.cost(gemm, rows), rows, rates));
+    cost.blocks.back().skip = chain.skip_of(i);
   }
   const LossCost loss = chain.head->cost(gemm, rows);
   cost.loss_workspace = loss.workspace;

@@ -16,13 +16,14 @@ class Tracer {
   Tracer(const ChainCost& cost, const Schedule& schedule)
       : cost_(cost),
         schedule_(schedule),
-        activation_(cost.blocks.size() + 1, no_tensor),
+        skips_(cost.skips()),
+        boundaries_(cost.blocks.size() + 1),
         saved_(cost.blocks.size()),
         backward_left_(cost.blocks.size()) {}
 
   Lifetimes trace() {
     if (cost_.blocks.empty()) fail_input("a schedule needs a chain of at least one block");
-    activation_[0] = begin(cost_.input_bytes, true);
+    boundaries_[0] = {.tensor = begin(cost_.input_bytes, true), .is_there = true, .is_kept = true};
     for (; at_ < schedule_.size(); ++at_) {
       result_.operations.emplace_back();
       switch (schedule_[at_].kind) {
@@ -41,13 +42,11 @@ class Tracer {
     if (backward_left_ > 0) {
       fail_input("the list of operations ends before backward of block {}", backward_left_ - 1);
     }
-    for (std::size_t i = 0; i < activation_.size(); ++i) {
-      if (activation_[i] != no_tensor)
+    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
+      if (boundaries_[i].tensor != no_tensor)
         fail_input("the list of operations leaves the input of block {} behind", i);
     }
-    for (std::size_t at = 0; cost_.input_bytes == 0 && at < schedule_.size(); ++at) {
-      if (schedule_[at].block == 0) result_.operations[at].input = no_tensor;
-    }
+    if (cost_.input_bytes == 0) leave_out_input();
     return std::move(result_);
   }
 
@@ -55,6 +54,13 @@ class Tracer {
   struct Saved {
     std::size_t tensor = no_tensor;
     std::size_t variant = 0;
+  };
+
+  struct Boundary {
+    std::size_t tensor = no_tensor;    // x_i, where it is in memory
+    std::size_t gradient = no_tensor;  // of x_i by the blocks that read it as a skip
+    bool is_there = false;             // with all that is carried past it: block i can run forward
+    bool is_kept = false;              // until backward of block i
   };
 
   template <class... Arguments>
@@ -89,31 +95,59 @@ class Tracer {
   }
 
   std::size_t input_of(std::size_t block) const {
-    if (activation_[block] == no_tensor) refuse("its input is not in memory");
-    return activation_[block];
+    if (!boundaries_[block].is_there) refuse("its input is not in memory");
+    return boundaries_[block].tensor;
   }
 
-  [[nodiscard]] bool held_for_backward_below(std::size_t boundary) const {
-    return boundary > 0 && saved_[boundary - 1].has_value();
+  [[nodiscard]] bool is_needed(std::size_t boundary) const {
+    if (boundaries_[boundary].is_there) return true;
+    if (boundary > 0 && saved_[boundary - 1].has_value()) return true;
+    const std::size_t last = skips_.last_reader(boundary);
+    for (std::size_t later = boundary + 1; last != no_skip && later <= last; ++later)
+      if (boundaries_[later].is_there) return true;
+    return false;
+  }
+
+  void end_unless_needed(std::size_t boundary) {
+    if (boundaries_[boundary].tensor != no_tensor && !is_needed(boundary)) end(boundaries_[boundary].tensor);
+  }
+
+  /// Of the tuple that x_boundary is, what nothing else needs.
+  void release(std::size_t boundary) {
+    boundaries_[boundary].is_there = boundaries_[boundary].is_kept = false;
+    end_unless_needed(boundary);
+    for (const std::size_t carried : skips_.carried(boundary)) end_unless_needed(carried);
+  }
+
+  void keep(std::size_t boundary) {
+    boundaries_[boundary].is_kept = true;
+    result_.tensors[boundaries_[boundary].tensor].kept = true;
+    for (const std::size_t carried : skips_.carried(boundary))
+      result_.tensors[boundaries_[carried].tensor].kept = true;
   }
 
   void forward() {
     const Operation& operation = schedule_[at_];
     const std::size_t i = operation.block;
     const StageCost& cost = stage();
-    OperationTensors& tensors = result_.operations[at_];
-    tensors.input = input_of(i);
     if (i >= backward_left_) refuse("backward of the block has been done");
-    if (activation_[i + 1] != no_tensor) refuse("its output is in memory already");
+    const std::size_t input = input_of(i);
+    if (boundaries_[i + 1].tensor != no_tensor) refuse("its output is in memory already");
     const bool keeps = operation.keep == Keep::variant;
-    if (operation.keep != Keep::nothing) result_.tensors[tensors.input].kept = true;
-    tensors.output = activation_[i + 1] = begin(cost.output_bytes, keeps);
+    if (operation.keep != Keep::nothing) keep(i);
+    OperationTensors& tensors = result_.operations[at_];
+    tensors.input = input;
+    if (cost.skip != no_skip) tensors.skip = boundaries_[cost.skip].tensor;
+    tensors.output = begin(cost.output_bytes, keeps);
+    boundaries_[i + 1].tensor = tensors.output;
+    boundaries_[i + 1].is_there = true;
+    boundaries_[i + 1].is_kept = keeps;
     if (keeps) {
       tensors.saved = begin(variant().saved_bytes, true);
       saved_[i] = Saved{tensors.saved, operation.variant};
     }
     tensors.workspace = begin(cost.forward_workspace);
-    if (!result_.tensors[tensors.input].kept) end(activation_[i]);
+    if (!boundaries_[i].is_kept) release(i);
   }
 
   void loss() {
@@ -124,7 +158,7 @@ class Tracer {
     tensors.input = input_of(last);
     tensors.input_gradient = gradient_ = begin(cost_.blocks.back().output_bytes);
     tensors.workspace = begin(cost_.loss_workspace);
-    if (!held_for_backward_below(last)) end(activation_[last]);
+    release(last);
     loss_done_ = true;
   }
 
@@ -138,26 +172,44 @@ class Tracer {
     if (saved_[i]->variant != schedule_[at_].variant) {
       refuse("forward kept variant {}, not {}", saved_[i]->variant, schedule_[at_].variant);
     }
-    tensors.output = activation_[i + 1];
+    tensors.output = boundaries_[i + 1].tensor;
     tensors.saved = saved_[i]->tensor;
     tensors.output_gradient = gradient_;
-    if (i > 0) tensors.input_gradient = begin(cost_.blocks[i - 1].output_bytes);
+    if (i > 0) tensors.input_gradient = begin(cost_.boundary_bytes(i));
     tensors.workspace = begin(cost.backward_workspace);
+    if (const std::size_t from = cost_.blocks[i].skip; from != no_skip && from > 0) {
+      std::size_t& gradient = boundaries_[from].gradient;
+      if (skips_.starts_gradient(i)) gradient = begin(cost_.boundary_bytes(from));
+      tensors.skip_gradient = gradient;
+    }
+    tensors.carried_gradient = boundaries_[i].gradient;
+    if (tensors.carried_gradient != no_tensor) end(boundaries_[i].gradient);
 
     end(gradient_);
     end(saved_[i]->tensor);
-    end(activation_[i + 1]);
     saved_[i].reset();
-    if (!held_for_backward_below(i)) end(activation_[i]);
+    release(i + 1);
+    release(i);
     gradient_ = tensors.input_gradient;
     backward_left_ = i;
   }
 
+  /// x_0 lies outside the arena.
+  void leave_out_input() {
+    for (std::size_t at = 0; at < schedule_.size(); ++at) {
+      const std::size_t block = schedule_[at].block;
+      if (block == 0) result_.operations[at].input = no_tensor;
+      if (block < cost_.blocks.size() && cost_.blocks[block].skip == 0)
+        result_.operations[at].skip = no_tensor;
+    }
+  }
+
   const ChainCost& cost_;
   const Schedule& schedule_;
+  const Skips skips_;
   Lifetimes result_;
   std::size_t at_ = 0;
-  std::vector<std::size_t> activation_;  // of each boundary: the tensor that is in memory now
+  std::vector<Boundary> boundaries_;
   std::vector<std::optional<Saved>> saved_;
   std::size_t gradient_ = no_tensor;
   std::size_t backward_left_;  // blocks whose backward has not been done: 0 … backward_left_ - 1

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/region.hpp"
+#include "mylos/kernels/residual.hpp"
 #include "mylos/model/chain_cost.hpp"
 #include "mylos/model/key_value_cache.hpp"
 
@@ -28,6 +29,7 @@ void observe_parameters(const Observer* observer, const Chain& chain, std::size_
 Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
              std::optional<Schedule> schedule, int rank, int holders, std::size_t window)
     : chain_(std::move(chain)),
+      skips_(chain_.all_skips()),
       parameters_(make_parameter_layout(chain_, bucket_bytes, world, holders, window), rank),
       samples_(samples),
       schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
@@ -50,11 +52,19 @@ Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
   return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
 }
 
+/// What the block reads besides its input; empty where that is nothing.
+Tensor Model::skip_of(std::size_t block, std::size_t offset) const {
+  const std::size_t source = skips_.source(block);
+  if (source == 0) return input_;
+  return offset == nowhere ? Tensor() : tensor_of(source, offset);
+}
+
 BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& places) const {
   const std::size_t block = operation.block;
   return {.weights = parameters_.weights(block),
           .input = block == 0 ? input_ : tensor_of(block, places.input),
           .output = tensor_of(block + 1, places.output),
+          .skip = skip_of(block, places.skip),
           .saved = at(places.saved),
           .workspace = at(places.workspace),
           .variant = operation.variant};
@@ -107,6 +117,7 @@ void Model::evaluate(const StepContext& context, const Observer* observer) {
     chain_.blocks[i]->forward(context, {.weights = parameters_.weights(i),
                                         .input = x,
                                         .output = output_,
+                                        .skip = skip_of(i, evaluation_.skip[i]),
                                         .workspace = at(evaluation_.workspace[i])});
     observe(observer, i, "output", output_);
     x = output_;
@@ -156,8 +167,15 @@ void Model::run_backward(const StepContext& context, std::size_t operation, bool
       .weights = parameters_.gradients(now.block),
       .accumulate = accumulate,
       .output = tensor_of(now.block + 1, places.output_gradient),
-      .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient)};
+      .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient),
+      .skip = places.skip_gradient == nowhere ? Tensor()
+                                              : tensor_of(skips_.source(now.block), places.skip_gradient),
+      .add_to_skip = !skips_.starts_gradient(now.block)};
   chain_.blocks[now.block]->backward(context, memory_of(now, places), gradients);
+  if (places.carried_gradient != nowhere) {
+    residual_forward(context.exec, gradients.input, tensor_of(now.block, places.carried_gradient),
+                     gradients.input, {});
+  }
   observe_parameters(observer, chain_, now.block, parameters_.gradients(now.block), " gradient");
   if (now.block > 0) observe(observer, now.block - 1, "output gradient", gradients.input);
 }

@@ -110,14 +110,56 @@ Placement place(const Lifetimes& lifetimes) {
   for (const OperationTensors& tensors : lifetimes.operations) {
     result.operations.push_back({offset(tensors.input), offset(tensors.output), offset(tensors.saved),
                                  offset(tensors.workspace), offset(tensors.output_gradient),
-                                 offset(tensors.input_gradient)});
+                                 offset(tensors.input_gradient), offset(tensors.skip),
+                                 offset(tensors.skip_gradient), offset(tensors.carried_gradient)});
   }
   return result;
 }
 
+namespace {
+
+/// Of the blocks one after the other, and the loss.
+Lifetimes evaluation_lifetimes(const ChainCost& cost, const Skips& skips) {
+  const std::size_t loss = cost.blocks.size();
+  Lifetimes lifetimes;
+  lifetimes.operations.resize(loss + 1);
+  const auto add = [&](const TensorLifetime& tensor) {
+    lifetimes.tensors.push_back(tensor);
+    return lifetimes.tensors.size() - 1;
+  };
+  for (std::size_t i = 0; i < loss; ++i) {
+    const std::size_t reader = skips.last_reader(i + 1);
+    const bool is_carried = reader != no_skip;
+    OperationTensors& tensors = lifetimes.operations[i];
+    tensors.output = add({cost.blocks[i].output_bytes, i, is_carried ? reader : i + 1, is_carried});
+    tensors.workspace = add({cost.blocks[i].forward_workspace, i, i});
+  }
+  lifetimes.operations[loss].workspace = add({cost.loss_workspace, loss, loss});
+  return lifetimes;
+}
+
+EvaluationLayout layout_with_skips(const ChainCost& cost, const Skips& skips, std::size_t bytes) {
+  const Placement placement = place(evaluation_lifetimes(cost, skips));
+  EvaluationLayout layout;
+  layout.bytes = std::max(bytes, placement.bytes);
+  for (const OperationPlaces& places : placement.operations) {
+    if (places.output != nowhere) layout.output.push_back(places.output);
+    layout.workspace.push_back(places.workspace);
+  }
+  for (std::size_t i = 0; i < cost.blocks.size(); ++i) {
+    const std::size_t source = skips.source(i);
+    layout.skip.push_back(source == no_skip || source == 0 ? nowhere : layout.output[source - 1]);
+  }
+  return layout;
+}
+
+}  // namespace
+
 EvaluationLayout make_evaluation_layout(const ChainCost& cost, std::size_t bytes) {
+  if (const Skips skips = cost.skips(); !skips.none()) return layout_with_skips(cost, skips, bytes);
   EvaluationLayout layout;
   layout.bytes = bytes;
+  layout.skip.assign(cost.blocks.size(), nowhere);
   std::size_t input = cost.input_bytes;
   for (const StageCost& block : cost.blocks) {
     layout.bytes = std::max(layout.bytes, input + block.output_bytes + block.forward_workspace);

@@ -15,9 +15,10 @@ struct StageVariant {
 /// The chain as the recurrences see it: stages 0 … last, of which the last is the loss, which runs once,
 /// forward and backward in one operation. Bytes are exact.
 struct Stage {
-  std::size_t input = 0;           // x_i
-  std::size_t input_gradient = 0;  // δ_i; the first block computes none
-  std::size_t output = 0;          // x_{i+1}
+  std::vector<std::size_t> input_beside;  // of x_i what x_q, q < i, does not hold anyway: by q
+  std::size_t input_gradient = 0;         // what backward writes: δ_i, the first block none; of a skip
+  std::size_t output = 0;                 // x_{i+1} without what is carried past it
+  std::size_t output_gradient = 0;        // δ_{i+1} with it
   std::size_t forward_workspace = 0;
   double forward_time = 0;
   std::vector<StageVariant> variants;
@@ -33,21 +34,43 @@ struct SegmentChoice {
 
 namespace {
 
+/// Bytes of x_boundary that are not those of x_q, q < boundary, too: its own, and of what is carried past it
+/// what was not carried past x_q.
+std::size_t bytes_beside(const ChainCost& cost, const Skips& skips, std::size_t boundary, std::size_t q) {
+  std::size_t bytes = cost.boundary_bytes(boundary);
+  for (const std::size_t carried : skips.carried(boundary)) {
+    if (carried > q) bytes += cost.boundary_bytes(carried);
+  }
+  return bytes;
+}
+
+std::size_t gradient_bytes(const ChainCost& cost, const Skips& skips, std::size_t boundary) {
+  return bytes_beside(cost, skips, boundary, 0);  // the chain's input has no gradient
+}
+
 std::vector<Stage> stages_of(const ChainCost& cost) {
+  const Skips skips = cost.skips();
   std::vector<Stage> stages;
-  std::size_t input = cost.input_bytes;
-  for (const StageCost& block : cost.blocks) {
-    Stage stage{
-        input, stages.empty() ? 0 : input, block.output_bytes, block.forward_workspace, block.forward_time,
-        {}};
-    for (const VariantCost& variant : block.variants) {
-      stage.variants.push_back({block.output_bytes + variant.saved_bytes, variant.backward_workspace,
-                                block.forward_time + block.backward_time + variant.recompute_time});
+  for (std::size_t i = 0; i <= cost.blocks.size(); ++i) {
+    Stage stage;
+    for (std::size_t q = 0; q < i; ++q) stage.input_beside.push_back(bytes_beside(cost, skips, i, q));
+    stage.input_gradient = i == 0 ? 0 : cost.boundary_bytes(i);
+    if (i == cost.blocks.size()) {
+      stage.variants.push_back({0, cost.loss_workspace, cost.loss_time});
+    } else {
+      const StageCost& block = cost.blocks[i];
+      if (skips.starts_gradient(i)) stage.input_gradient += cost.boundary_bytes(block.skip);
+      stage.output = block.output_bytes;
+      stage.output_gradient = gradient_bytes(cost, skips, i + 1);
+      stage.forward_workspace = block.forward_workspace;
+      stage.forward_time = block.forward_time;
+      for (const VariantCost& variant : block.variants) {
+        stage.variants.push_back({block.output_bytes + variant.saved_bytes, variant.backward_workspace,
+                                  block.forward_time + block.backward_time + variant.recompute_time});
+      }
     }
     stages.push_back(std::move(stage));
-    input = block.output_bytes;
   }
-  stages.push_back({input, input, 0, 0, 0, {{0, cost.loss_workspace, cost.loss_time}}});
   return stages;
 }
 
@@ -55,16 +78,17 @@ std::vector<Stage> stages_of(const ChainCost& cost) {
 std::size_t keep_bytes(const std::vector<Stage>& stages, std::size_t i, std::size_t k,
                        const StageVariant& variant) {
   const Stage& stage = stages[i];
-  const std::size_t forward = stages[k].output + variant.kept + stage.forward_workspace;
+  const std::size_t forward = stages[k].output_gradient + variant.kept + stage.forward_workspace;
   const std::size_t backward =
-      stage.output + variant.kept + stage.input_gradient + variant.backward_workspace;
+      stage.output_gradient + variant.kept + stage.input_gradient + variant.backward_workspace;
   return std::max(forward, backward);
 }
 
 /// Bytes that segment (i, k) needs while stage q >= i runs forward keeping nothing but x_i.
 std::size_t pass_bytes(const std::vector<Stage>& stages, std::size_t i, std::size_t k, std::size_t q) {
   const Stage& stage = stages[q];
-  return stages[k].output + (q > i ? stage.input : 0) + stage.output + stage.forward_workspace;
+  return stages[k].output_gradient + (q > i ? stage.input_beside[i] : 0) + stage.output +
+         stage.forward_workspace;
 }
 
 /// The operations of segment (i, k) in `m` slots, as `choose` says for it and for what it falls into.
@@ -145,7 +169,7 @@ class LeastMemory {
     for (std::size_t j = i + 1; j <= k; ++j) {
       pass_time += stages_[j - 1].forward_time;
       pass = std::max(pass, pass_bytes(stages_, i, k, j - 1));
-      consider(std::max({pass, stages_[j].input + at(j, k).bytes, at(i, j - 1).bytes}),
+      consider(std::max({pass, stages_[j].input_beside[i] + at(j, k).bytes, at(i, j - 1).bytes}),
                pass_time + at(j, k).time + at(i, j - 1).time, j, 0);
     }
   }
@@ -211,7 +235,7 @@ void Rotor::fill_coming_back(std::size_t i, std::size_t k, std::size_t end) {
   for (std::size_t j = i + 1; j <= k; ++j) {
     pass_time += stages_[j - 1].forward_time;
     pass = std::max(pass, pass_bytes(stages_, i, k, j - 1));
-    const std::size_t kept = slots_for(stages_[j].input);
+    const std::size_t kept = slots_for(stages_[j].input_beside[i]);
     const std::size_t begin =
         std::max({slots_for(pass), kept + ranges_[pair(j, k)].least, ranges_[pair(i, j - 1)].least});
     if (begin >= end) continue;
@@ -251,7 +275,7 @@ SegmentChoice Rotor::choice(std::size_t i, std::size_t k, std::size_t m) const {
   for (std::size_t j = i + 1; j <= k; ++j) {
     pass_time += stages_[j - 1].forward_time;
     pass = std::max(pass, pass_bytes(stages_, i, k, j - 1));
-    const std::size_t kept = slots_for(stages_[j].input);
+    const std::size_t kept = slots_for(stages_[j].input_beside[i]);
     if (m < std::max(kept, slots_for(pass))) continue;
     const float time = static_cast<float>(pass_time) + row(j, k)[m - kept] + row(i, j - 1)[m];
     if (time < best) {

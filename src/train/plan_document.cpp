@@ -17,11 +17,13 @@ ordered_json json_of(const VariantCost& variant) {
 ordered_json json_of(const StageCost& block) {
   ordered_json variants = ordered_json::array();
   for (const VariantCost& variant : block.variants) variants.push_back(json_of(variant));
-  return {{"output_bytes", block.output_bytes},
-          {"forward_workspace", block.forward_workspace},
-          {"forward_time_ms", block.forward_time},
-          {"backward_time_ms", block.backward_time},
-          {"variants", std::move(variants)}};
+  ordered_json json = {{"output_bytes", block.output_bytes},
+                       {"forward_workspace", block.forward_workspace},
+                       {"forward_time_ms", block.forward_time},
+                       {"backward_time_ms", block.backward_time},
+                       {"variants", std::move(variants)}};
+  if (block.skip != no_skip) json["skip"] = block.skip;
+  return json;
 }
 
 ordered_json json_of(const ChainCost& cost) {

@@ -44,6 +44,7 @@ RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64
   };
   std::size_t workspace = chain.head->cost(gemm, rows).workspace;
   std::size_t widest_output = 0;
+  std::size_t widest_skip = 0;
   const Signature& head = chain.head->signature();
   std::size_t widest_input = matrix_bytes(rows, head.inputs, head.input_type);
   std::int64_t columns = std::max(head.inputs, head.outputs);
@@ -58,16 +59,19 @@ RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64
       workspace = std::max(workspace, variant.backward_workspace);
     }
     layout.variants = std::max(layout.variants, cost.variants.size());
-    layout.blocks.push_back({take(input), take(cost.output_bytes), take(saved)});
+    const std::size_t skip = matrix_bytes(rows, signature.skip_inputs, signature.skip_type);
+    layout.blocks.push_back({take(input), take(cost.output_bytes), take(saved), take(skip)});
+    widest_skip = std::max(widest_skip, skip);
     widest_input = std::max(widest_input, input);
     widest_output = std::max(widest_output, cost.output_bytes);
-    columns = std::max({columns, signature.inputs, signature.outputs});
+    columns = std::max({columns, signature.inputs, signature.outputs, signature.skip_inputs});
   }
   layout.noise_count = rows * columns;
   layout.noise = take(matrix_bytes(rows, columns, DType::fp32));
   layout.labels = take(matrix_bytes(rows, 1, DType::int32));
   layout.output_gradient = take(widest_output);
   layout.input_gradient = take(widest_input);
+  layout.skip_gradient = take(widest_skip);
   layout.workspace = take(workspace);
   layout.bytes = end;
   return layout;
@@ -141,6 +145,7 @@ BlockMemory Rehearsal::memory_of(std::size_t block, std::size_t variant) const {
   return {.weights = parameters_.weights(block),
           .input = tensor(places.input, now.input_type, now.inputs),
           .output = tensor(places.output, now.output_type, now.outputs),
+          .skip = now.skip_inputs == 0 ? Tensor() : tensor(places.skip, now.skip_type, now.skip_inputs),
           .saved = at(places.saved),
           .workspace = at(layout_.workspace),
           .variant = variant};
@@ -164,6 +169,7 @@ double Rehearsal::time_of(const Work& work) const {
 double Rehearsal::forward(std::size_t block, std::size_t variant) {
   const BlockMemory memory = memory_of(block, variant);
   if (memory.input.type() != DType::int32) copy_noise(memory.input);
+  if (!memory.skip.empty()) copy_noise(memory.skip);
   return time_of([&] { chain_.blocks[block]->forward(context_, memory); });
 }
 
@@ -195,7 +201,10 @@ double Rehearsal::backward(std::size_t block, std::size_t variant) {
   const BlockGradients gradients{.weights = parameters_.gradients(block),
                                  .accumulate = accumulates_,
                                  .output = output_gradient,
-                                 .input = input_gradient};
+                                 .input = input_gradient,
+                                 .skip = now.skip_inputs == 0
+                                             ? Tensor()
+                                             : tensor(layout_.skip_gradient, now.skip_type, now.skip_inputs)};
   const BlockMemory memory = memory_of(block, variant);
   return time_of([&] { chain_.blocks[block]->backward(context_, memory, gradients); });
 }

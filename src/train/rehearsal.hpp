@@ -20,6 +20,7 @@ struct RehearsalLayout {
     std::size_t input = 0;
     std::size_t output = 0;
     std::size_t saved = 0;
+    std::size_t skip = 0;
   };
   std::vector<BlockPlaces> blocks;
   std::size_t variants = 1;  // the most of a block
@@ -29,6 +30,7 @@ struct RehearsalLayout {
   std::size_t labels = 0;
   std::size_t output_gradient = 0;
   std::size_t input_gradient = 0;
+  std::size_t skip_gradient = 0;
   std::size_t workspace = 0;
   std::size_t bytes = 0;
 };

@@ -109,6 +109,7 @@ StageCost stage_of(const Node& node) {
                   node.at("backward_time_ms").milliseconds()};
   const Node variants = node.at("variants");
   for (std::size_t v = 0; v < variants.length(64); ++v) stage.variants.push_back(variant_of(variants.at(v)));
+  if (node.has("skip")) stage.skip = node.at("skip").whole(most_blocks);
   return stage;
 }
 
@@ -219,6 +220,8 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
     const std::string of_block = " of block " + std::to_string(i);
     compare(source, "output_bytes" + of_block, was.output_bytes, is.output_bytes);
     compare(source, "forward_workspace" + of_block, was.forward_workspace, is.forward_workspace);
+    if (was.skip != is.skip)
+      fail_input("{} was planned for another model: other boundaries are carried to block {}", source, i);
     compare(source, "the number of variants" + of_block, was.variants.size(), is.variants.size());
     for (std::size_t v = 0; v < is.variants.size(); ++v) {
       const std::string of_variant = " of variant " + is.variants[v].name + of_block;

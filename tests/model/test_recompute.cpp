@@ -1,5 +1,6 @@
 // Whatever a schedule keeps and computes again, the gradients are the same bits.
 #include "model/recompute.hpp"
+#include "model/skipping_chain.hpp"
 #include "model/small_gpt.hpp"
 
 namespace mylos::recompute_test {
@@ -27,6 +28,22 @@ TEST(Recompute, OfPerceptronsGivesTheSameBits) {
         return make_mlp(model, precision, 3, true);
       };
       const Truth truth{.labels = reinterpret_cast<const std::int32_t*>(memory.data() + 2048)};
+      test::RecomputeTest({chain, rows, input, truth}).expect_equal_bits();
+    }
+  }
+}
+
+TEST(Recompute, OfChainsWithSkipsGivesTheSameBits) {
+  constexpr std::int64_t rows = 12;
+  const Arena memory("input and labels", 4096);
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const Tensor input = memory.tensor(0, type, rows, 6);
+    test::set_values(input, test::drawn_values(rows * 6, 1));
+    const std::vector<std::int32_t> labels{0, 3, 1, 2, 2, 0, 3, 1, 1, 0, 2, 3};
+    test::copy_to_device(labels.data(), memory.data() + 2048, labels.size() * 4);
+    const Truth truth{.labels = reinterpret_cast<const std::int32_t*>(memory.data() + 2048)};
+    for (const DType middle : {type, type == DType::fp32 ? DType::bf16 : DType::fp32}) {
+      const auto chain = [&] { return test::skipping_chain(type, middle, 0.25); };
       test::RecomputeTest({chain, rows, input, truth}).expect_equal_bits();
     }
   }

@@ -29,6 +29,9 @@ ChainCost random_chain(std::mt19937_64& generator, const RandomChainShape& shape
       saved = saved / 2 / shape.unit_bytes * shape.unit_bytes;
       recompute += time(1, 5);
     }
+    if (i > 0 && shape.skips > 0 && std::bernoulli_distribution(shape.skips)(generator)) {
+      block.skip = draw(0, i - 1);
+    }
     cost.blocks.push_back(block);
   }
   cost.loss_workspace = bytes(0);

@@ -15,6 +15,7 @@ struct RandomChainShape {
   std::size_t most_units = 8;                // of every tensor
   std::size_t unit_bytes = arena_alignment;  // or a multiple of it
   bool input_in_arena = false;
+  double skips = 0;  // probability that a block reads an earlier boundary too
 };
 
 /// Times are whole milliseconds, which float adds without rounding. Variant 0 recomputes nothing; the others

@@ -32,7 +32,8 @@ TEST(Rotor, FindsTheFastestOfAllLists) {
   for (int round = 0; round < test::cases(500); ++round) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 8,
                                  .most_variants = round % 8 < 6 ? 3u : 2u,
-                                 .input_in_arena = round % 3 == 0};
+                                 .input_in_arena = round % 3 == 0,
+                                 .skips = round % 2 == 0 ? 0.5 : 0};
     const ChainCost cost = test::random_chain(generator, shape);
     const std::size_t budget = some_budget(generator, cost);
     const double expected = test::fastest_time(cost, budget);
@@ -70,7 +71,8 @@ TEST(LeastMemory, NoListNeedsFewerBytes) {
   std::mt19937_64 generator(3);
   for (int round = 0; round < test::cases(100); ++round) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 6,
-                                 .input_in_arena = round % 2 == 0};
+                                 .input_in_arena = round % 2 == 0,
+                                 .skips = round % 4 < 2 ? 0.5 : 0};
     const ChainCost cost = test::random_chain(generator, shape);
     const std::size_t peak = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
     EXPECT_LT(test::fastest_time(cost, peak), never) << "round " << round;

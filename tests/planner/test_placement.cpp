@@ -34,6 +34,7 @@ class CheckedRun {
       const Operation& operation = schedule_[at];
       const OperationPlaces& places = placement_.operations[at];
       const std::size_t i = operation.block;
+      const std::size_t skip = operation.kind == loss ? no_skip : cost_.blocks[i].skip;
       read(at, places.input, size(i), activation(i));
       if (operation.kind == loss) {
         write(places.workspace, cost_.loss_workspace, scratch);
@@ -49,10 +50,18 @@ class CheckedRun {
         if (operation.keep == Keep::variant)
           write(places.saved, variant.saved_bytes, saved(i, operation.variant));
         read(at, places.input, size(i), activation(i));
+        if (skip != no_skip) read(at, places.skip, size(skip), activation(skip));
         read(at, places.output, block.output_bytes, activation(i + 1));
       } else {
         write(places.workspace, variant.backward_workspace, scratch);
         if (i > 0) write(places.input_gradient, size(i), gradient(i));
+        if (skip != no_skip && skip > 0) {
+          if (skips_.last_reader(skip) != i)
+            read(at, places.skip_gradient, size(skip), carried_gradient(skip));
+          write(places.skip_gradient, size(skip), carried_gradient(skip));
+        }
+        if (i > 0 && skips_.last_reader(i) != no_skip)
+          read(at, places.carried_gradient, size(i), carried_gradient(i));
         read(at, places.input, size(i), activation(i));
         read(at, places.output, block.output_bytes, activation(i + 1));
         read(at, places.saved, variant.saved_bytes, saved(i, operation.variant));
@@ -67,7 +76,8 @@ class CheckedRun {
   static constexpr int scratch = -1;
   static int activation(std::size_t i) { return static_cast<int>(100 * i + 1); }
   static int gradient(std::size_t i) { return static_cast<int>(100 * i + 2); }
-  static int saved(std::size_t i, std::size_t variant) { return static_cast<int>(100 * i + 3 + variant); }
+  static int carried_gradient(std::size_t i) { return static_cast<int>(100 * i + 3); }
+  static int saved(std::size_t i, std::size_t variant) { return static_cast<int>(100 * i + 4 + variant); }
   [[nodiscard]] std::size_t size(std::size_t i) const {
     return i == 0 ? cost_.input_bytes : cost_.blocks[i - 1].output_bytes;
   }
@@ -91,6 +101,7 @@ class CheckedRun {
 
   const ChainCost& cost_;
   const Schedule& schedule_;
+  const Skips skips_ = cost_.skips();
   Placement placement_;
   std::vector<int> arena_;
 };
@@ -132,8 +143,10 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
   std::mt19937_64 generator(5);
   for (int round = 0; round < test::cases(200); ++round) {
     const std::size_t blocks = 1 + static_cast<std::size_t>(round) % 40;
-    const ChainCost cost = test::random_chain(
-        generator, {.blocks = blocks, .most_variants = 3, .input_in_arena = round % 2 == 0});
+    const ChainCost cost = test::random_chain(generator, {.blocks = blocks,
+                                                          .most_variants = 3,
+                                                          .input_in_arena = round % 2 == 0,
+                                                          .skips = round % 3 == 0 ? 0.4 : 0});
     CheckedRun(cost, store_all(blocks)).run();
     CheckedRun(cost, least_memory_schedule(cost)).run();
     CheckedRun(cost, recompute_every(blocks, 1 + round % 7)).run();
@@ -176,8 +189,10 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
     const ChainCost cost =
         round % 4 == 0
             ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 1000})
-        : round % 4 == 1 ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3})
-                         : test::gpt_chain(generator, blocks / 2 + 1, 1 << 14, round % 4 == 2 ? 1 : 4);
+        : round % 4 == 1
+            ? test::random_chain(generator,
+                                 {.blocks = blocks, .most_variants = 3, .skips = round % 8 == 1 ? 0.3 : 0})
+            : test::gpt_chain(generator, blocks / 2 + 1, 1 << 14, round % 4 == 2 ? 1 : 4);
     const double chain_worst = worst_ratio(cost);
     EXPECT_LE(chain_worst, 1.02) << "round " << round << ", " << cost.blocks.size() << " blocks";
     worst = std::max(worst, chain_worst);

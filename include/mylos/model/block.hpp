@@ -1,8 +1,8 @@
 // Block: one link of the chain that a model is.
 //
-// A block maps the matrix [rows, inputs] to [rows, outputs]. It states its bytes and FLOPs from shapes alone,
-// and owns no memory: weights, gradients, kept tensors and workspace are handed to it, so that a plan decides
-// where they lie and how long they live.
+// A block maps the matrix [rows, inputs] to [rows, outputs]; some read an earlier boundary too (skips.hpp).
+// It states its bytes and FLOPs from shapes alone, and owns no memory: weights, gradients, kept tensors and
+// workspace are handed to it, so that a plan decides where they lie and how long they live.
 //
 // What backward reads besides input and output is either kept by forward or computed again by backward. A
 // block offers variants of how much it keeps; all give the same bits, because every value that some variant
@@ -86,6 +86,7 @@ struct BlockMemory {
   ParameterTensors weights;  // compute weights
   Tensor input;              // [rows, inputs]
   Tensor output;             // [rows, outputs]
+  Tensor skip = {};          // [rows, skip_inputs], for forward only
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
@@ -96,6 +97,8 @@ struct BlockGradients {
   bool accumulate = false;   // add to what the gradient buffers hold
   Tensor output;             // d loss / d output, like the output; may be overwritten
   Tensor input;              // d loss / d input, like the input; empty where nobody needs it
+  Tensor skip = {};          // d loss / d skip, like the skip; empty where nobody needs it
+  bool add_to_skip = false;  // to what later blocks left there
 };
 
 class Block {

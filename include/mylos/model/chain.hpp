@@ -10,12 +10,14 @@
 #include "mylos/model/block.hpp"
 #include "mylos/model/loss_head.hpp"
 #include "mylos/model/options.hpp"
+#include "mylos/model/skips.hpp"
 #include "mylos/precision/options.hpp"
 
 namespace mylos {
 
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::size_t> skips;  // of each block, as Skips takes them; shorter or empty: no_skip
   std::unique_ptr<LossHead> head;
   std::int64_t rows_per_sample = 1;  // tokens of a window
   MasterWeights masters = MasterWeights::fp32;
@@ -26,6 +28,11 @@ struct Chain {
   [[nodiscard]] DType output_type() const { return head->signature().output_type; }
   [[nodiscard]] LossType loss() const { return head->loss(); }
   [[nodiscard]] const Signature& signature(std::size_t stage) const;
+  /// The boundary that the block reads besides its input, or no_skip.
+  [[nodiscard]] std::size_t skip_of(std::size_t block) const {
+    return block < skips.size() ? skips[block] : no_skip;
+  }
+  [[nodiscard]] Skips all_skips() const;
   [[nodiscard]] const std::string& stage_name(std::size_t stage) const { return signature(stage).name; }
   [[nodiscard]] std::vector<ParameterSpec> stage_parameters(std::size_t stage) const;
   /// True where anything computes in half: what the scaler's mode "auto" asks.

@@ -12,6 +12,7 @@
 
 #include "mylos/kernels/machine_rates.hpp"
 #include "mylos/model/chain.hpp"
+#include "mylos/model/skips.hpp"
 
 namespace mylos {
 
@@ -32,6 +33,7 @@ struct StageCost {
   std::vector<VariantCost> variants;  // at least one; [0] keeps all
   double forward_time = 0;
   double backward_time = 0;
+  std::size_t skip = no_skip;  // the boundary that the block reads besides its input
 
   bool operator==(const StageCost&) const = default;
 };
@@ -43,6 +45,12 @@ struct ChainCost {
   double loss_time = 0;
   double update_time = 0;  // of a step besides its micro-batches
   bool measured = false;   // the times; else they come from a model of the machine
+
+  /// Of x_boundary alone, and of its gradient.
+  [[nodiscard]] std::size_t boundary_bytes(std::size_t boundary) const {
+    return boundary == 0 ? input_bytes : blocks[boundary - 1].output_bytes;
+  }
+  [[nodiscard]] Skips skips() const;
 
   bool operator==(const ChainCost&) const = default;
 };

@@ -73,6 +73,7 @@ class Model {
 
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
+  [[nodiscard]] Tensor skip_of(std::size_t block, std::size_t offset) const;
   [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
@@ -82,6 +83,7 @@ class Model {
                     const Observer* observer) const;
 
   Chain chain_;
+  Skips skips_;
   ParameterStore parameters_;
   std::int64_t samples_;
   Schedule schedule_;

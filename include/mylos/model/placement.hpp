@@ -25,6 +25,9 @@ struct OperationPlaces {
   std::size_t workspace = nowhere;
   std::size_t output_gradient = nowhere;
   std::size_t input_gradient = nowhere;
+  std::size_t skip = nowhere;
+  std::size_t skip_gradient = nowhere;
+  std::size_t carried_gradient = nowhere;
 };
 
 struct Placement {
@@ -36,9 +39,10 @@ struct Placement {
 [[nodiscard]] Placement place(const Lifetimes& lifetimes);
 
 /// Boundary activations take turns at the two ends of the arena and workspace lies between them, so that the
-/// arena holds no more than is alive.
+/// arena holds no more than is alive. Where some are carried past blocks, all are placed like a step's.
 struct EvaluationLayout {
   std::vector<std::size_t> output;     // of each block
+  std::vector<std::size_t> skip;       // of each block; nowhere: it reads none, or the chain's input
   std::vector<std::size_t> workspace;  // of each block, and of the loss
   std::size_t bytes = 0;
 };

@@ -1,7 +1,8 @@
 // Schedule: the list of operations that a training step runs for one micro-batch.
 //
 // A chain of L blocks has the boundary activations x_0 … x_L; block i computes x_{i+1} from x_i. In x_i's
-// place backward leaves δ_i, the gradient of the loss, of the same bytes. The words are those of Beaumont,
+// place backward leaves δ_i, the gradient of the loss, of the same bytes. Where blocks read earlier
+// boundaries too, x_i and δ_i are tuples (skips.hpp), each kept as a whole. The words are those of Beaumont,
 // Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for heterogeneous chains (arXiv 1911.13214).
 #pragma once
 

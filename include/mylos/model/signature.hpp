@@ -18,6 +18,8 @@ struct Signature {
   DType input_type = DType::fp32;
   DType output_type = DType::fp32;
   DType compute_type = DType::fp32;  // of the arithmetic's operands
+  std::int64_t skip_inputs = 0;      // columns of the earlier boundary that it reads too; 0: none
+  DType skip_type = DType::fp32;     // of that boundary
 
   bool operator==(const Signature&) const = default;
 };

@@ -12,8 +12,10 @@
 //
 //   C(i, k, m) = min over j of f_i + … + f_{j-1} + C(j, k, m - x_j) + C(i, j-1, m),
 //
-// each where the bytes that are alive during its operations fit into m. The loss is the chain's last stage.
-// Memory is counted in slots, the bytes of what is kept rounded up to whole slots.
+// each where the bytes that are alive during its operations fit into m. Where blocks read earlier boundaries
+// too, x_j is a tuple that is kept as a whole, and what of it x_i holds as well is not counted again: x_i
+// stays until the segment is done. The loss is the chain's last stage. Memory is counted in slots, the bytes
+// of what is kept rounded up to whole slots.
 #pragma once
 
 #include <cstddef>

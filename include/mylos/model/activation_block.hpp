@@ -1,0 +1,39 @@
+// ActivationBlock: y = dropout(activation(x)), for layers whose own block has none: behind a norm or a join.
+//
+// Backward reads y where the derivative follows from it (relu; tanh without dropout), else x; nothing else is
+// kept. Dropout's random numbers are drawn again.
+#pragma once
+
+#include "mylos/base/random.hpp"
+#include "mylos/model/block.hpp"
+#include "mylos/model/options.hpp"
+
+namespace mylos {
+
+struct ActivationOptions {
+  std::string name;
+  std::int64_t width = 0;
+  Activation activation = Activation::none;
+  double dropout = 0;
+  DType type = DType::fp32;  // of input and output
+  std::uint64_t seed = 0;
+};
+
+class ActivationBlock final : public Block {
+ public:
+  explicit ActivationBlock(ActivationOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return {}; }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  ActivationOptions options_;
+  Signature signature_;
+  RandomStream dropout_stream_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,46 @@
+#include "mylos/model/activation_block.hpp"
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/activation.hpp"
+#include "token_dropout.hpp"
+
+namespace mylos {
+
+ActivationBlock::ActivationBlock(ActivationOptions options)
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = "activation",
+                 .inputs = options_.width,
+                 .outputs = options_.width,
+                 .input_type = options_.type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type},
+      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+
+BlockCost ActivationBlock::cost(const GemmEngine&, std::int64_t rows) const {
+  BlockCost cost;
+  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(rows * options_.width) * size_of(options_.type));
+  cost.forward_flops = static_cast<double>(rows * options_.width);
+  cost.backward_flops = cost.forward_flops;
+  cost.variants.push_back({"all", 0, 0, 0});
+  return cost;
+}
+
+void ActivationBlock::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("activation forward");
+  activation_forward(context.exec, options_.activation, memory.input, memory.output,
+                     token_dropout(context, dropout_stream_, options_.dropout, 1));
+}
+
+void ActivationBlock::backward(const StepContext& context, const BlockMemory& memory,
+                               const BlockGradients& gradients) const {
+  if (gradients.input.empty()) return;
+  const Region region("activation backward");
+  const bool reads_output = keeps_output(options_.activation, options_.dropout > 0);
+  activation_backward(context.exec, options_.activation, reads_output ? memory.output : memory.input,
+                      gradients.output, gradients.input, {}, gradients.accumulate,
+                      token_dropout(context, dropout_stream_, options_.dropout, 1));
+}
+
+}  // namespace mylos

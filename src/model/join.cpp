@@ -1,0 +1,104 @@
+#include "mylos/model/join.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/region.hpp"
+#include "mylos/kernels/columns.hpp"
+#include "mylos/kernels/residual.hpp"
+#include "mylos/model/cast.hpp"
+
+namespace mylos {
+namespace {
+
+/// Copies of x and s, or of their gradients, in the block's type.
+struct JoinCopies {
+  JoinCopies(const JoinOptions& options, std::int64_t rows, std::byte* workspace)
+      : pieces(workspace),
+        input(take_copy(pieces, options.input_type, options.type, rows, options.points * options.channels)),
+        skip(take_copy(pieces, options.skip_type, options.type, rows,
+                       options.points * options.skip_channels)) {}
+
+  Pieces pieces;
+  Tensor input;
+  Tensor skip;
+};
+
+/// A row for each grid point.
+Tensor by_points(const Tensor& tensor, std::int64_t points) {
+  return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
+}
+
+/// Of a matrix by points in another type: the result is made in `copy` and converted.
+void pass_part(const Execution& exec, const Columns& part, const Tensor& copy, const Tensor& target,
+               bool adds) {
+  const bool casts = !copy.empty();
+  if (!casts) return copy_columns(exec, part, {target}, target.columns(), adds);
+  if (adds) convert(exec, target, copy);
+  copy_columns(exec, part, {copy}, copy.columns(), adds);
+  convert(exec, copy, target);
+}
+
+}  // namespace
+
+Join::Join(JoinOptions options)
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = options_.join == JoinType::add ? "add" : "concat",
+                 .inputs = options_.points * options_.channels,
+                 .outputs = options_.points * (options_.join == JoinType::add
+                                                   ? options_.channels
+                                                   : options_.channels + options_.skip_channels),
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .skip_inputs = options_.points * options_.skip_channels,
+                 .skip_type = options_.skip_type} {
+  if (options_.join == JoinType::add && options_.channels != options_.skip_channels) {
+    fail_input("layer '{}' adds {} channels to {}; an addition needs as many", options_.name,
+               options_.skip_channels, options_.channels);
+  }
+}
+
+BlockCost Join::cost(const GemmEngine&, std::int64_t rows) const {
+  BlockCost cost;
+  const std::size_t copies = JoinCopies(options_, rows, nullptr).pieces.bytes();
+  cost.output_bytes =
+      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
+  cost.forward_workspace = copies;
+  cost.forward_flops = static_cast<double>(rows * signature_.outputs);
+  cost.backward_flops = cost.forward_flops;
+  cost.variants.push_back({"all", 0, copies, 0});
+  return cost;
+}
+
+void Join::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("join forward");
+  const JoinCopies own(options_, memory.input.rows(), memory.workspace);
+  const Tensor x = cast(context.exec, memory.input, own.input);
+  const Tensor s = cast(context.exec, memory.skip, own.skip);
+  if (options_.join == JoinType::add) {
+    residual_forward(context.exec, x, s, memory.output, {});
+    return;
+  }
+  const std::int64_t points = options_.points;
+  const Tensor y = by_points(memory.output, points);
+  copy_columns(context.exec, {by_points(x, points)}, {y}, options_.channels);
+  copy_columns(context.exec, {by_points(s, points)}, {y, options_.channels}, options_.skip_channels);
+}
+
+void Join::backward(const StepContext& context, const BlockMemory& memory,
+                    const BlockGradients& gradients) const {
+  const Region region("join backward");
+  const JoinCopies own(options_, memory.input.rows(), memory.workspace);
+  const std::int64_t points = options_.points;
+  const Tensor dy = by_points(gradients.output, points);
+  const auto pass = [&](std::int64_t first, const Tensor& target, const Tensor& copy, bool adds) {
+    if (target.empty()) return;
+    pass_part(context.exec, {dy, first}, copy.empty() ? Tensor() : by_points(copy, points),
+              by_points(target, points), adds);
+  };
+  pass(0, gradients.input, own.input, false);
+  pass(options_.join == JoinType::add ? 0 : options_.channels, gradients.skip, own.skip,
+       gradients.add_to_skip);
+}
+
+}  // namespace mylos
