@@ -1,0 +1,79 @@
+#include "mylos/kernels/convolution.hpp"
+
+#include <algorithm>
+
+#include "convolution_products.hpp"
+#include "mylos/kernels/residual.hpp"
+
+namespace mylos {
+namespace {
+
+void check_matrix(const char* what, const Tensor& tensor, DType type, std::int64_t rows,
+                  std::int64_t columns) {
+  if (tensor.type() == type && tensor.rows() == rows && tensor.columns() == columns) return;
+  fail_run("a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what, tensor.rows(),
+           tensor.columns(), name_of(tensor.type()), rows, columns, name_of(type));
+}
+
+void check_weights(const char* what, const ConvolutionShape& shape, const Tensor& weights, DType type) {
+  check_matrix(what, weights, type, weight_rows(shape), weight_columns(shape));
+}
+
+void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
+  if (!bias.empty()) check_matrix("bias", bias, type, 1, shape.outputs);
+}
+
+}  // namespace
+
+Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(shape), type_(type) {
+  dispatch(type, [](auto) {});
+  check(shape);
+  output_ = output_grid(shape);
+}
+
+std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t samples) const {
+  const ConvolutionMap map(shape_);
+  return std::max({convolution_products::apply_workspace(engine, map, type_, samples),
+                   convolution_products::adjoint_workspace(engine, map, type_, samples),
+                   convolution_products::sum_workspace(engine, map, type_, samples)});
+}
+
+void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
+                          const Tensor& bias, const Tensor& y, void* workspace) const {
+  check_matrix("input", x, type_, x.rows(), shape_.input.columns());
+  check_matrix("output", y, type_, x.rows(), output_.columns());
+  check_weights("weights", shape_, weights, type_);
+  check_bias(shape_, bias, type_);
+  const GatheredOperands operands{x.data(), weights.data(), bias.data(), y.data()};
+  const auto pass = shape_.transposed ? convolution_products::apply_adjoint : convolution_products::apply;
+  pass(exec, engine, ConvolutionMap(shape_), type_, operands, x.rows(), workspace);
+}
+
+void Convolution::input_gradient(const Execution& exec, GemmEngine& engine, const Tensor& dy,
+                                 const Tensor& weights, const Tensor& dx, void* workspace) const {
+  check_matrix("output's gradient", dy, type_, dy.rows(), output_.columns());
+  check_matrix("input's gradient", dx, type_, dy.rows(), shape_.input.columns());
+  check_weights("weights", shape_, weights, type_);
+  const GatheredOperands operands{dy.data(), weights.data(), nullptr, dx.data()};
+  const auto pass = shape_.transposed ? convolution_products::apply : convolution_products::apply_adjoint;
+  pass(exec, engine, ConvolutionMap(shape_), type_, operands, dy.rows(), workspace);
+}
+
+void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, const Tensor& x,
+                                  const Tensor& dy, const Tensor& d_weights, const Tensor& d_bias,
+                                  bool accumulate, void* workspace) const {
+  check_matrix("input", x, type_, x.rows(), shape_.input.columns());
+  check_matrix("output's gradient", dy, type_, x.rows(), output_.columns());
+  check_weights("weights' gradient", shape_, d_weights,
+                d_weights.type() == DType::fp32 ? DType::fp32 : type_);
+  check_bias(shape_, d_bias, d_bias.type());
+  const Tensor& from = shape_.transposed ? dy : x;
+  const Tensor& to = shape_.transposed ? x : dy;
+  convolution_products::sum_weights(exec, engine, ConvolutionMap(shape_), from, to, d_weights, accumulate,
+                                    workspace);
+  if (d_bias.empty()) return;
+  const Tensor points(dy.data(), type_, dy.rows() * output_.points(), shape_.outputs);
+  residual_backward(exec, points, points, d_bias, accumulate, {});
+}
+
+}  // namespace mylos

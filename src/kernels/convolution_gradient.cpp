@@ -1,0 +1,98 @@
+// The gradient of a convolution's weights: products of what is gathered and the output's gradient, some rows
+// at a time, added up in float.
+#include <algorithm>
+
+#include "convolution_products.hpp"
+#include "convolution_weights.hpp"
+
+namespace mylos::convolution_products {
+namespace {
+
+GemmProblem one_product(const ConvolutionMap& map, std::int64_t rows, DType type, DType gradient_type) {
+  return linear_weight_gradient(rows, map.taps() * map.group_from(), map.group_to(), type, gradient_type);
+}
+
+std::int64_t weight_count(const ConvolutionMap& map) {
+  return map.to.channels * map.taps() * map.group_from();
+}
+
+struct SumPieces {
+  SumPieces(const GemmEngine& engine, const ConvolutionMap& map, DType type, std::int64_t samples,
+            void* workspace)
+      : pieces(workspace) {
+    const std::int64_t all_rows = samples * map.to.points();
+    const auto element = static_cast<std::int64_t>(size_of(type));
+    const std::int64_t columns_of_row = map.is_product() ? 0 : map.groups * map.taps() * map.group_from();
+    const std::int64_t split = map.groups > 1 ? map.to.channels : 0;
+    rows = map.is_product() ? all_rows : gathered_rows((columns_of_row + split) * element, all_rows);
+    columns = pieces.take_bytes(static_cast<std::size_t>(rows * columns_of_row * element));
+    d_to = pieces.take_bytes(static_cast<std::size_t>(rows * split * element));
+    if (!map.is_product()) sums = pieces.take<float>(weight_count(map));
+    if (map.groups > 1) more = pieces.take<float>(weight_count(map));
+    of_engine =
+        pieces.take_bytes(std::max(engine.workspace_bytes(one_product(map, rows, type, type)),
+                                   engine.workspace_bytes(one_product(map, rows, type, DType::fp32))));
+  }
+
+  Pieces pieces;
+  std::int64_t rows;  // at a time
+  std::byte* columns;
+  std::byte* d_to;        // of several groups
+  float* sums = nullptr;  // of all rows so far
+  float* more = nullptr;  // of several groups: of the last rows
+  std::byte* of_engine;
+};
+
+void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& d_to,
+                std::int64_t first, std::int64_t rows, const SumPieces& pieces) {
+  dispatch(d_to.type(), [&]<class T>(TypeTag<T>) {
+    split_groups(exec, d_to.as<T>() + first * map.to.channels, rows, map.groups, map.group_to(),
+                 reinterpret_cast<T*>(pieces.d_to));
+  });
+  float* const sums = first == 0 ? pieces.sums : pieces.more;
+  engine.run_batched(exec, batch_of(one_product(map, rows, d_to.type(), DType::fp32), map.groups),
+                     {pieces.d_to, pieces.columns, sums}, pieces.of_engine);
+  if (first > 0) add_sums(exec, weight_count(map), pieces.more, pieces.sums);
+}
+
+}  // namespace
+
+std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
+                          std::int64_t samples) {
+  return SumPieces(engine, map, type, samples, nullptr).pieces.bytes();
+}
+
+void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
+                 const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace) {
+  const DType type = from.type();
+  const SumPieces pieces(engine, map, type, from.rows(), workspace);
+  const std::int64_t all_rows = from.rows() * map.to.points();
+  // Straight into the result, where no other rows are to be added before it is rounded.
+  const bool straight = map.groups == 1 && (d_weights.type() == DType::fp32 || pieces.rows == all_rows);
+  const Gather gather = map.gather();
+  for (std::int64_t first = 0; first < all_rows; first += pieces.rows) {
+    const std::int64_t rows = std::min(pieces.rows, all_rows - first);
+    if (!map.is_product()) {
+      dispatch(type, [&]<class T>(TypeTag<T>) {
+        gather_rows(exec, gather, from.as<T>(), first, rows, reinterpret_cast<T*>(pieces.columns));
+      });
+    }
+    if (map.groups > 1) {
+      add_groups(exec, engine, map, d_to, first, rows, pieces);
+      continue;
+    }
+    GemmProblem problem = one_product(map, rows, type, straight ? d_weights.type() : DType::fp32);
+    problem.accumulate = first > 0 || (straight && accumulate);
+    const auto* const columns = map.is_product() ? from.data() : pieces.columns;
+    const auto* const gradient = static_cast<const std::byte*>(d_to.data()) +
+                                 static_cast<std::size_t>(first * map.to.channels) * size_of(type);
+    engine.run(exec, problem, {gradient, columns, straight ? d_weights.data() : pieces.sums},
+               pieces.of_engine);
+  }
+  if (straight) return;
+  dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
+    store_sums(exec, weight_count(map), pieces.sums, accumulate, d_weights.as<T>());
+  });
+}
+
+}  // namespace mylos::convolution_products

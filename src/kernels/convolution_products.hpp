@@ -1,0 +1,30 @@
+// The three passes of a ConvolutionMap by products; convolution.hpp says what they compute.
+//
+// The class that is cut from a workspace for a pass has its name with `Pieces` behind.
+#pragma once
+
+#include "convolution_map.hpp"
+#include "gathered_product.hpp"
+
+namespace mylos::convolution_products {
+
+/// to = map(from) + bias
+void apply(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, DType type,
+           const GatheredOperands& operands, std::int64_t samples, void* workspace);
+
+/// from = the adjoint of map, of to, + bias: `operands.from` lies on map.to.
+void apply_adjoint(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, DType type,
+                   const GatheredOperands& operands, std::int64_t samples, void* workspace);
+
+/// d_weights (+)= sum over to's points of d_to and what they see of `from`.
+void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
+                 const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace);
+
+[[nodiscard]] std::size_t apply_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
+                                          std::int64_t samples);
+[[nodiscard]] std::size_t adjoint_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
+                                            std::int64_t samples);
+[[nodiscard]] std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
+                                        std::int64_t samples);
+
+}  // namespace mylos::convolution_products

@@ -1,0 +1,131 @@
+#include "mylos/kernels/convolution_shape.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+/// What the kernel covers, less one.
+std::int64_t reach(const ConvolutionShape& shape, std::size_t axis) {
+  return shape.dilation[axis] * (shape.kernel[axis] - 1);
+}
+
+std::int64_t output_extent(const ConvolutionShape& shape, std::size_t axis) {
+  const std::int64_t points = shape.input.extent[axis];
+  const std::int64_t padding = 2 * shape.padding[axis];
+  if (shape.transposed) {
+    return (points - 1) * shape.stride[axis] - padding + reach(shape, axis) + 1 + shape.output_padding[axis];
+  }
+  const std::int64_t room = points + padding - reach(shape, axis) - 1;
+  return room < 0 ? 0 : room / shape.stride[axis] + 1;
+}
+
+void check_sizes(const ConvolutionShape& shape) {
+  const auto check_size = [](const char* name, std::size_t axis, std::int64_t value, std::int64_t least) {
+    if (value < least || value > most_points) {
+      fail_input("a convolution's {} in {} is {}; it can be {} to {}", name, axis_names[axis], value, least,
+                 most_points);
+    }
+  };
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    check_size("kernel", axis, shape.kernel[axis], 1);
+    check_size("stride", axis, shape.stride[axis], 1);
+    check_size("dilation", axis, shape.dilation[axis], 1);
+    check_size("padding", axis, shape.padding[axis], 0);
+    check_size("output padding", axis, shape.output_padding[axis], 0);
+    const bool wider_than_stride = shape.output_padding[axis] >= shape.stride[axis];
+    if (shape.output_padding[axis] > 0 && (!shape.transposed || wider_than_stride)) {
+      fail_input(
+          "a convolution's output padding of {} in {}: it must be less than the stride, {}, and only "
+          "a transposed convolution has one",
+          shape.output_padding[axis], axis_names[axis], shape.stride[axis]);
+    }
+  }
+}
+
+void check_groups(const ConvolutionShape& shape) {
+  if (shape.outputs < 1 || shape.outputs > most_points)
+    fail_input("a convolution's output has {} channels; there can be 1 to {}", shape.outputs, most_points);
+  if (shape.groups < 1) fail_input("a convolution of {} groups; there must be 1 or more", shape.groups);
+  if (shape.input.channels % shape.groups != 0 || shape.outputs % shape.groups != 0) {
+    fail_input("a convolution from {} to {} channels in {} groups: the groups must divide both",
+               shape.input.channels, shape.outputs, shape.groups);
+  }
+}
+
+/// `padded`: the grid that the padding goes around, a transposed convolution's output.
+void check_padding(const ConvolutionShape& shape, const GridShape& padded) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t padding = shape.padding[axis];
+    const std::int64_t extent = padded.extent[axis];
+    if (shape.padding_kind == PaddingKind::reflect && padding >= extent) {
+      fail_input(
+          "a convolution reflects {} points beyond the grid's edges in {}, where the grid has {}: "
+          "padding must be less than that",
+          padding, axis_names[axis], extent);
+    }
+    if (shape.padding_kind == PaddingKind::periodic && padding > extent) {
+      fail_input(
+          "a convolution repeats {} points beyond the grid's edges in {}, where the grid has {}: "
+          "padding must not be more than that",
+          padding, axis_names[axis], extent);
+    }
+  }
+}
+
+}  // namespace
+
+void check(const ConvolutionShape& shape) {
+  check_grid(shape.input, "a convolution's input");
+  check_sizes(shape);
+  check_groups(shape);
+  const std::int64_t taps =
+      checked_product(checked_product(shape.kernel[0], shape.kernel[1], "a convolution's kernel"),
+                      shape.kernel[2], "a convolution's kernel");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (output_extent(shape, axis) < 1) {
+      fail_input(
+          "a convolution's output has no points in {}: of {} points, with padding {} on both sides, a "
+          "kernel of {}, dilated by {}, makes none",
+          axis_names[axis], shape.input.extent[axis], shape.padding[axis], shape.kernel[axis],
+          shape.dilation[axis]);
+    }
+  }
+  const GridShape output = output_grid(shape);
+  check_grid(output, "a convolution's output");
+  check_padding(shape, shape.transposed ? output : shape.input);
+  const GridShape& fewer = shape.transposed ? shape.input : output;  // a row of the product for each point
+  const std::int64_t channels = std::max(shape.input.channels, shape.outputs);
+  const std::int64_t row = checked_product(taps, channels, "a convolution's taps and channels");
+  if (row > most_points) {
+    fail_input("a convolution's kernel of {} taps and {} channels; there can be {} weights of a channel",
+               taps, channels, most_points);
+  }
+  const std::int64_t weights = checked_product(weight_rows(shape), weight_columns(shape), "its weights");
+  if (weights > most_points) fail_input("a convolution of {} weights; there can be {}", weights, most_points);
+  static_cast<void>(checked_product(shape.input.points(), shape.input.channels, "a convolution's input"));
+  static_cast<void>(checked_product(output.points(), output.channels, "a convolution's output"));
+  static_cast<void>(checked_product(fewer.points(), row, "a convolution's products"));
+}
+
+GridShape output_grid(const ConvolutionShape& shape) {
+  return {{output_extent(shape, 0), output_extent(shape, 1), output_extent(shape, 2)}, shape.outputs};
+}
+
+std::int64_t weight_rows(const ConvolutionShape& shape) {
+  return shape.transposed ? shape.input.channels : shape.outputs;
+}
+
+std::int64_t weight_columns(const ConvolutionShape& shape) {
+  return shape.taps() * (shape.transposed ? shape.outputs : shape.input.channels) / shape.groups;
+}
+
+double flops_of(const ConvolutionShape& shape) {
+  const auto points = shape.transposed ? shape.input.points() : output_grid(shape).points();
+  return 2.0 * static_cast<double>(points) * static_cast<double>(weight_rows(shape)) *
+         static_cast<double>(weight_columns(shape));
+}
+
+}  // namespace mylos

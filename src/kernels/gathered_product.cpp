@@ -1,0 +1,146 @@
+#include "gathered_product.hpp"
+
+#include <algorithm>
+
+#include "mylos/kernels/convolution.hpp"
+
+namespace mylos {
+namespace {
+
+GemmProblem one_product(const GatheredProduct& product, std::int64_t rows, bool bias) {
+  GemmProblem problem = linear_output(rows, product.gather.columns(), product.outputs, product.type);
+  problem.c = product.in_place() ? product.target_type : DType::fp32;
+  problem.bias = product.in_place() && bias;
+  return problem;
+}
+
+/// The target of a product's rows that do not lie in it as they are.
+struct Placement {
+  explicit Placement(const GatheredProduct& product)
+      : points(product.gather.targets),
+        target(product.target.extent),
+        first_point(triple(product.first_point)),
+        stride(triple(product.stride)),
+        sample_of(points.points()) {}
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t row(std::int64_t first_sample,
+                                                             std::int64_t index) const {
+    const std::int64_t sample = sample_of.quotient(index);
+    const Triple point = points.point(index - sample * points.points());
+    return (first_sample + sample) * target.points() + target.index(first_point[0] + stride[0] * point[0],
+                                                                    first_point[1] + stride[1] * point[1],
+                                                                    first_point[2] + stride[2] * point[2]);
+  }
+
+  Box points;
+  Box target;
+  Triple first_point;
+  Triple stride;
+  Divisor sample_of;
+};
+
+/// products: [groups][rows][outputs], or null: zeros.
+template <class T, class B>
+void place_rows(const Execution& exec, const GatheredProduct& product, const float* products,
+                const B* bias_values, std::int64_t first_row, std::int64_t rows, T* target) {
+  const Placement placement(product);
+  const std::int64_t outputs = product.outputs;
+  const std::int64_t channels = outputs * product.gather.groups;
+  const std::int64_t points = product.gather.target_points();
+  const std::int64_t first_sample = first_row / points;
+  const std::int64_t first_point = first_row % points;
+  const Divisor group_of(rows);
+  for_each_tile(
+      exec, "place_rows", product.gather.groups * rows, outputs,
+      KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
+        const std::int64_t group = group_of.quotient(index);
+        const std::int64_t row = placement.row(first_sample, first_point + index - group * rows);
+        const std::int64_t channel = group * outputs + first;
+        float value[tile_width];
+        const float* const sums = products;
+        if (sums == nullptr) {
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] = 0.0f; });
+        } else {
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] = sums[index * outputs + first + i]; });
+        }
+        const B* const bias = bias_values;
+        if (bias != nullptr)
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] += to_float(bias[channel + i]); });
+        write_tile(value, count, target + row * channels + channel);
+      });
+}
+
+void place(const Execution& exec, const GatheredProduct& product, const float* products,
+           const GatheredOperands& operands, std::int64_t first_row, std::int64_t rows) {
+  dispatch(product.target_type, [&]<class T>(TypeTag<T>) {
+    dispatch(product.type, [&]<class B>(TypeTag<B>) {
+      place_rows(exec, product, products, static_cast<const B*>(operands.bias), first_row, rows,
+                 static_cast<T*>(operands.target));
+    });
+  });
+}
+
+void gather_columns(const Execution& exec, const GatheredProduct& product, const void* from,
+                    std::int64_t first_row, std::int64_t rows, void* columns) {
+  dispatch(product.type, [&]<class T>(TypeTag<T>) {
+    gather_rows(exec, product.gather, static_cast<const T*>(from), first_row, rows, static_cast<T*>(columns));
+  });
+}
+
+void multiply_in_place(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,
+                       const GatheredOperands& operands, const GatheredPieces& workspace,
+                       std::int64_t first_row, std::int64_t rows) {
+  const GemmProblem problem = one_product(product, rows, operands.bias != nullptr);
+  auto* const target = static_cast<std::byte*>(operands.target) +
+                       static_cast<std::size_t>(first_row * product.outputs) * size_of(product.target_type);
+  engine.run(exec, problem, {workspace.columns, operands.weights, target, operands.bias},
+             workspace.of_engine);
+}
+
+}  // namespace
+
+bool GatheredProduct::in_place() const {
+  return gather.groups == 1 && gather.targets == target.extent;
+}
+
+std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows) {
+  const std::int64_t fit =
+      std::max(convolution_gathered_bytes / std::max<std::int64_t>(row_bytes, 1), convolution_least_rows);
+  return std::min(fit, all_rows);
+}
+
+GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const GatheredProduct& product,
+                               std::int64_t samples) {
+  const std::int64_t row = product.gather.columns() * product.gather.groups;
+  const std::int64_t results = product.in_place() ? 0 : product.target.channels;
+  const auto element = static_cast<std::int64_t>(size_of(product.type));
+  const auto result = static_cast<std::int64_t>(sizeof(float));
+  rows = gathered_rows(row * element + results * result, samples * product.gather.target_points());
+  columns = pieces.take_bytes(static_cast<std::size_t>(rows * row * element));
+  if (results > 0) products = pieces.take<float>(rows * results);
+  of_engine =
+      row == 0 ? nullptr : pieces.take_bytes(engine.workspace_bytes(one_product(product, rows, true)));
+}
+
+void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,
+                          const GatheredOperands& operands, const GatheredPieces& workspace,
+                          std::int64_t samples) {
+  const std::int64_t all_rows = samples * product.gather.target_points();
+  for (std::int64_t first = 0; first < all_rows; first += workspace.rows) {
+    const std::int64_t rows = std::min(workspace.rows, all_rows - first);
+    if (product.gather.columns() == 0) {
+      place(exec, product, nullptr, operands, first, rows);
+      continue;
+    }
+    gather_columns(exec, product, operands.from, first, rows, workspace.columns);
+    if (product.in_place()) {
+      multiply_in_place(exec, engine, product, operands, workspace, first, rows);
+      continue;
+    }
+    engine.run_batched(exec, batch_of(one_product(product, rows, false), product.gather.groups),
+                       {workspace.columns, operands.weights, workspace.products}, workspace.of_engine);
+    place(exec, product, workspace.products, operands, first, rows);
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,48 @@
+// Products of gathered rows, some rows at a time: target[point] = W (what the point's taps see) + bias.
+#pragma once
+
+#include "grid_gather.hpp"
+#include "mylos/base/pieces.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos {
+
+struct GatheredProduct {
+  Gather gather;
+  DType type = DType::fp32;         ///< of what is gathered, the weights and the bias
+  std::int64_t outputs = 1;         ///< channels of a group
+  GridShape target;                 ///< of all groups' channels
+  Extents first_point = {0, 0, 0};  ///< the gather's point j lies at first_point + stride j of the target
+  Extents stride = {1, 1, 1};
+  DType target_type = DType::fp32;  ///< `type`, or fp32
+
+  /// Whether rows of the products lie in the target as they are.
+  [[nodiscard]] bool in_place() const;
+};
+
+struct GatheredOperands {
+  const void* from;     ///< [samples, points, channels]
+  const void* weights;  ///< [groups][outputs][gather's columns]
+  const void* bias;     ///< [groups * outputs], or null
+  void* target;
+};
+
+/// Rows that are gathered at a time where each takes so many bytes.
+[[nodiscard]] std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows);
+
+/// The workspace of a gathered product.
+struct GatheredPieces {
+  GatheredPieces(Pieces& pieces, const GemmEngine& engine, const GatheredProduct& product,
+                 std::int64_t samples);
+
+  std::int64_t rows;  // at a time
+  std::byte* columns;
+  float* products = nullptr;
+  std::byte* of_engine;
+};
+
+void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,
+                          const GatheredOperands& operands, const GatheredPieces& workspace,
+                          std::int64_t samples);
+
+}  // namespace mylos

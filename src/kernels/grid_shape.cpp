@@ -1,0 +1,33 @@
+#include "mylos/kernels/grid_shape.hpp"
+
+#include <limits>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const char* what) {
+  if (a > 0 && b > std::numeric_limits<std::int64_t>::max() / a)
+    fail_input("{}: {} times {} elements are more than 64 bits can count", what, a, b);
+  return a * b;
+}
+
+void check_grid(const GridShape& grid, const char* what) {
+  std::int64_t points = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (grid.extent[axis] < 1)
+      fail_input("{}: {} is {}; it must be at least 1", what, axis_names[axis], grid.extent[axis]);
+    points = checked_product(points, grid.extent[axis], what);
+  }
+  if (grid.channels < 1 || grid.channels > most_points)
+    fail_input("{}: {} channels; there can be 1 to {}", what, grid.channels, most_points);
+  if (points > most_points)
+    fail_input("{}: {} points of a sample; there can be {}", what, points, most_points);
+}
+
+std::string describe(const GridShape& grid) {
+  return fmt::format("{} x {} x {} points of {} channels", grid.extent[0], grid.extent[1], grid.extent[2],
+                     grid.channels);
+}
+
+}  // namespace mylos

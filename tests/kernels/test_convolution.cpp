@@ -1,0 +1,182 @@
+// Convolutions, every option in every type, against seven loops in double.
+#include "mylos/kernels/convolution.hpp"
+
+#include "kernels/convolution_case.hpp"
+
+namespace mylos::convolution_test {
+
+class EveryConvolution : public testing::TestWithParam<std::tuple<test::NamedConvolution, DType>> {
+ protected:
+  DType type() const { return std::get<1>(GetParam()); }
+  const ConvolutionShape& shape() const { return std::get<0>(GetParam()).shape; }
+  test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples};
+};
+
+TEST_P(EveryConvolution, ForwardIsTheSumOfItsDefinition) {
+  case_.forward();
+  const auto x = case_.x.values();
+  const auto weights = case_.weights.values();
+  const auto bias = case_.bias.values();
+  test::Sums y(case_.y.tensor().size());
+  for (std::int64_t i = 0; i < case_.y.tensor().size(); ++i)
+    y.add(i, bias[static_cast<std::size_t>(i % shape().outputs)]);
+  test::for_each_product(shape(), case_.samples, [&](std::int64_t in, std::int64_t weight, std::int64_t out) {
+    y.add(out,
+          static_cast<double>(x[static_cast<std::size_t>(in)]) * weights[static_cast<std::size_t>(weight)]);
+  });
+  test::expect_sums(type(), case_.y.values(), y, 1);
+}
+
+TEST_P(EveryConvolution, InputGradientIsTheAdjoint) {
+  case_.input_gradient();
+  const auto dy = case_.dy.values();
+  const auto weights = case_.weights.values();
+  test::Sums dx(case_.dx.tensor().size());
+  test::for_each_product(shape(), case_.samples, [&](std::int64_t in, std::int64_t weight, std::int64_t out) {
+    dx.add(in, static_cast<double>(dy[static_cast<std::size_t>(out)]) *
+                   weights[static_cast<std::size_t>(weight)]);
+  });
+  test::expect_sums(type(), case_.dx.values(), dx, 0);
+}
+
+TEST_P(EveryConvolution, WeightAndBiasGradientsAreSumsOverThePoints) {
+  const auto x = case_.x.values();
+  const auto dy = case_.dy.values();
+  test::Sums sums(case_.weights.tensor().size());
+  test::for_each_product(shape(), case_.samples, [&](std::int64_t in, std::int64_t weight, std::int64_t out) {
+    sums.add(weight,
+             static_cast<double>(dy[static_cast<std::size_t>(out)]) * x[static_cast<std::size_t>(in)]);
+  });
+  test::Sums bias_sums(shape().outputs);
+  for (std::size_t i = 0; i < dy.size(); ++i)
+    bias_sums.add(static_cast<std::int64_t>(i) % shape().outputs, dy[i]);
+  for (const DType gradient : {DType::fp32, type()}) {
+    const test::Matrix d_weights(gradient, weight_rows(shape()), weight_columns(shape()));
+    const test::Matrix d_bias(gradient, 1, shape().outputs);
+    case_.weight_gradient(d_weights, d_bias, false);
+    test::expect_sums(gradient, d_weights.values(), sums, 0);
+    test::expect_sums(gradient, d_bias.values(), bias_sums, 0);
+  }
+}
+
+TEST_P(EveryConvolution, GradientsOfWeightsAreAddedToWhatIsThere) {
+  for (const DType gradient : {DType::fp32, type()}) {
+    const auto before = test::random_values(gradient, case_.weights.tensor().size(), -8, 8, 5);
+    const auto bias_before = test::random_values(gradient, shape().outputs, -8, 8, 6);
+    const test::Matrix alone(DType::fp32, weight_rows(shape()), weight_columns(shape()));
+    const test::Matrix bias_alone(DType::fp32, 1, shape().outputs);
+    const test::Matrix added(gradient, weight_rows(shape()), weight_columns(shape()), before);
+    const test::Matrix bias_added(gradient, 1, shape().outputs, bias_before);
+    case_.weight_gradient(alone, bias_alone, false);
+    case_.weight_gradient(added, bias_added, true);
+    const double terms = static_cast<double>(case_.samples * case_.convolution.output().points());
+    const auto expect = [&](const std::vector<float>& found, const std::vector<float>& more,
+                            const std::vector<float>& old) {
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const double expected = static_cast<double>(more[i]) + old[i];
+        // Sums that start from the old value differ by the rounding of every partial sum.
+        const double size = std::abs(old[i]) + terms;
+        ASSERT_NEAR(found[i], expected,
+                    test::rounding_error(gradient, expected) + 2 * test::summing_error(terms, size));
+      }
+    };
+    expect(added.values(), alone.values(), before);
+    expect(bias_added.values(), bias_alone.values(), bias_before);
+  }
+}
+
+std::string name_of_case(const testing::TestParamInfo<EveryConvolution::ParamType>& parameter) {
+  return fmt::format("{}_{}", std::get<0>(parameter.param).name, name_of(std::get<1>(parameter.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, EveryConvolution,
+                         testing::Combine(testing::ValuesIn(test::convolutions()),
+                                          testing::ValuesIn(test::all_types)),
+                         name_of_case);
+
+constexpr ConvolutionShape of_pictures = {
+    .input = {{1, 20, 21}, 8}, .outputs = 12, .kernel = {1, 3, 3}, .padding = {0, 1, 1}};
+
+TEST(Convolution, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const auto kind : {PaddingKind::zero, PaddingKind::reflect}) {
+    ConvolutionShape shape = of_pictures;
+    shape.padding_kind = kind;
+    const test::ConvolutionCase pictures(shape, DType::fp16, 5);
+    const test::Matrix d_weights(DType::fp16, weight_rows(shape), weight_columns(shape));
+    const test::Matrix d_bias(DType::fp32, 1, shape.outputs);
+    const auto run = [&](const Execution& exec) {
+      pictures.forward(exec);
+      pictures.input_gradient(exec);
+      pictures.weight_gradient(d_weights, d_bias, false, exec);
+      return std::tuple(pictures.y.bytes(), pictures.dx.bytes(), d_weights.bytes(), d_bias.bytes());
+    };
+    const auto all_threads = run(Execution{});
+    for (const Execution& exec : test::narrower_executions())
+      EXPECT_EQ(run(exec), all_threads) << exec.concurrency();
+  }
+}
+
+TEST(Convolution, OfOneSampleAtATimeIsThatOfTheBatch) {
+  const test::ConvolutionCase whole(of_pictures, DType::fp32, 6);
+  whole.forward();
+  const auto together = whole.y.values();
+  const test::Matrix y(DType::fp32, 1, whole.y.tensor().columns());
+  const Arena workspace("workspace", whole.workspace_bytes);
+  for (std::int64_t sample = 0; sample < 6; ++sample) {
+    whole.convolution.forward(Execution{}, *whole.engine, whole.x.tensor().row_range(sample, 1),
+                              whole.weights, whole.bias, y, workspace.data());
+    const auto apart = y.values();
+    for (std::size_t i = 0; i < apart.size(); ++i)
+      ASSERT_NEAR(apart[i], together[static_cast<std::size_t>(sample) * apart.size() + i], 1e-4);
+  }
+}
+
+TEST(Convolution, WithoutBiasIsItsLinearPart) {
+  for (const std::int64_t groups : {1, 4}) {
+    ConvolutionShape shape = of_pictures;
+    shape.groups = groups;
+    const test::ConvolutionCase pictures(shape, DType::fp32, 2);
+    pictures.forward();
+    const auto with = pictures.y.values();
+    const auto bias = pictures.bias.values();
+    const Arena workspace("workspace", pictures.workspace_bytes);
+    pictures.convolution.forward(Execution{}, *pictures.engine, pictures.x, pictures.weights, {}, pictures.y,
+                                 workspace.data());
+    const auto without = pictures.y.values();
+    for (std::size_t i = 0; i < with.size(); ++i)
+      ASSERT_NEAR(with[i], without[i] + bias[i % bias.size()], 1e-5 * (1 + std::abs(with[i])));
+  }
+}
+
+TEST(Convolution, RefusesTensorsOfOtherShapesOrTypes) {
+  const test::ConvolutionCase pictures(of_pictures, DType::fp32, 2);
+  const test::Matrix narrow(DType::fp32, 2, 7);
+  const test::Matrix other(DType::bf16, 2, of_pictures.input.columns());
+  const auto forward = [&](const Tensor& x) {
+    pictures.convolution.forward(Execution{}, *pictures.engine, x, pictures.weights, pictures.bias,
+                                 pictures.y, nullptr);
+  };
+  EXPECT_THROW(forward(narrow), Error);
+  EXPECT_THROW(forward(other), Error);
+  EXPECT_THROW(Convolution(of_pictures, DType::int32), Error);
+}
+
+TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
+  const std::unique_ptr<GemmEngine> engine = make_gemm_engine({});
+  for (const auto& named : test::convolutions()) {
+    for (const DType type : test::all_types) {
+      const Convolution convolution(named.shape, type);
+      std::size_t before = 0;
+      for (std::int64_t samples = 1; samples < 70; ++samples) {
+        const std::size_t bytes = convolution.workspace_bytes(*engine, samples);
+        ASSERT_GE(bytes, before) << named.name << ", " << samples << " samples";
+        before = bytes;
+      }
+    }
+  }
+  // Once the gathered rows are full, more samples take no more.
+  const Convolution pictures(of_pictures, DType::bf16);
+  EXPECT_EQ(pictures.workspace_bytes(*engine, 10000), pictures.workspace_bytes(*engine, 1000000));
+}
+
+}  // namespace mylos::convolution_test
