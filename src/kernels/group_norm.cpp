@@ -1,0 +1,98 @@
+#include "mylos/kernels/group_norm.hpp"
+
+#include "mylos/base/pieces.hpp"
+#include "point_norm.hpp"
+
+namespace mylos {
+namespace {
+
+point_norm::Shape shape_of(const GridShape& grid, std::int64_t groups, std::int64_t samples) {
+  return {samples, grid.points(), grid.channels, groups};
+}
+
+struct Workspace {
+  Workspace(const point_norm::Shape& shape, void* workspace) : pieces(workspace) {
+    blocks = pieces.take<float>(shape.block_floats());
+    mean_g = pieces.take<float>(shape.statistics());
+    mean_gn = pieces.take<float>(shape.statistics());
+  }
+
+  Pieces pieces;
+  float* blocks;
+  float* mean_g;
+  float* mean_gn;
+};
+
+void find_statistics(const Execution& exec, const point_norm::Shape& shape, const Tensor& x, float* mean,
+                     float* rstd, float epsilon, float* blocks) {
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), blocks); });
+  const auto count = static_cast<double>(shape.rows * shape.group_channels());
+  point_norm::add_moments(
+      exec, shape, blocks, KOKKOS_LAMBDA(std::int64_t index, double sum, double squares) {
+        const point_norm::Statistics of_group = point_norm::statistics(sum, squares, count, epsilon);
+        mean[index] = of_group.mean;
+        rstd[index] = of_group.rstd;
+      });
+}
+
+template <class W>
+void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, const W* gamma,
+                         const Workspace& workspace) {
+  const double share = 1.0 / static_cast<double>(shape.rows * shape.group_channels());
+  float* const mean_g = workspace.mean_g;
+  float* const mean_gn = workspace.mean_gn;
+  point_norm::add_group_gradients(
+      exec, shape, workspace.blocks, KOKKOS_LAMBDA(std::int64_t channel) { return to_float(gamma[channel]); },
+      KOKKOS_LAMBDA(std::int64_t index, double sum, double normalized) {
+        mean_g[index] = static_cast<float>(sum * share);
+        mean_gn[index] = static_cast<float>(normalized * share);
+      });
+}
+
+}  // namespace
+
+void check_group_norm(const GridShape& grid, std::int64_t groups) {
+  check_grid(grid, "group normalisation's grid");
+  if (groups < 1 || grid.channels % groups != 0)
+    fail_input("group normalisation of {} channels in {} groups: the groups must divide them", grid.channels,
+               groups);
+}
+
+std::size_t group_norm_workspace(const GridShape& grid, std::int64_t groups, std::int64_t samples) {
+  return Workspace(shape_of(grid, groups, samples), nullptr).pieces.bytes();
+}
+
+void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
+                        const Tensor& gamma, const Tensor& beta, const Tensor& y, float* mean, float* rstd,
+                        float epsilon, void* workspace) {
+  const point_norm::Shape shape = shape_of(grid, groups, x.rows());
+  find_statistics(exec, shape, x, mean, rstd, epsilon, Workspace(shape, workspace).blocks);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
+      point_norm::apply(exec, shape, x.as<T>(), gamma.as<W>(), beta.empty() ? nullptr : beta.as<W>(), mean,
+                        rstd, y.as<T>());
+    });
+  });
+}
+
+void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
+                         const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
+                         const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulate,
+                         void* workspace) {
+  const point_norm::Shape shape = shape_of(grid, groups, x.rows());
+  const Workspace pieces(shape, workspace);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    point_norm::block_gradients(exec, shape, x.as<T>(), dy.as<T>(), mean, rstd, pieces.blocks);
+  });
+  point_norm::add_gradients(exec, shape, pieces.blocks, dgamma, dbeta, accumulate);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
+      const W* const factors = gamma.as<W>();
+      find_gradient_means(exec, shape, factors, pieces);
+      point_norm::input_gradient(exec, shape, x.as<T>(), dy.as<T>(), factors, mean, rstd, pieces.mean_g,
+                                 pieces.mean_gn, dx.as<T>());
+    });
+  });
+}
+
+}  // namespace mylos

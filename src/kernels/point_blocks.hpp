@@ -1,0 +1,65 @@
+// Blocks of rows that are summed column by column, in each of several segments of a matrix: the samples, or
+// the whole batch as one.
+#pragma once
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/launch.hpp"
+
+namespace mylos {
+
+/// Each segment's rows in blocks, the last one ragged; from the numbers of rows alone.
+class PointBlocks {
+ public:
+  /// rows: of a segment.
+  PointBlocks(std::int64_t segments, std::int64_t rows, std::int64_t rows_of_block)
+      : segments_(segments),
+        rows_(rows),
+        rows_of_block_(rows_of_block),
+        blocks_(launch::ceiling_quotient(rows, rows_of_block)),
+        segment_of_(blocks_) {
+    if (segments * blocks_ > Divisor::most)
+      fail_run("{} samples of {} points are too many for one kernel", segments, rows);
+  }
+
+  static constexpr std::int64_t least_rows = 64;
+  static constexpr std::int64_t most_blocks = runs_on_host ? 256 : 4096;
+
+  /// Blocks to sum over, no more than most_blocks of a segment.
+  [[nodiscard]] static PointBlocks to_sum(std::int64_t segments, std::int64_t rows) {
+    return {segments, rows, std::max(least_rows, launch::ceiling_quotient(rows, most_blocks))};
+  }
+  /// Blocks of rows that share what a thread reads for its columns.
+  [[nodiscard]] static PointBlocks to_map(std::int64_t segments, std::int64_t rows) {
+    return {segments, rows, runs_on_host ? 32 : 4};
+  }
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t of_segment() const { return blocks_; }
+  /// Of all segments.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t count() const { return segments_ * blocks_; }
+
+  struct Block {
+    std::int64_t segment;
+    std::int64_t first_row;  // of all segments' rows
+    std::int64_t rows;
+  };
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Block block(std::int64_t index) const {
+    const std::int64_t segment = segment_of_.quotient(index);
+    const std::int64_t within = index - segment * blocks_;
+    return {segment, segment * rows_ + within * rows_of_block_, rows_of(within)};
+  }
+  /// Of a segment's block.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t rows_of(std::int64_t within) const {
+    return launch::smaller(rows_of_block_, rows_ - within * rows_of_block_);
+  }
+
+ private:
+  std::int64_t segments_;
+  std::int64_t rows_;
+  std::int64_t rows_of_block_;
+  std::int64_t blocks_;
+  Divisor segment_of_;
+};
+
+}  // namespace mylos
