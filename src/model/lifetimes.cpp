@@ -173,6 +173,7 @@ class Tracer {
       refuse("forward kept variant {}, not {}", saved_[i]->variant, schedule_[at_].variant);
     }
     tensors.output = boundaries_[i + 1].tensor;
+    if (cost_.blocks[i].skip != no_skip) tensors.skip = boundaries_[cost_.blocks[i].skip].tensor;
     tensors.saved = saved_[i]->tensor;
     tensors.output_gradient = gradient_;
     if (i > 0) tensors.input_gradient = begin(cost_.boundary_bytes(i));

@@ -36,6 +36,7 @@ class CheckedRun {
       const std::size_t i = operation.block;
       const std::size_t skip = operation.kind == loss ? no_skip : cost_.blocks[i].skip;
       read(at, places.input, size(i), activation(i));
+      if (skip != no_skip) read(at, places.skip, size(skip), activation(skip));
       if (operation.kind == loss) {
         write(places.workspace, cost_.loss_workspace, scratch);
         write(places.input_gradient, size(i), gradient(i));
@@ -50,7 +51,6 @@ class CheckedRun {
         if (operation.keep == Keep::variant)
           write(places.saved, variant.saved_bytes, saved(i, operation.variant));
         read(at, places.input, size(i), activation(i));
-        if (skip != no_skip) read(at, places.skip, size(skip), activation(skip));
         read(at, places.output, block.output_bytes, activation(i + 1));
       } else {
         write(places.workspace, variant.backward_workspace, scratch);
@@ -63,6 +63,7 @@ class CheckedRun {
         if (i > 0 && skips_.last_reader(i) != no_skip)
           read(at, places.carried_gradient, size(i), carried_gradient(i));
         read(at, places.input, size(i), activation(i));
+        if (skip != no_skip) read(at, places.skip, size(skip), activation(skip));
         read(at, places.output, block.output_bytes, activation(i + 1));
         read(at, places.saved, variant.saved_bytes, saved(i, operation.variant));
         read(at, places.output_gradient, block.output_bytes, gradient(i + 1));

@@ -86,7 +86,7 @@ struct BlockMemory {
   ParameterTensors weights;  // compute weights
   Tensor input;              // [rows, inputs]
   Tensor output;             // [rows, outputs]
-  Tensor skip = {};          // [rows, skip_inputs], for forward only
+  Tensor skip = {};          // [rows, skip_inputs]
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
@@ -112,7 +112,7 @@ class Block {
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
-  /// Reads input, output and saved of the same forward pass, and leaves them as they are.
+  /// Reads input, skip, output and saved of the same forward pass, and leaves them as they are.
   virtual void backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const = 0;
 };

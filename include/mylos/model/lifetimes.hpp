@@ -27,7 +27,7 @@ struct OperationTensors {
   std::size_t workspace = no_tensor;        // of the bytes that the cost states for the operation
   std::size_t output_gradient = no_tensor;  // backward: δ_{i+1}
   std::size_t input_gradient = no_tensor;   // backward of block i > 0: δ_i; the loss: δ_L
-  std::size_t skip = no_tensor;             // forward: x_s that the block reads besides x_i
+  std::size_t skip = no_tensor;             // forward and backward: x_s that the block reads besides x_i
   std::size_t skip_gradient = no_tensor;    // backward: of x_s, started or added to
   std::size_t carried_gradient =
       no_tensor;  // backward of block i: what later blocks left of the gradient of x_i

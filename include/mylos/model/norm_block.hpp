@@ -1,5 +1,6 @@
-// NormBlock: a normalisation over the features of each row as a block of its own (Ba, Kiros, Hinton, arXiv
-// 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Kept: the statistics.
+// NormBlock: a normalisation over the features of each row, or over the channels of each point of a row's
+// grid, as a block of its own (Ba, Kiros, Hinton, arXiv 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Kept:
+// the statistics.
 #pragma once
 
 #include "mylos/model/norm.hpp"
@@ -9,6 +10,7 @@ namespace mylos {
 struct NormOptions {
   std::string name;
   Norm norm;
+  std::int64_t points = 1;         // of a row's grid, each normalised by itself
   DType input_type = DType::fp32;  // another type than `type` is cast at the entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;

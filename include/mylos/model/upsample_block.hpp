@@ -1,0 +1,35 @@
+// UpsampleBlock: a finer grid of each sample, by the nearest point or linear between them
+// (kernels/upsample.hpp). It has no weights, and keeps nothing.
+#pragma once
+
+#include "mylos/kernels/upsample.hpp"
+#include "mylos/model/block.hpp"
+
+namespace mylos {
+
+struct UpsampleOptions {
+  std::string name;
+  UpsampleShape shape;
+  DType type = DType::fp32;  // of input and output
+};
+
+class UpsampleBlock final : public Block {
+ public:
+  /// Throws Error (bad_input) as check(shape) does.
+  explicit UpsampleBlock(UpsampleOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] const GridShape& output() const { return output_; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return {}; }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  UpsampleOptions options_;
+  GridShape output_;
+  Signature signature_;
+};
+
+}  // namespace mylos

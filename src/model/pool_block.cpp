@@ -1,0 +1,71 @@
+#include "mylos/model/pool_block.hpp"
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/region.hpp"
+
+namespace mylos {
+namespace {
+
+GridShape output_of(const PoolOptions& options) {
+  if (options.pool == PoolType::global_average) return {.channels = options.shape.input.channels};
+  check(options.shape);
+  return output_grid(options.shape);
+}
+
+std::string_view kind_of(PoolType pool) {
+  return pool == PoolType::max ? "max_pool" : pool == PoolType::average ? "average_pool" : "global_pool";
+}
+
+}  // namespace
+
+PoolBlock::PoolBlock(PoolOptions options)
+    : options_(std::move(options)),
+      output_(output_of(options_)),
+      signature_{.name = options_.name,
+                 .kind = kind_of(options_.pool),
+                 .inputs = options_.shape.input.columns(),
+                 .outputs = output_.columns(),
+                 .input_type = options_.type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type} {}
+
+BlockCost PoolBlock::cost(const GemmEngine&, std::int64_t rows) const {
+  BlockCost cost;
+  cost.output_bytes =
+      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
+  if (options_.pool == PoolType::global_average)
+    cost.forward_workspace = aligned_bytes(global_average_workspace(options_.shape.input, rows));
+  cost.forward_flops = static_cast<double>(rows * signature_.inputs);
+  cost.backward_flops = cost.forward_flops;
+  cost.variants.push_back({"all", 0, 0, 0});
+  return cost;
+}
+
+void PoolBlock::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("pool forward");
+  switch (options_.pool) {
+    case PoolType::max:
+      return max_pool_forward(context.exec, options_.shape, memory.input, memory.output);
+    case PoolType::average:
+      return average_pool_forward(context.exec, options_.shape, memory.input, memory.output);
+    case PoolType::global_average:
+      return global_average_forward(context.exec, options_.shape.input, memory.input, memory.output,
+                                    memory.workspace);
+  }
+}
+
+void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,
+                         const BlockGradients& gradients) const {
+  if (gradients.input.empty()) return;
+  const Region region("pool backward");
+  switch (options_.pool) {
+    case PoolType::max:
+      return max_pool_backward(context.exec, options_.shape, memory.input, gradients.output, gradients.input);
+    case PoolType::average:
+      return average_pool_backward(context.exec, options_.shape, gradients.output, gradients.input);
+    case PoolType::global_average:
+      return global_average_backward(context.exec, options_.shape.input, gradients.output, gradients.input);
+  }
+}
+
+}  // namespace mylos
