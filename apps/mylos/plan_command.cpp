@@ -23,7 +23,9 @@ namespace mylos::app {
 namespace {
 
 bool states_its_shapes(const ModelOptions& model) {
-  return model.type == ModelType::gpt ? model.vocabulary > 0 : model.inputs > 0 && model.outputs > 0;
+  if (model.type == ModelType::gpt) return model.vocabulary > 0;
+  const bool has_grid = model.type != ModelType::chain || !model.shape.empty();
+  return has_grid && model.inputs > 0 && model.outputs > 0;
 }
 
 /// Null where the deck's data are not here and its shapes do not need them.

@@ -92,6 +92,28 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
   require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
+/// The same of layers that the deck lists: most say their outputs themselves.
+void complete_chain(const CheckpointReader& reader, TrainedModel& trained) {
+  ModelOptions& model = trained.deck.options.model;
+  const std::int64_t given = model.outputs;
+  model.inputs = model.outputs = 0;
+  trained.data->complete(model);
+  const std::size_t last = model.chain.size() - 1;
+  std::int64_t trained_on = given;
+  if (takes_outputs_of_data(model.chain, last)) {
+    const std::int64_t copies = model.chain[last].repeat;
+    const std::string name = layer_name(model.chain, last);
+    trained_on = width_of(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
+  }
+  if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
+    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
+               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
+               trained_on);
+  }
+  model.outputs = trained_on;
+  require_columns(trained.path, "inputs", trained.normalizer.inputs, model.inputs);
+}
+
 /// What the checkpoint's run was told, but for instructions that some rank lacks: all ranks then go by the
 /// best that they have in common.
 KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
@@ -220,6 +242,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
       if (options.model.vocabulary > 0) check_vocabulary(*trained);  // says more than complete() can
       if (options.model.type == ModelType::gpt) trained->data->complete(options.model);
       if (options.model.type == ModelType::mlp) complete_widths(reader, *trained);
+      if (options.model.type == ModelType::chain) complete_chain(reader, *trained);
     }
     check_vocabulary(*trained);
     check(*trained);

@@ -62,27 +62,35 @@ class Checks {
   }
 
   void model() const {
-    const ModelOptions& model = options_.model;
-    const bool is_gpt = model.type == ModelType::gpt;
-    for (const std::string& name : model_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt)) {
-      const std::string path = "model." + name;
-      if (!given_.contains(path)) continue;
-      fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
-                                       is_gpt ? "mlp" : "gpt", is_gpt ? "gpt" : "mlp"));
+    const ModelType type = options_.model.type;
+    for (const ModelType other : model_types) {
+      for (const std::string& name : model_keys_of(other)) {
+        const std::string path = "model." + name;
+        if (!given_.contains(path) || has_key(model_keys_of(type), name)) continue;
+        fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
+                                         name_of(other), name_of(type)));
+      }
     }
-    if (is_gpt) transformer();
+    if (type == ModelType::gpt) transformer();
+    if (type == ModelType::chain) chain();
   }
 
   /// What orders labelled samples says nothing to windows of tokens, and the other way round.
   void kind_of_data() const {
-    const bool is_gpt = options_.model.type == ModelType::gpt;
+    const ModelType type = options_.model.type;
+    const bool is_gpt = type == ModelType::gpt;
     for (const std::string& name : data_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt)) {
       const std::string path = "data." + name;
       if (!given_.contains(path)) continue;
       fail({path.c_str()},
            fmt::format("'{}' is a key of {}, and model.type = \"{}\" learns from {}; leave it out", path,
-                       is_gpt ? "labelled samples" : "token data", is_gpt ? "gpt" : "mlp",
+                       is_gpt ? "labelled samples" : "token data", name_of(type),
                        is_gpt ? "tokens" : "labelled samples"));
+    }
+    if (given_.contains("data.shape") && type != ModelType::chain) {
+      fail({"data.shape"},
+           fmt::format("'data.shape' is a key of model.type = \"chain\", and the type is \"{}\"",
+                       name_of(type)));
     }
   }
 
@@ -220,6 +228,33 @@ class Checks {
            fmt::format("'precision.scaler.backoff_overflows' is {}, more than the {} steps of "
                        "'precision.scaler.backoff_window': the scale would never back off",
                        scaler.backoff_overflows, scaler.backoff_window));
+    }
+  }
+
+  static bool has_key(const std::vector<std::string>& keys, const std::string& name) {
+    return std::find(keys.begin(), keys.end(), name) != keys.end();
+  }
+
+  void chain() const {
+    const ModelOptions& model = options_.model;
+    if (model.chain.empty()) {
+      fail({"model.type", "model.layers"},
+           "the type \"chain\" needs its layers, a table [[model.layers]] for each");
+    }
+    for (std::size_t i = 0; i < model.chain.size(); ++i) {
+      const LayerOptions& layer = model.chain[i];
+      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+      if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
+        fail({"model.layers"},
+             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many "
+                         "as the data want",
+                         layer_name(model.chain, i)));
+      }
+      for (std::size_t before = 0; before < i; ++before) {
+        if (layer_name(model.chain, before) == layer_name(model.chain, i))
+          fail({"model.layers"}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1,
+                                             layer_name(model.chain, i)));
+      }
     }
   }
 

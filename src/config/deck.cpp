@@ -92,6 +92,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   for (const Entry& entry : entries) given[entry.path] = entry.place;
   ModelOptions& model = deck.options.model;
   if (model.type == ModelType::gpt && !given.contains("model.norm")) model.norm = NormType::layernorm;
+  model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
   deck.resolved = resolve(deck.options);
   return deck;

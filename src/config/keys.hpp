@@ -220,13 +220,21 @@ class Keys {
     return schema_.keys.back();
   }
 
-  /// Of keys of this section that only runs of one type of network have: the resolved deck of another type
-  /// leaves them out.
-  void limit_to_type(ModelType type, const std::vector<std::string>& names) {
+  /// Of keys of this section that only some types of networks have, as `keys_of(type)` lists them: the
+  /// resolved deck of another type leaves them out.
+  template <class KeysOf>
+  void limit_to_types(const KeysOf& keys_of) {
     for (Key& key : schema_.keys) {
-      if (key.section != section_ || std::find(names.begin(), names.end(), key.name) == names.end()) continue;
-      key.write = [write = key.write, type](const Options& options) -> std::optional<Value> {
-        return options.model.type == type ? write(options) : std::nullopt;
+      if (key.section != section_) continue;
+      std::vector<ModelType> types;
+      for (const ModelType type : model_types) {
+        const std::vector<std::string>& names = keys_of(type);
+        if (std::find(names.begin(), names.end(), key.name) != names.end()) types.push_back(type);
+      }
+      if (types.empty()) continue;
+      key.write = [write = key.write, types](const Options& options) -> std::optional<Value> {
+        const bool has = std::find(types.begin(), types.end(), options.model.type) != types.end();
+        return has ? write(options) : std::nullopt;
       };
     }
   }

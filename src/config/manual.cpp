@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "layer_keys.hpp"
 #include "mylos/config/schema.hpp"
 
 namespace mylos {
@@ -27,6 +28,39 @@ A deck describes a run: the data, the network, the numbers and how they move. It
 - A step is one batch. Steps count skipped ones (overflow), updates do not.
 - [formulas.md](formulas.md) has networks, losses, updates and schedules in formulas.
 )";
+
+constexpr const char* layers_introduction = R"(
+### [[model.layers]]
+
+The layers of `type = "chain"`, from the input on. A layer computes `dense` or `conv` (or `add`, `concat`), then `norm`,
+`activation` and `dropout`. Samples lie on a grid, channels last (`data.shape`, or what `mylos prepare idx` wrote); a dense
+layer reads a grid as one vector.
+
+```toml
+[[model.layers]]
+kind = "conv"
+name = "stem"
+outputs = 32
+kernel = 3
+activation = "relu"
+
+[[model.layers]]
+kind = "conv"
+outputs = 32
+kernel = 3
+
+[[model.layers]]
+kind = "add"          # a residual connection: what came in is added to what came out
+skip_from = "stem"
+activation = "relu"
+
+[[model.layers]]
+kind = "dense"        # as many outputs as there are classes or targets
+```
+
+| key | type | kinds | meaning |
+|---|---|---|---|
+{})";
 
 std::string row(const Key& key) {
   const std::string type = key.unit.empty() ? key.type : key.type + " (" + key.unit + ')';
@@ -94,6 +128,7 @@ std::string deck_manual() {
     for (const Key& key : schema().keys) {
       if (key.section == section.name) manual += row(key);
     }
+    if (section.name == "model") manual += fmt::format(layers_introduction, layers_manual());
   }
   manual += "\nThis page is written by `mylos manual` from the schema in `src/config`.\n";
   return manual;

@@ -1,5 +1,6 @@
 // [model].
 #include "keys.hpp"
+#include "layer_keys.hpp"
 #include "limits.hpp"
 #include "sections.hpp"
 
@@ -35,7 +36,8 @@ void add_hidden(Key& key) {
 template <class ModelKeys>
 void add_transformer_keys(ModelKeys& keys) {
   keys.optional_integer("layers", &ModelOptions::layers, {1, most_layers}, "",
-                        "gpt: layers, each of attention and a feed-forward part. Needed.");
+                        "gpt: layers, each of attention and a feed-forward part. Needed. chain: the network, "
+                        "a table [[model.layers]] for each layer, as below. Needed.");
   keys.optional_integer("heads", &ModelOptions::heads, {1, largest_width}, "",
                         "gpt: attention heads; they divide the width. Needed.");
   keys.optional_integer("width", &ModelOptions::width, {1, largest_width}, "",
@@ -59,20 +61,41 @@ void add_transformer_keys(ModelKeys& keys) {
   keys.boolean("bias", &ModelOptions::bias, "gpt: linear layers and layer normalisation have biases.");
 }
 
+/// A number of layers of a transformer, or the layers of a chain.
+void take_layers_too(Key& key) {
+  key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", most_layers);
+  key.read = [read = key.read](Options& options, const Value& value) -> std::optional<std::string> {
+    if (std::holds_alternative<Value::List>(value.held)) return read_layers(value, options.model.chain);
+    return read(options, value);
+  };
+  key.write = [write = key.write](const Options& options) -> std::optional<Value> {
+    if (options.model.type != ModelType::chain) return write(options);
+    if (options.model.chain.empty()) return std::nullopt;
+    return layers_value(options.model.chain);
+  };
+}
+
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
-  static const std::vector<std::string> mlp{"hidden", "activation", "loss", "inputs", "outputs"};
-  static const std::vector<std::string> gpt{"layers",    "heads", "width",        "context", "vocabulary",
-                                            "positions", "tied",  "feed_forward", "bias"};
-  return type == ModelType::gpt ? gpt : mlp;
+  static const std::vector<std::string> mlp{"hidden", "activation", "norm",   "dropout",
+                                            "loss",   "inputs",     "outputs"};
+  static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
+                                            "vocabulary", "positions", "tied",   "feed_forward",
+                                            "bias",       "norm",      "dropout"};
+  static const std::vector<std::string> chain{"layers", "loss", "inputs", "outputs"};
+  return type == ModelType::gpt ? gpt : type == ModelType::chain ? chain : mlp;
 }
 
 void add_model_keys(Schema& schema) {
   Keys keys(
       schema, "model", "The network.", [](auto& options) -> auto& { return options.model; });
-  keys.choice("type", &ModelOptions::type, Words<ModelType>{{"mlp", ModelType::mlp}, {"gpt", ModelType::gpt}},
-              "The kind of network: a multilayer perceptron, or a decoder-only transformer on tokens.");
+  Words<ModelType> types;
+  for (const ModelType type : model_types) types.emplace_back(name_of(type), type);
+  keys.choice(
+      "type", &ModelOptions::type, std::move(types),
+      "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, or a chain "
+      "of layers that the deck lists.");
   Key& hidden =
       keys.add("hidden", fmt::format("list of at most {} integers from 1 to {}", most_layers, largest_width),
                "a ", "mlp: widths of the hidden layers, the one next to the inputs first.");
@@ -101,13 +124,15 @@ void add_model_keys(Schema& schema) {
       "what each part of a layer adds.");
   keys.choice("loss", &ModelOptions::loss,
               Words<LossType>{{"cross_entropy", LossType::cross_entropy}, {"mse", LossType::mse}},
-              "mlp: classification, or regression by the mean squared error.");
+              "mlp, chain: classification, or regression by the mean squared error.");
   keys.integer("inputs", &ModelOptions::inputs, {0, largest_features}, "features per sample",
-               "mlp: 0: from the data. Needed where there is no data file.");
+               "mlp, chain: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
-               "mlp: 0: from the data. Needed where there is no data file.");
+               "mlp, chain: 0: from the data. Needed where there is no data file.");
   add_transformer_keys(keys);
-  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) keys.limit_to_type(type, model_keys_of(type));
+  take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),
+                                [](const Key& key) { return key.path() == "model.layers"; }));
+  keys.limit_to_types(model_keys_of);
 }
 
 }  // namespace mylos

@@ -8,6 +8,30 @@
 namespace mylos {
 namespace {
 
+void add_shape(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* list = std::get_if<Value::List>(&value.held);
+    if (list == nullptr) return describe(value);
+    if (list->size() < 2 || list->size() > 4) return fmt::format("a list of {}", list->size());
+    std::vector<std::int64_t> shape;
+    for (const Value& number : *list) {
+      const auto* extent = std::get_if<std::int64_t>(&number.held);
+      if (extent == nullptr || *extent < 1 || *extent > largest_features)
+        return fmt::format("{} at place {}", describe(number), shape.size() + 1);
+      shape.push_back(*extent);
+    }
+    options.data.shape = std::move(shape);
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    if (options.data.shape.empty()) return std::nullopt;
+    Value::List list;
+    for (const std::int64_t extent : options.data.shape) list.push_back({extent});
+    return Value{std::move(list)};
+  };
+  key.default_text = "none";
+}
+
 void fill_walltime(Key& key) {
   key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
     const auto* text = std::get_if<std::string>(&value.held);
@@ -74,8 +98,9 @@ void add_run_keys(Schema& schema) {
 
 const std::vector<std::string>& data_keys_of(ModelType type) {
   static const std::vector<std::string> samples{"shuffle", "last_batch"};
+  static const std::vector<std::string> grids{"shuffle", "last_batch", "shape"};
   static const std::vector<std::string> tokens{"window"};
-  return type == ModelType::gpt ? tokens : samples;
+  return type == ModelType::gpt ? tokens : type == ModelType::chain ? grids : samples;
 }
 
 void add_data_keys(Schema& schema) {
@@ -116,7 +141,11 @@ void add_data_keys(Schema& schema) {
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},
       "Token data: where the windows of a batch begin, anywhere at random or one behind the other in the "
       "file's order. An epoch is as many windows as lie one behind the other.");
-  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) keys.limit_to_type(type, data_keys_of(type));
+  Key& shape = keys.add("shape", "list of 2 to 4 integers from 1 to 268435456", "a ",
+                        "chain: the grid that a sample's numbers lie on, its extents and behind them the "
+                        "channels: [28, 28, 1]. From files of `mylos prepare idx` where it is not given.");
+  add_shape(shape);
+  keys.limit_to_types(data_keys_of);
 }
 
 }  // namespace mylos

@@ -11,7 +11,8 @@ namespace mylos {
 namespace {
 
 std::vector<LaterFeature> later_features() {
-  return {{"model.type", "cnn", "convolution"}, {"model.type", "chain", "networks given layer by layer"}};
+  return {
+      {"model.type", "cnn", "convolutional networks by a few numbers; a \"chain\" has them layer by layer"}};
 }
 
 Schema build() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <vector>
 
 #include "data_file.hpp"
@@ -92,6 +93,27 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
   shape_.task = task_of(file_, answers);
   open_inputs();
   if (task() != Task::none) open_answers();
+  open_grid();
+}
+
+void Dataset::open_grid() {
+  constexpr std::size_t most_extents = 4;
+  if (!file_.has_attribute("/", "shape")) return;
+  const std::string text = file_.text_attribute("/", "shape");
+  std::istringstream words(text);
+  std::int64_t numbers = 1;
+  for (std::int64_t extent = 0; words >> extent;) {
+    if (extent < 1 || extent > features() / numbers || grid_.size() == most_extents) break;
+    numbers *= extent;
+    grid_.push_back(extent);
+  }
+  if (!words.eof() || numbers != features()) {
+    fail_input(
+        "{}: attribute 'shape' of / is '{}', expected up to {} numbers whose product is the {} of a sample",
+        path_, printable(text), most_extents, features());
+  }
+  if (grid_.size() == 2) grid_.push_back(1);
+  if (grid_.size() < 2) grid_.clear();
 }
 
 void Dataset::open_inputs() {

@@ -1,6 +1,7 @@
 #include "mylos/model/make_chain.hpp"
 
 #include "mylos/model/gpt.hpp"
+#include "mylos/model/network.hpp"
 
 namespace mylos {
 
@@ -9,6 +10,8 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
   switch (model.type) {
     case ModelType::gpt:
       return make_gpt(model, precision, seed, accumulates);
+    case ModelType::chain:
+      return make_network(model, precision, seed, accumulates);
     case ModelType::mlp:
       break;
   }

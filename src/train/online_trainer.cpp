@@ -32,8 +32,8 @@ MPI_Comm require_started(MPI_Comm ranks) {
 /// What the options must say, and may not, where samples come from views.
 void require_online(const Options& options) {
   const ModelOptions& model = options.model;
-  if (model.type != ModelType::mlp)
-    fail_input("model.type = \"gpt\" learns from token files, not from views; use \"mlp\"");
+  if (model.type == ModelType::gpt)
+    fail_input("model.type = \"gpt\" learns from token files, not from views; use \"mlp\" or \"chain\"");
   if (model.inputs < 1 || model.outputs < 1) {
     fail_input("model.inputs and model.outputs must say how large a sample is");
   }

@@ -34,6 +34,7 @@ class SampleData final : public RunData {
       value = of_data;
     };
     set(model.inputs, train_.features(), "inputs");
+    if (model.shape.empty()) model.shape = train_.grid();
     if (train_.task() == Task::none) return;
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;

@@ -53,11 +53,43 @@ dropout = 0.2
 compute = "{compute}"
 """
 
+# Skips over one and over several blocks, of which a group holds an end only.
+CHAIN = """
+[run]
+name = "chain"
+steps = 20
+log_every = 1
+[data]
+train = "samples.h5"
+test = "samples.h5"
+batch = 64
+micro_batch = {micro_batch}
+shape = [4, 4, 2]
+[model]
+type = "chain"
+layers = [
+  {{ kind = "conv", name = "stem", outputs = 8, kernel = 3, activation = "gelu" }},
+  {{ kind = "conv", name = "down", outputs = 16, kernel = 3, stride = 2, norm = "layernorm", activation = "relu", dropout = 0.2 }},
+  {{ kind = "conv", outputs = 16, kernel = 3, edges = "periodic", norm = "rmsnorm" }},
+  {{ kind = "add", skip_from = "down", activation = "silu" }},
+  {{ kind = "conv", name = "up", outputs = 8, kernel = 2, stride = 2, padding = 0, transposed = true }},
+  {{ kind = "concat", skip_from = "stem" }},
+  {{ kind = "concat", skip_from = "input" }},
+  {{ kind = "conv", outputs = 8, kernel = 3, groups = 2, activation = "relu" }},
+  {{ kind = "add", skip_from = "stem" }},
+  {{ kind = "dense" }},
+]
+[precision]
+compute = "{compute}"
+"""
+
 # Deck, the lists of groups that it can have, ranks.
 CASES = {
     "gpt-bf16": (GPT.format(micro_batch=0, norm="layernorm", compute="bf16"), "[[0, 3], [4, 7]]", 1),
     "gpt-fp16-2-ranks": (GPT.format(micro_batch=1, norm="rmsnorm", compute="fp16"), "[[1, 2], [5, 8]]", 2),
     "mlp-fp32": (MLP.format(compute="fp32"), "[[0, 1], [2, 5]]", 1),
+    "chain-fp32": (CHAIN.format(micro_batch=0, compute="fp32"), "[[0, 4], [5, 9]]", 1),
+    "chain-bf16-2-ranks": (CHAIN.format(micro_batch=16, compute="bf16"), "[[1, 6], [7, 8]]", 2),
     "mlp-bf16-3-ranks": (MLP.format(compute="bf16"), "[[3, 4]]", 3),
 }
 

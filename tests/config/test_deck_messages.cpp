@@ -94,8 +94,9 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
 
 TEST(ValueOfALaterFeature, IsRefusedAndNotIgnored) {
   EXPECT_EQ(message_of("model.type = 'cnn'"),
-            "deck.toml:1: 'model.type' must be \"mlp\" or \"gpt\", not the string \"cnn\": that "
-            "belongs to a feature that this version does not have yet (convolution)");
+            "deck.toml:1: 'model.type' must be \"mlp\", \"gpt\" or \"chain\", not the string \"cnn\": that "
+            "belongs to a feature that this version does not have yet (convolutional networks by a few "
+            "numbers; a \"chain\" has them layer by layer)");
 }
 
 TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {

@@ -12,8 +12,13 @@ namespace {
 
 /// Names and types do not depend on what the data would say.
 void complete_shapes(ModelOptions& model) {
-  if (model.inputs == 0) model.inputs = 1;
-  if (model.outputs == 0) model.outputs = 1;
+  if (model.inputs == 0) {
+    model.inputs = 1;
+    for (const std::int64_t extent : model.shape) model.inputs *= extent;
+  }
+  const bool says_outputs = model.type == ModelType::chain && !model.chain.empty() &&
+                            !takes_outputs_of_data(model.chain, model.chain.size() - 1);
+  if (model.outputs == 0 && !says_outputs) model.outputs = 1;
   if (model.vocabulary == 0) model.vocabulary = 1;
 }
 
@@ -23,6 +28,10 @@ ordered_json layers_of(const std::string& resolved, ordered_json& notes) {
   ordered_json layers = ordered_json::array();
   try {
     Options options = read_stored_deck(resolved, "resolved.toml").options;
+    if (options.model.type == ModelType::chain && options.model.shape.empty()) {
+      notes.push_back("types per layer: only the data's file says on what grid the network works");
+      return nullptr;
+    }
     complete_shapes(options.model);
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {

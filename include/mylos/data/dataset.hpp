@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/data/checked_array.hpp"
 #include "mylos/data/dataset_format.hpp"
@@ -34,6 +35,9 @@ class Dataset {
   [[nodiscard]] Task task() const { return shape_.task; }
   [[nodiscard]] std::int64_t samples() const { return shape_.samples; }
   [[nodiscard]] std::int64_t features() const { return shape_.features; }
+  /// The grid of a sample: its extents, then its channels; empty where the file does not say. Two extents
+  /// alone are an image of one channel.
+  [[nodiscard]] const std::vector<std::int64_t>& grid() const { return grid_; }
   /// What a network for this data gives per sample: classes, or targets; 0 where the file does not say.
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
 
@@ -71,6 +75,7 @@ class Dataset {
  private:
   void open_inputs();
   void open_answers();
+  void open_grid();
   [[nodiscard]] bool was_prepared() const;
   /// Checks every value; the identity of all.
   [[nodiscard]] std::string computed_identity() const;
@@ -82,6 +87,7 @@ class Dataset {
   std::optional<CheckedArray> inputs_;
   std::optional<CheckedArray> answers_;
   DatasetShape shape_;
+  std::vector<std::int64_t> grid_;
 };
 
 /// Throws unless `other` (test data) fits a network that is trained on `train`.

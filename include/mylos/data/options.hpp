@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mylos {
 
@@ -21,6 +22,7 @@ struct DataOptions {
   Shuffle shuffle = Shuffle::samples;
   LastBatch last_batch = LastBatch::drop;
   WindowOrder window = WindowOrder::random;  // of tokens
+  std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: from the data
 
   bool operator==(const DataOptions&) const = default;
 };

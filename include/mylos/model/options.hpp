@@ -4,13 +4,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "mylos/kernels/options.hpp"
+#include "mylos/model/layers.hpp"
 
 namespace mylos {
 
-enum class ModelType { mlp, gpt };
+enum class ModelType { mlp, gpt, chain };
+inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt, ModelType::chain};
+
+[[nodiscard]] constexpr std::string_view name_of(ModelType type) {
+  return type == ModelType::gpt ? "gpt" : type == ModelType::chain ? "chain" : "mlp";
+}
+
 enum class LossType { cross_entropy, mse };
-enum class NormType { none, layernorm, rmsnorm };
 enum class PositionType { learned, rotary };
 enum class FeedForwardType { gelu, swiglu };
 
@@ -34,6 +39,10 @@ struct ModelOptions {
   bool tied = true;  // the head's weights are the token embedding
   FeedForwardType feed_forward = FeedForwardType::gelu;
   bool bias = true;  // of linear layers and of layer normalisation
+
+  // chain
+  std::vector<LayerOptions> chain = {};
+  std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
 
   bool operator==(const ModelOptions&) const = default;
 };

@@ -1,0 +1,315 @@
+#include "layer_keys.hpp"
+
+#include <functional>
+
+#include "keys.hpp"
+#include "limits.hpp"
+#include "mylos/base/nearest.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t longest_kernel = 1023;
+constexpr std::size_t most_axes = 3;
+
+/// One key of a layer's table. `read` returns what was found where the value does not fit.
+struct LayerKey {
+  std::string name;
+  std::string type;
+  std::string meaning;
+  std::vector<LayerKind> kinds;  // that have it; none: all
+  std::function<bool(LayerOptions&, const Value&)> read;
+  std::function<std::optional<Value>(const LayerOptions&)> write;
+};
+
+template <class Enumeration>
+std::string words_of(const Words<Enumeration>& words) {
+  std::vector<std::string> choices;
+  for (const auto& [word, meant] : words) choices.push_back(word);
+  return alternatives(choices);
+}
+
+const Words<LayerKind>& kind_words() {
+  using enum LayerKind;
+  static const Words<LayerKind> words = [] {
+    Words<LayerKind> all;
+    for (const LayerKind kind :
+         {dense, conv, max_pool, average_pool, global_pool, upsample, norm, activation, add, concat})
+      all.emplace_back(name_of(kind), kind);
+    return all;
+  }();
+  return words;
+}
+
+template <class Enumeration>
+LayerKey choice_of(std::string name, Enumeration LayerOptions::*field, const Words<Enumeration>& words,
+                   std::string meaning, std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          words_of(words),
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
+            const auto* text = std::get_if<std::string>(&value.held);
+            for (const auto& [word, meant] : words) {
+              if (text == nullptr || *text != word) continue;
+              layer.*field = meant;
+              return true;
+            }
+            return false;
+          },
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            if (layer.*field == LayerOptions{}.*field) return std::nullopt;
+            for (const auto& [word, meant] : words)
+              if (layer.*field == meant) return Value{word};
+            return std::nullopt;
+          }};
+}
+
+LayerKey integer_of(std::string name, std::int64_t LayerOptions::*field, IntegerRange range,
+                    std::string meaning, std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          fmt::format("an integer from {} to {}", range.least, range.most),
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
+            const auto* held = std::get_if<std::int64_t>(&value.held);
+            if (held == nullptr || *held < range.least || *held > range.most) return false;
+            layer.*field = *held;
+            return true;
+          },
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            if (layer.*field == LayerOptions{}.*field) return std::nullopt;
+            return Value{layer.*field};
+          }};
+}
+
+LayerKey per_axis(std::string name, PerAxis LayerOptions::*field, IntegerRange range, std::string meaning,
+                  std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          fmt::format("an integer from {} to {}, or a list of them for each axis", range.least, range.most),
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
+            const auto* list = std::get_if<Value::List>(&value.held);
+            const Value::List numbers = list != nullptr ? *list : Value::List{value};
+            if (numbers.empty() || numbers.size() > most_axes) return false;
+            (layer.*field).clear();
+            for (const Value& number : numbers) {
+              const auto* held = std::get_if<std::int64_t>(&number.held);
+              if (held == nullptr || *held < range.least || *held > range.most) return false;
+              (layer.*field).push_back(*held);
+            }
+            return true;
+          },
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            const PerAxis& numbers = layer.*field;
+            if (numbers.empty()) return std::nullopt;
+            if (numbers.size() == 1) return Value{numbers.front()};
+            Value::List list;
+            for (const std::int64_t number : numbers) list.push_back({number});
+            return Value{std::move(list)};
+          }};
+}
+
+LayerKey text_of(std::string name, std::string LayerOptions::*field, std::string meaning,
+                 std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          "a name",
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
+            const auto* text = std::get_if<std::string>(&value.held);
+            if (text == nullptr || !is_name(*text)) return false;
+            layer.*field = *text;
+            return true;
+          },
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            if ((layer.*field).empty()) return std::nullopt;
+            return Value{layer.*field};
+          }};
+}
+
+LayerKey boolean_of(std::string name, bool LayerOptions::*field, std::string meaning,
+                    std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          "true or false",
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
+            const auto* held = std::get_if<bool>(&value.held);
+            if (held != nullptr) layer.*field = *held;
+            return held != nullptr;
+          },
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            if (layer.*field == LayerOptions{}.*field) return std::nullopt;
+            return Value{layer.*field};
+          }};
+}
+
+LayerKey dropout_key() {
+  return {"dropout",
+          "a number of at least 0 and below 1",
+          "Probability that training drops an element behind the activation.",
+          {},
+          [](LayerOptions& layer, const Value& value) {
+            const auto number = number_in(value);
+            const NumberRange range{0, true, 1, false};
+            if (!number || !range.holds(*number) || !range.lost_in_float(*number).empty()) return false;
+            layer.dropout = *number;
+            return true;
+          },
+          [](const LayerOptions& layer) -> std::optional<Value> {
+            if (layer.dropout == 0) return std::nullopt;
+            return Value{layer.dropout};
+          }};
+}
+
+const std::vector<LayerKey>& layer_keys() {
+  using enum LayerKind;
+  static const std::vector<LayerKey> keys{
+      choice_of("kind", &LayerOptions::kind, kind_words(), "What the layer is. Needed.", {}),
+      text_of("name", &LayerOptions::name,
+              "By which rules, checkpoints and 'skip_from' know it; the kind and the layer's number where it "
+              "is not given: \"conv2\".",
+              {}),
+      integer_of(
+          "outputs", &LayerOptions::outputs, {1, largest_width},
+          "dense: units; a last one that does not say gives what the data want. conv: channels. Needed.",
+          {dense, conv}),
+      boolean_of("bias", &LayerOptions::bias, "Default true.", {conv}),
+      per_axis("kernel", &LayerOptions::kernel, {1, longest_kernel},
+               "Points along each axis. Default: conv 1, pools 2.", {conv, max_pool, average_pool}),
+      per_axis("stride", &LayerOptions::stride, {1, longest_kernel}, "Default: conv 1, pools the kernel.",
+               {conv, max_pool, average_pool}),
+      per_axis("padding", &LayerOptions::padding, {0, longest_kernel},
+               "Points beyond both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.",
+               {conv, max_pool, average_pool}),
+      per_axis("dilation", &LayerOptions::dilation, {1, longest_kernel}, "Default 1.", {conv}),
+      choice_of("edges", &LayerOptions::edges,
+                Words<Padding>{
+                    {"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}},
+                "What lies beyond the edges. Default \"zero\".", {conv}),
+      integer_of("groups", &LayerOptions::groups, {1, largest_width},
+                 "Parts of the channels that see only their own. Default 1.", {conv}),
+      boolean_of("transposed", &LayerOptions::transposed,
+                 "The adjoint: a stride of 2 then doubles each extent. Default false.", {conv}),
+      per_axis("factor", &LayerOptions::factor, {1, longest_kernel},
+               "So many times as many points along each axis. Default 2.", {upsample}),
+      choice_of("between", &LayerOptions::between,
+                Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
+                "What new points are. Default \"nearest\".", {upsample}),
+      text_of(
+          "skip_from", &LayerOptions::skip_from,
+          "The layer before whose output is added or set beside; \"input\": what the network reads. Needed.",
+          {add, concat}),
+      choice_of(
+          "norm", &LayerOptions::norm,
+          Words<NormType>{{"none", NormType::none},
+                          {"layernorm", NormType::layernorm},
+                          {"rmsnorm", NormType::rmsnorm},
+                          {"groupnorm", NormType::groupnorm}},
+          "Of a vector's features, or of each grid point's channels; groupnorm: of groups of channels over "
+          "the whole grid. Default \"none\".",
+          {}),
+      integer_of("norm_groups", &LayerOptions::norm_groups, {1, largest_width},
+                 "Of groupnorm; they divide the channels. Default 8.", {}),
+      choice_of("activation", &LayerOptions::activation,
+                Words<Activation>{{"relu", Activation::relu},
+                                  {"gelu", Activation::gelu},
+                                  {"gelu_tanh", Activation::gelu_tanh},
+                                  {"tanh", Activation::tanh},
+                                  {"silu", Activation::silu},
+                                  {"none", Activation::none}},
+                "Default \"none\".", {}),
+      dropout_key(),
+      integer_of("repeat", &LayerOptions::repeat, {1, most_layers},
+                 "So many of the layer, one after the other, named \"NAME.1\", \"NAME.2\". Default 1.", {})};
+  return keys;
+}
+
+const LayerKey* find(const std::string& name) {
+  for (const LayerKey& key : layer_keys())
+    if (key.name == name) return &key;
+  return nullptr;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const LayerKey& key : layer_keys()) names.push_back(key.name);
+  return names;
+}
+
+bool has(const LayerKey& key, LayerKind kind) {
+  return key.kinds.empty() || std::find(key.kinds.begin(), key.kinds.end(), kind) != key.kinds.end();
+}
+
+/// The layer, or what is wrong with it, to stand behind "layer 3".
+std::optional<std::string> read_layer(const Value& value, LayerOptions& layer) {
+  const auto* table = std::get_if<Value::Table>(&value.held);
+  if (table == nullptr) return "as " + describe(value);
+  const auto is_kind = [](const NamedValue& member) { return member.name == "kind"; };
+  const auto kind = std::find_if(table->begin(), table->end(), is_kind);
+  if (kind == table->end()) return fmt::format("without 'kind', which is one of {}", words_of(kind_words()));
+  for (const NamedValue& member : *table) {
+    const LayerKey* key = find(member.name);
+    if (key == nullptr) {
+      const auto near = nearest(member.name, all_names(), 1 + member.name.size() / 4);
+      return fmt::format("with '{}'{}", printable(member.name),
+                         near ? fmt::format("; did you mean '{}'?", *near)
+                              : fmt::format(", which is none of {}", alternatives(all_names())));
+    }
+    const bool is_read = key->read(layer, member.value);
+    if (!is_read)
+      return fmt::format("with {} = {}, which must be {}", member.name, to_toml(member.value), key->type);
+  }
+  for (const NamedValue& member : *table) {
+    if (!has(*find(member.name), layer.kind))
+      return fmt::format("with '{}', which the kind \"{}\" has not", member.name, name_of(layer.kind));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> read_layers(const Value& value, std::vector<LayerOptions>& layers) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  if (list->size() > static_cast<std::size_t>(most_layers)) return fmt::format("a list of {}", list->size());
+  layers.clear();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    LayerOptions layer;
+    if (const auto found = read_layer((*list)[i], layer)) return fmt::format("layer {} {}", i + 1, *found);
+    layers.push_back(std::move(layer));
+  }
+  return std::nullopt;
+}
+
+Value layers_value(const std::vector<LayerOptions>& layers) {
+  Value::List list;
+  for (const LayerOptions& layer : layers) {
+    Value::Table table;
+    for (const LayerKey& key : layer_keys()) {
+      if (key.name == "kind") {
+        table.push_back({"kind", Value{std::string(name_of(layer.kind))}});
+      } else if (auto value = key.write(layer)) {
+        table.push_back({key.name, *std::move(value)});
+      }
+    }
+    list.push_back({std::move(table)});
+  }
+  return {std::move(list)};
+}
+
+std::string layers_manual() {
+  std::string text;
+  for (const LayerKey& key : layer_keys()) {
+    std::vector<std::string> kinds;
+    for (const LayerKind kind : key.kinds) kinds.emplace_back(name_of(kind));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.type,
+                        kinds.empty() ? "all" : alternatives(kinds), key.meaning);
+  }
+  return text;
+}
+
+}  // namespace mylos

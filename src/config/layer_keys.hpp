@@ -1,0 +1,23 @@
+// The keys of a table [[model.layers]]: the layers of a network that the deck lists one by one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/config/value.hpp"
+#include "mylos/model/layers.hpp"
+
+namespace mylos {
+
+/// Reads a list of tables. Returns what was found where one does not fit: "layer 2 with 'kernl'; did you mean
+/// 'kernel'?".
+[[nodiscard]] std::optional<std::string> read_layers(const Value& value, std::vector<LayerOptions>& layers);
+
+/// Each layer with the keys that are not at their defaults.
+[[nodiscard]] Value layers_value(const std::vector<LayerOptions>& layers);
+
+/// A row of the manual's table for each key.
+[[nodiscard]] std::string layers_manual();
+
+}  // namespace mylos

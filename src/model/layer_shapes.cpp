@@ -1,0 +1,109 @@
+#include "layer_shapes.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+PaddingKind padding_of(Padding edges) {
+  switch (edges) {
+    case Padding::periodic:
+      return PaddingKind::periodic;
+    case Padding::reflect:
+      return PaddingKind::reflect;
+    case Padding::zero:
+      break;
+  }
+  return PaddingKind::zero;
+}
+
+GridShape require_grid(const LayerInput& input, const char* does) {
+  if (input.axes > 0) return input.grid;
+  fail_input(
+      "model.layers: layer '{}' {} a grid, and its input is a vector of {}; grids come from data.shape or "
+      "from "
+      "files that say the shape of a sample",
+      input.layer, does, input.grid.channels);
+}
+
+/// The deck's numbers on the axes of the grid; the axes that it has not take `absent`.
+Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& input, const char* key) {
+  Extents result = {absent, absent, absent};
+  if (given.empty()) return result;
+  if (given.size() != 1 && given.size() != input.axes) {
+    fail_input("model.layers: layer '{}' has {} numbers as '{}', and its grid {} axes; give 1 or {}",
+               input.layer, given.size(), key, input.axes, input.axes);
+  }
+  for (std::size_t axis = 0; axis < input.axes; ++axis)
+    result[3 - input.axes + axis] = given.size() == 1 ? given.front() : given[axis];
+  return result;
+}
+
+/// The kernels' own check, with the layer's name.
+template <class Shape>
+Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
+  try {
+    check(shape);
+  } catch (const Error& error) {
+    fail_input("model.layers: layer '{}' cannot {} {}: {}", input.layer, does, describe(input.grid),
+               error.what());
+  }
+  return shape;
+}
+
+}  // namespace
+
+GridShape grid_of(const std::vector<std::int64_t>& shape) {
+  GridShape grid;
+  grid.channels = shape.back();
+  const std::size_t axes = shape.size() - 1;
+  for (std::size_t axis = 0; axis < axes; ++axis) grid.extent[3 - axes + axis] = shape[axis];
+  check_grid(grid, "data.shape");
+  return grid;
+}
+
+ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input) {
+  if (layer.outputs == 0)
+    fail_input("model.layers: layer '{}' needs 'outputs', the channels that it gives", input.layer);
+  ConvolutionShape shape;
+  shape.input = require_grid(input, "convolves");
+  shape.outputs = layer.outputs;
+  shape.kernel = along_axes(layer.kernel, 1, input, "kernel");
+  shape.stride = along_axes(layer.stride, 1, input, "stride");
+  shape.dilation = along_axes(layer.dilation, 1, input, "dilation");
+  shape.padding = along_axes(layer.padding, 0, input, "padding");
+  for (std::size_t axis = 0; layer.padding.empty() && axis < 3; ++axis)
+    shape.padding[axis] = (shape.kernel[axis] - 1) * shape.dilation[axis] / 2;
+  shape.padding_kind = padding_of(layer.edges);
+  shape.groups = layer.groups;
+  shape.transposed = layer.transposed;
+  for (std::size_t axis = 0; shape.transposed && axis < 3; ++axis) {
+    // So that `stride` times as many points come out where that can be.
+    const std::int64_t spanned = shape.dilation[axis] * (shape.kernel[axis] - 1) + 1;
+    const std::int64_t missing = shape.stride[axis] + 2 * shape.padding[axis] - spanned;
+    shape.output_padding[axis] = std::clamp<std::int64_t>(missing, 0, shape.stride[axis] - 1);
+  }
+  return checked(shape, input, "convolve");
+}
+
+PoolShape pool_of(const LayerOptions& layer, const LayerInput& input) {
+  const PerAxis window = layer.kernel.empty() ? PerAxis{2} : layer.kernel;
+  PoolShape shape;
+  shape.input = require_grid(input, "pools");
+  shape.window = along_axes(window, 1, input, "kernel");
+  shape.stride = along_axes(layer.stride.empty() ? window : layer.stride, 1, input, "stride");
+  shape.padding = along_axes(layer.padding, 0, input, "padding");
+  return checked(shape, input, "pool");
+}
+
+UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input) {
+  UpsampleShape shape;
+  shape.input = require_grid(input, "makes finer");
+  shape.factor = along_axes(layer.factor.empty() ? PerAxis{2} : layer.factor, 1, input, "factor");
+  shape.interpolation = layer.between == Between::linear ? Interpolation::linear : Interpolation::nearest;
+  return checked(shape, input, "make finer");
+}
+
+}  // namespace mylos

@@ -1,0 +1,30 @@
+// The shapes of kernels on grids, from what the deck says of a layer and the grid that it reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/kernels/convolution_shape.hpp"
+#include "mylos/kernels/pooling.hpp"
+#include "mylos/kernels/upsample.hpp"
+#include "mylos/model/layers.hpp"
+
+namespace mylos {
+
+/// What a layer reads.
+struct LayerInput {
+  std::string layer;  // its name, for messages
+  GridShape grid;
+  std::size_t axes = 0;  // of the grid, which lies along the last of the three; 0: a vector
+};
+
+/// 1 to 3 extents, then channels.
+[[nodiscard]] GridShape grid_of(const std::vector<std::int64_t>& shape);
+
+/// These throw Error (bad_input), naming the layer, where its input is no grid, its lists are not as long as
+/// the grid has axes, or the shape is none.
+[[nodiscard]] ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input);
+[[nodiscard]] PoolShape pool_of(const LayerOptions& layer, const LayerInput& input);
+[[nodiscard]] UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input);
+
+}  // namespace mylos

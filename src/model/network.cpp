@@ -1,0 +1,290 @@
+#include "mylos/model/network.hpp"
+
+#include <map>
+#include <set>
+
+#include "layer_shapes.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/model/activation_block.hpp"
+#include "mylos/model/convolution_block.hpp"
+#include "mylos/model/dense.hpp"
+#include "mylos/model/group_norm_block.hpp"
+#include "mylos/model/join.hpp"
+#include "mylos/model/norm_block.hpp"
+#include "mylos/model/output_loss.hpp"
+#include "mylos/model/pool_block.hpp"
+#include "mylos/model/upsample_block.hpp"
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* input_name = "input";
+constexpr std::size_t most_blocks = 4096;  // of a network; the planner's tables grow with their square
+
+/// What lies at a boundary.
+struct Place {
+  std::size_t boundary = 0;
+  GridShape grid;
+  std::size_t axes = 0;  // of the grid; 0: a vector
+  DType type = DType::fp32;
+};
+
+/// Appends the blocks of one layer after the other.
+class NetworkBuilder {
+ public:
+  NetworkBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                 bool accumulates)
+      : model_(model), precision_(precision), seed_(seed), accumulates_(accumulates) {
+    chain_.masters = precision.masters;
+    last_.grid = {.channels = model.inputs};
+    if (model.shape.size() > 1) {
+      last_.grid = grid_of(model.shape);
+      last_.axes = model.shape.size() - 1;
+    }
+    if (last_.grid.columns() != model.inputs) {
+      fail_input("data.shape says {}, which are {} numbers, but a sample of the data has {}",
+                 describe(last_.grid), last_.grid.columns(), model.inputs);
+    }
+  }
+
+  void add(const LayerOptions& layer, std::string name) {
+    name_ = std::move(name);
+    if (chain_.blocks.empty()) places_.insert({input_name, last_});
+    switch (layer.kind) {
+      case LayerKind::dense:
+        add_dense(layer);
+        break;
+      case LayerKind::conv:
+        add_convolution(layer);
+        break;
+      case LayerKind::max_pool:
+        add_pool(layer, PoolType::max);
+        break;
+      case LayerKind::average_pool:
+        add_pool(layer, PoolType::average);
+        break;
+      case LayerKind::global_pool:
+        add_pool(layer, PoolType::global_average);
+        break;
+      case LayerKind::upsample:
+        add_upsampling(layer);
+        break;
+      case LayerKind::add:
+        add_join(layer, JoinType::add);
+        break;
+      case LayerKind::concat:
+        add_join(layer, JoinType::concat);
+        break;
+      case LayerKind::norm:
+        if (layer.norm == NormType::none) refuse("needs a 'norm'");
+        break;
+      case LayerKind::activation:
+        if (layer.activation == Activation::none && layer.dropout == 0)
+          refuse("needs an 'activation' or a 'dropout'");
+        break;
+    }
+    if (!has_fused_activation(layer)) {
+      if (layer.norm != NormType::none) add_norm(layer);
+      if (layer.activation != Activation::none || layer.dropout > 0) add_activation(layer);
+    }
+    places_[name_] = last_;
+  }
+
+  Chain finish() {
+    const Signature& last = chain_.blocks.back()->signature();
+    if (model_.outputs != 0 && last.outputs != model_.outputs) {
+      fail_input(
+          "the network's last layer, '{}', gives {} numbers for a sample, but the data has {} {}; a last "
+          "dense "
+          "layer without 'outputs' gives as many as there are",
+          name_, last.outputs, model_.outputs,
+          model_.loss == LossType::cross_entropy ? "classes" : "targets");
+    }
+    chain_.head = std::make_unique<OutputLoss>(model_.loss, last.outputs, last.output_type);
+    return std::move(chain_);
+  }
+
+ private:
+  template <class... Arguments>
+  [[noreturn]] void refuse(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
+    fail_input("model.layers: layer '{}' {}", name_,
+               fmt::format(format, std::forward<Arguments>(arguments)...));
+  }
+
+  /// Dense and convolution compute it themselves where nothing comes between.
+  static bool has_fused_activation(const LayerOptions& layer) {
+    const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+    return has_product && layer.norm == NormType::none;
+  }
+
+  void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
+    if (chain_.blocks.size() == most_blocks)
+      refuse("is one block too many: there are {} already", most_blocks);
+    const std::string& name = block->signature().name;
+    if (name == input_name || !names_.insert(name).second)
+      refuse("makes a block '{}', and there is one of that name already", name);
+    last_.type = block->signature().output_type;
+    chain_.blocks.push_back(std::move(block));
+    chain_.skips.push_back(skip);
+    last_.boundary = chain_.blocks.size();
+  }
+
+  /// Of a block that takes what comes: another type would only cost a conversion.
+  [[nodiscard]] DType type_without_weights(std::string_view kind) const {
+    return chain_.blocks.empty() ? compute_type(precision_, name_, kind) : last_.type;
+  }
+
+  [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
+
+  [[nodiscard]] DType input_type(DType type) const { return chain_.blocks.empty() ? type : last_.type; }
+
+  void add_dense(const LayerOptions& layer) {
+    DenseOptions options;
+    options.name = name_;
+    options.inputs = last_.grid.columns();
+    options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
+    options.type = compute_type(precision_, name_, "linear");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty();
+    options.seed = seed_;
+    if (has_fused_activation(layer)) {
+      options.activation = layer.activation;
+      options.dropout = layer.dropout;
+    }
+    append(std::make_unique<Dense>(options));
+    last_.grid = {.channels = options.outputs};
+    last_.axes = 0;
+  }
+
+  void add_convolution(const LayerOptions& layer) {
+    ConvolutionOptions options;
+    options.name = name_;
+    options.shape = convolution_of(layer, input());
+    options.bias = layer.bias;
+    options.type = compute_type(precision_, name_, "conv");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty();
+    options.seed = seed_;
+    if (has_fused_activation(layer)) {
+      options.activation = layer.activation;
+      options.dropout = layer.dropout;
+    }
+    append(std::make_unique<ConvolutionBlock>(options));
+    last_.grid = output_grid(options.shape);
+  }
+
+  void add_pool(const LayerOptions& layer, PoolType pool) {
+    PoolOptions options;
+    options.name = name_;
+    options.pool = pool;
+    options.shape =
+        pool == PoolType::global_average ? PoolShape{.input = last_.grid} : pool_of(layer, input());
+    options.type = type_without_weights(name_of(layer.kind));
+    auto block = std::make_unique<PoolBlock>(std::move(options));
+    last_.grid = block->output();
+    if (pool == PoolType::global_average) last_.axes = 0;
+    append(std::move(block));
+  }
+
+  void add_upsampling(const LayerOptions& layer) {
+    UpsampleOptions options;
+    options.name = name_;
+    options.shape = upsampling_of(layer, input());
+    options.type = type_without_weights("upsample");
+    auto block = std::make_unique<UpsampleBlock>(std::move(options));
+    last_.grid = block->output();
+    append(std::move(block));
+  }
+
+  void add_join(const LayerOptions& layer, JoinType join) {
+    const auto found = places_.find(layer.skip_from);
+    if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads too");
+    if (found == places_.end()) refuse("reads '{}', which is no layer before it", layer.skip_from);
+    const Place& from = found->second;
+    if (from.boundary >= last_.boundary) refuse("reads '{}', which is its input anyway", layer.skip_from);
+    JoinOptions options;
+    options.name = name_;
+    options.join = join;
+    options.points = last_.grid.points();
+    options.channels = last_.grid.channels;
+    options.skip_channels = from.grid.channels;
+    options.type = compute_type(precision_, name_, name_of(layer.kind));
+    options.input_type = last_.type;
+    options.skip_type = from.boundary == 0 ? chain_.input_type() : from.type;
+    if (from.grid.extent != last_.grid.extent || (join == JoinType::add && from.grid != last_.grid)) {
+      refuse("reads '{}', which gives {}, and its input has {}; {}", layer.skip_from, describe(from.grid),
+             describe(last_.grid),
+             join == JoinType::add ? "an addition needs the same" : "both need the same points");
+    }
+    append(std::make_unique<Join>(options), from.boundary);
+    if (join == JoinType::concat) last_.grid.channels += from.grid.channels;
+  }
+
+  void add_group_norm(const LayerOptions& layer, const std::string& name) {
+    GroupNormOptions options;
+    options.name = name;
+    options.grid = last_.grid;
+    options.groups = layer.norm_groups;
+    options.type = compute_type(precision_, name, "groupnorm");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    try {
+      append(std::make_unique<GroupNormBlock>(options));
+    } catch (const Error& error) {
+      refuse("cannot normalise {}: {}", describe(last_.grid), error.what());
+    }
+  }
+
+  void add_norm(const LayerOptions& layer) {
+    NormOptions options;
+    options.name = layer.kind == LayerKind::norm ? name_ : name_ + ".norm";
+    if (layer.norm == NormType::groupnorm) return add_group_norm(layer, options.name);
+    options.norm = {.type = layer.norm, .width = last_.grid.channels};
+    options.points = last_.grid.points();
+    options.type = compute_type(precision_, options.name, mylos::kind_of(layer.norm));
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    append(std::make_unique<NormBlock>(std::move(options)));
+  }
+
+  void add_activation(const LayerOptions& layer) {
+    ActivationOptions options;
+    options.name = layer.kind == LayerKind::activation ? name_ : name_ + ".activation";
+    options.width = last_.grid.columns();
+    options.activation = layer.activation;
+    options.dropout = layer.dropout;
+    options.type = type_without_weights("activation");
+    options.seed = seed_;
+    append(std::make_unique<ActivationBlock>(std::move(options)));
+  }
+
+  const ModelOptions& model_;
+  const PrecisionOptions& precision_;
+  std::uint64_t seed_;
+  bool accumulates_;
+  Chain chain_;
+  Place last_;
+  std::set<std::string> names_;          // of blocks
+  std::string name_;                     // of the layer at work
+  std::map<std::string, Place> places_;  // what each layer before it gives
+};
+
+}  // namespace
+
+Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                   bool accumulates) {
+  if (model.chain.empty()) fail_input("model.type = \"chain\" needs at least one [[model.layers]]");
+  NetworkBuilder builder(model, precision, seed, accumulates);
+  for (std::size_t i = 0; i < model.chain.size(); ++i) {
+    const LayerOptions& layer = model.chain[i];
+    const std::string name = layer_name(model.chain, i);
+    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy)
+      builder.add(layer, layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy));
+  }
+  return builder.finish();
+}
+
+}  // namespace mylos

@@ -1,0 +1,173 @@
+"""Networks that the deck lists layer by layer: they learn, restart bit for bit on any rank count, and are told what does not
+fit.
+
+usage: test_chain.py MYLOS
+"""
+import gzip
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import compare, last_checkpoint
+from small_problem import Command
+
+DECK = """
+[run]
+name = "chain"
+steps = 60
+evaluate_every = 60
+[data]
+train = "train.h5"
+test = "test.h5"
+batch = 48
+normalize = "standard"
+[model]
+type = "chain"
+{layers}
+[precision]
+compute = "{compute}"
+[optimizer]
+lr = 5e-3
+[checkpoint]
+every = 30
+keep_last = 0
+"""
+
+RESIDUAL = """
+[[model.layers]]
+kind = "conv"
+name = "stem"
+outputs = 8
+kernel = 3
+activation = "relu"
+
+[[model.layers]]
+kind = "conv"
+name = "middle"
+outputs = 8
+kernel = 3
+norm = "layernorm"
+activation = "gelu"
+dropout = 0.1
+repeat = 2
+
+[[model.layers]]
+kind = "add"
+skip_from = "stem"
+activation = "relu"
+
+[[model.layers]]
+kind = "conv"
+outputs = 16
+kernel = [3, 3]
+stride = [2, 2]
+
+[[model.layers]]
+kind = "dense"
+"""
+
+
+def write_idx(path, array):
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(int(n).to_bytes(4, "big") for n in array.shape)
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(header + array.tobytes())
+
+
+def prepare_bars(command, name, samples, seed):
+    """Images of a bright bar among noise, upright or lying: a class for each of two places of either."""
+    source = numpy.random.default_rng(seed)
+    images = source.integers(0, 100, (samples, 10, 12), dtype=numpy.uint8)
+    labels = source.integers(0, 4, samples).astype(numpy.uint8)
+    for image, label in zip(images, labels):
+        place = 2 + 4 * (label % 2) + source.integers(0, 2)
+        if label < 2:
+            image[place, :] = 200
+        else:
+            image[:, place] = 200
+    write_idx(command.folder / "images.gz", images)
+    write_idx(command.folder / "labels.gz", labels)
+    command.must("prepare", "idx", "images.gz", "labels.gz", "--out", f"{name}.h5")
+
+
+def write_deck(command, layers=RESIDUAL, compute="bf16"):
+    (command.folder / "deck.toml").write_text(DECK.format(layers=layers, compute=compute), encoding="utf-8")
+
+
+def check_learns(command):
+    for compute in ("fp32", "bf16", "fp16"):
+        write_deck(command, compute=compute)
+        command.must("train", "deck.toml", f"run.folder=learn-{compute}")
+        output = command.must("eval", f"learn-{compute}").stdout
+        accuracy = float(re.search(r"accuracy[ :=]+([0-9.]+)", output).group(1))
+        assert accuracy > 0.9, f"{compute}: {output}"
+        print(f"{compute}: accuracy {accuracy}", flush=True)
+
+
+def check_restart(command):
+    write_deck(command)
+    for ranks in (1, 2, 3, 4):
+        whole, parts = f"whole-{ranks}", f"parts-{ranks}"
+        command.must("train", "deck.toml", f"run.folder={whole}", "run.steps=40", ranks=ranks)
+        command.must("train", "deck.toml", f"run.folder={parts}", "run.steps=40", "--stop-after", 30, ranks=ranks, code=85)
+        command.must("train", "deck.toml", f"run.folder={parts}", "run.steps=40", "--restart", "latest", ranks=ranks)
+        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        print(f"restart on {ranks} ranks: {count} datasets equal", flush=True)
+    command.must("train", "deck.toml", "run.folder=parts-2", "run.steps=45", "--restart", "latest", ranks=3)
+
+
+def check_names(command):
+    with h5py.File(last_checkpoint(command, "whole-1")) as file:
+        names = set(file["model"])
+    assert {"stem", "middle.1", "middle.1.norm", "middle.2", "middle.2.norm", "conv4", "dense5"} <= names, names
+    resolved = (command.folder / "whole-1" / "resolved.toml").read_text(encoding="utf-8")
+    (command.folder / "again.toml").write_text(resolved, encoding="utf-8")
+    command.must("train", "again.toml", "run.folder=again", "run.steps=40")
+    compare(last_checkpoint(command, "whole-1"), last_checkpoint(command, "again"), "the resolved deck")
+
+
+def check_refused(command):
+    def expect(layers, *words, extra=()):
+        write_deck(command, layers)
+        result = command.must("train", "deck.toml", "run.folder=refused", *extra, code=2)
+        for word in words:
+            assert word in result.stderr, f"{word} is not in: {result.stderr}"
+
+    def layer(text):
+        return f"[[model.layers]]\n{text}\n"
+
+    dense = layer('kind = "dense"')
+    stem = layer('kind = "conv"\nname = "stem"\noutputs = 8\nkernel = 3')
+    expect("", "deck.toml", "needs its layers")
+    expect(layer('kind = "convolution"') + dense, "deck.toml:13", "convolution", "layer 1 with kind")
+    expect(stem + layer('kind = "conv"\nkernl = 3') + dense, "layer 2 with 'kernl'; did you mean 'kernel'?")
+    expect(stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which the kind \"dense\" has not")
+    expect(layer('kind = "conv"\nkernel = 3') + dense, "layer 'conv1' needs 'outputs'")
+    expect(stem + stem + dense, "layers 1 and 2 are both named 'stem'")
+    expect(layer('kind = "conv"\noutputs = 8\nkernel = 13\npadding = 0') + dense, "layer 'conv1' cannot convolve", "10 x 12")
+    expect(layer('kind = "conv"\noutputs = 6\ngroups = 4') + dense, "layer 'conv1' cannot convolve", "group")
+    expect(stem + layer('kind = "add"\nskip_from = "later"') + dense, "layer 'add2' reads 'later', which is no layer before it")
+    expect(stem + layer('kind = "add"\nskip_from = "stem"') + dense, "which is its input anyway")
+    expect(stem + layer('kind = "conv"\noutputs = 4') + layer('kind = "add"\nskip_from = "stem"') + dense,
+           "an addition needs the same")
+    expect(dense + stem + dense, "layer 'dense1' needs 'outputs'")
+    expect(layer('kind = "dense"\noutputs = 9') + stem + dense, "layer 'stem' convolves a grid, and its input is a vector of 9")
+    expect(stem + layer('kind = "dense"\noutputs = 5'), "gives 5 numbers for a sample, but the data has 4 classes")
+    expect(stem + dense, "data.shape says", "120", extra=["data.shape=[7, 7, 2]"])
+    expect(stem + dense, "'data.shape' must be a list of 2 to 4", extra=["data.shape=[120]"])
+    with h5py.File(command.folder / "train.h5", "r+") as file:
+        file.attrs["shape"] = "10 13"
+    expect(stem + dense, "attribute 'shape' of / is '10 13'", "120")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
+    prepare_bars(mylos, "train", 960, 1)
+    prepare_bars(mylos, "test", 240, 2)
+    check_learns(mylos)
+    check_restart(mylos)
+    check_names(mylos)
+    check_refused(mylos)

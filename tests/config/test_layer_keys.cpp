@@ -1,0 +1,82 @@
+// [[model.layers]]: what a deck says of each layer, and what it may not say.
+#include <gtest/gtest.h>
+
+#include "config/deck_builders.hpp"
+
+namespace mylos::testing::layer_keys_test {
+
+const std::string chain = "[model]\ntype = \"chain\"\n";
+
+std::string layer(const std::string& keys) {
+  return "[[model.layers]]\n" + keys + "\n";
+}
+
+std::string refused(const std::string& layers) {
+  return message_of(std::string(smallest) + chain + layers);
+}
+
+TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
+  const Deck deck =
+      read_with(chain +
+                layer("kind = \"conv\"\nname = \"stem\"\noutputs = 8\nkernel = [3, 5]\nedges = "
+                      "\"reflect\"\nbias = false") +
+                layer("dropout = 0.5\nnorm = \"rmsnorm\"\nkind = \"concat\"\nskip_from = \"stem\"") +
+                layer("kind = \"dense\"\nrepeat = 2\nactivation = \"silu\""));
+  const std::vector<LayerOptions> expected{
+      {.kind = LayerKind::conv,
+       .name = "stem",
+       .outputs = 8,
+       .bias = false,
+       .kernel = {3, 5},
+       .edges = Padding::reflect},
+      {.kind = LayerKind::concat, .norm = NormType::rmsnorm, .dropout = 0.5, .skip_from = "stem"},
+      {.kind = LayerKind::dense, .activation = Activation::silu, .repeat = 2}};
+  EXPECT_EQ(deck.options.model.chain, expected);
+  EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, expected);
+}
+
+TEST(Layers, AreRefusedByNumberAndKey) {
+  const std::string dense = layer("kind = \"dense\"");
+  const std::string place =
+      "deck.toml:5: 'model.layers' must be an integer from 1 to 1000, or tables "
+      "[[model.layers]], not ";
+  EXPECT_EQ(refused(layer("outputs = 3")),
+            place +
+                "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"max_pool\", "
+                "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\" or "
+                "\"concat\"");
+  EXPECT_EQ(refused(dense + layer("kind = \"conv\"\noutputs = 0")),
+            place + "layer 2 with outputs = 0, which must be an integer from 1 to 1048576");
+  EXPECT_EQ(refused(layer("kind = \"conv\"\nkernel = [3, 3, 3, 3]")),
+            place +
+                "layer 1 with kernel = [3, 3, 3, 3], which must be an integer from 1 to 1023, or a list of "
+                "them for each axis");
+  EXPECT_EQ(refused(layer("kind = \"dense\"\ndropout = 1")),
+            place + "layer 1 with dropout = 1, which must be a number of at least 0 and below 1");
+  EXPECT_EQ(refused(layer("kind = \"add\"\noutputs = 3")),
+            place + "layer 1 with 'outputs', which the kind \"add\" has not");
+  EXPECT_EQ(refused(layer("kind = \"conv\"\nkernl = 3")),
+            place + "layer 1 with 'kernl'; did you mean 'kernel'?");
+  EXPECT_EQ(refused("layers = [3]"), place + "layer 1 as the integer 3");
+  EXPECT_EQ(refused("layers = []"),
+            "deck.toml:5: the type \"chain\" needs its layers, a table [[model.layers]] for each");
+}
+
+TEST(Layers, FitEachOther) {
+  const std::string dense = layer("kind = \"dense\"");
+  EXPECT_EQ(refused(""),
+            "deck.toml:4: the type \"chain\" needs its layers, a table [[model.layers]] for each");
+  EXPECT_EQ(refused(dense + dense),
+            "deck.toml:5: layer 'dense1' needs 'outputs'; only a last dense layer takes as many as the data "
+            "want");
+  EXPECT_EQ(refused(layer("kind = \"dense\"\noutputs = 3\nname = \"dense2\"") + dense),
+            "deck.toml:5: layers 1 and 2 are both named 'dense2'");
+  EXPECT_EQ(message_with({"data.shape=[4, 4, 1]"}),
+            "command line: 'data.shape' is a key of model.type = \"chain\", and the type is \"mlp\"");
+  EXPECT_EQ(
+      message_with({"data.shape=[4, 0]"}),
+      "command line: 'data.shape' must be a list of 2 to 4 integers from 1 to 268435456, not the integer "
+      "0 at place 2");
+}
+
+}  // namespace mylos::testing::layer_keys_test

@@ -1,0 +1,143 @@
+// Networks whose layers a deck lists: the blocks that they become, and what does not fit.
+#include "mylos/model/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/recompute.hpp"
+
+namespace mylos::network_test {
+
+LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel, PerAxis stride = {}) {
+  return {.kind = LayerKind::conv,
+          .name = std::move(name),
+          .outputs = outputs,
+          .kernel = std::move(kernel),
+          .stride = std::move(stride)};
+}
+
+ModelOptions model_on(std::vector<std::int64_t> shape, std::int64_t outputs,
+                      std::vector<LayerOptions> layers) {
+  ModelOptions model;
+  model.type = ModelType::chain;
+  model.shape = std::move(shape);
+  model.inputs = 1;
+  for (const std::int64_t extent : model.shape) model.inputs *= extent;
+  model.outputs = outputs;
+  model.chain = std::move(layers);
+  return model;
+}
+
+/// A residual connection, a U-Net's, and a norm, an activation and dropout of their own.
+ModelOptions network() {
+  LayerOptions stem = conv("stem", 4, {3});
+  stem.activation = Activation::gelu;
+  LayerOptions down = conv("down", 6, {3}, {2});
+  down.norm = NormType::layernorm;
+  down.activation = Activation::relu;
+  down.dropout = 0.25;
+  LayerOptions sum{.kind = LayerKind::add, .skip_from = "down"};
+  sum.activation = Activation::silu;
+  LayerOptions up = conv("up", 4, {2}, {2});
+  up.padding = {0};
+  up.transposed = true;
+  LayerOptions pool{
+      .kind = LayerKind::max_pool, .name = "pool", .kernel = {3}, .stride = {1}, .padding = {1}};
+  pool.norm = NormType::groupnorm;
+  pool.norm_groups = 2;
+  LayerOptions coarse{.kind = LayerKind::average_pool, .name = "coarse", .kernel = {1, 3}};
+  LayerOptions fine{
+      .kind = LayerKind::upsample, .name = "fine", .factor = {1, 3}, .between = Between::linear};
+  LayerOptions inner = conv("inner", 6, {3});
+  inner.edges = Padding::periodic;
+  inner.repeat = 2;
+  return model_on({4, 6, 2}, 3,
+                  {stem,
+                   down,
+                   inner,
+                   sum,
+                   pool,
+                   coarse,
+                   fine,
+                   up,
+                   {.kind = LayerKind::concat, .skip_from = "stem"},
+                   {.kind = LayerKind::norm, .norm = NormType::rmsnorm},
+                   {.kind = LayerKind::dense}});
+}
+
+TEST(Network, BecomesAChainOfBlocksWithSkips) {
+  const Chain chain = make_network(network(), {}, 1, false);
+  std::vector<std::string> blocks;
+  for (const auto& block : chain.blocks)
+    blocks.push_back(fmt::format("{} {} {}", block->signature().name, block->signature().kind,
+                                 block->signature().outputs));
+  EXPECT_EQ(blocks,
+            (std::vector<std::string>{
+                "stem conv 96", "down conv 36", "down.norm layernorm 36", "down.activation activation 36",
+                "inner.1 conv 36", "inner.2 conv 36", "add4 add 36", "add4.activation activation 36",
+                "pool max_pool 36", "pool.norm groupnorm 36", "coarse average_pool 12", "fine upsample 36",
+                "up conv 96", "concat9 concat 192", "norm10 rmsnorm 192", "dense11 linear 3"}));
+  EXPECT_EQ(chain.skip_of(6), 4u) << "the addition reads what 'down' gives in the end";
+  EXPECT_EQ(chain.skip_of(13), 1u);
+  EXPECT_EQ(chain.skip_of(12), no_skip);
+}
+
+TEST(Network, GivesTheSameBitsWhateverIsComputedAgain) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and labels", 8192);
+  const std::vector<std::int32_t> labels{0, 2, 1, 1, 0};
+  test::copy_to_device(labels.data(), memory.data() + 4096, labels.size() * 4);
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const Tensor input = memory.tensor(0, type, samples, 48);
+    test::set_values(input, test::drawn_values(samples * 48, 1));
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      precision.rules = {{"inner.2", DType::fp32}, {"add", DType::fp32}};
+      return make_network(network(), precision, 3, true);
+    };
+    const Truth truth{.labels = reinterpret_cast<const std::int32_t*>(memory.data() + 4096)};
+    test::RecomputeTest({chain, samples, input, truth}).expect_equal_bits();
+  }
+}
+
+std::string refused(const ModelOptions& model) {
+  try {
+    (void)make_network(model, {}, 1, false);
+  } catch (const Error& error) {
+    return error.code() == ExitCode::bad_input ? error.what() : "not bad input";
+  }
+  return "";
+}
+
+TEST(Network, IsRefusedWhereLayersDoNotFit) {
+  const LayerOptions dense{.kind = LayerKind::dense};
+  const auto expect = [&](const ModelOptions& model, const std::string& message) {
+    EXPECT_NE(refused(model).find(message), std::string::npos) << refused(model);
+  };
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {5, 5, 5}), dense}),
+         "model.layers: layer 'a' has 3 numbers as 'kernel', and its grid 2 axes; give 1 or 2");
+  LayerOptions unpadded = conv("a", 8, {5});
+  unpadded.padding = {0};
+  expect(model_on({4, 4, 1}, 3, {unpadded, dense}), "layer 'a' cannot convolve");
+  expect(model_on({}, 3, {conv("a", 8, {3}), dense}), "its input is a vector of 1");
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3}), {.kind = LayerKind::add, .skip_from = "input"}, dense}),
+         "an addition needs the same");
+  expect(model_on({4, 4, 1}, 3,
+                  {conv("a", 8, {3}, {2}), {.kind = LayerKind::concat, .skip_from = "input"}, dense}),
+         "both need the same points");
+  expect(model_on({4, 4, 1}, 3, {dense, {.kind = LayerKind::concat, .skip_from = "b"}}),
+         "reads 'b', which is no layer before it");
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3})}),
+         "the network's last layer, 'a', gives 128 numbers for a sample, but the data has 3 classes");
+  expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), "layer 'norm1' needs a 'norm'");
+  LayerOptions first = conv("a", 8, {3});
+  first.norm = NormType::layernorm;
+  expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}),
+         "layer 'a.norm' makes a block 'a.norm', and there is one of that name already");
+  expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), "makes a block 'input'");
+  ModelOptions other = model_on({4, 4, 1}, 3, {dense});
+  other.inputs = 20;
+  expect(other, "data.shape says");
+}
+
+}  // namespace mylos::network_test
