@@ -4,12 +4,17 @@
 
 #include "convolution_products.hpp"
 #include "convolution_weights.hpp"
+#include "depthwise.hpp"
 
 namespace mylos::convolution_products {
 namespace {
 
 GemmProblem one_product(const ConvolutionMap& map, std::int64_t rows, DType type, DType gradient_type) {
   return linear_weight_gradient(rows, map.taps() * map.group_from(), map.group_to(), type, gradient_type);
+}
+
+bool is_depthwise(const ConvolutionMap& map) {
+  return depthwise::serves(map.gather(), map.group_to()) && !map.is_product();
 }
 
 std::int64_t weight_count(const ConvolutionMap& map) {
@@ -59,11 +64,18 @@ void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap&
 
 std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
                           std::int64_t samples) {
+  if (is_depthwise(map))
+    return aligned_bytes(static_cast<std::size_t>(depthwise::sum_floats(map.gather(), samples)) *
+                         sizeof(float));
   return SumPieces(engine, map, type, samples, nullptr).pieces.bytes();
 }
 
 void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
                  const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace) {
+  if (is_depthwise(map)) {
+    return depthwise::sum_weights(exec, map.gather(), from, d_to, d_weights, accumulate,
+                                  static_cast<float*>(workspace));
+  }
   const DType type = from.type();
   const SumPieces pieces(engine, map, type, from.rows(), workspace);
   const std::int64_t all_rows = from.rows() * map.to.points();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "depthwise.hpp"
 #include "mylos/kernels/convolution.hpp"
 
 namespace mylos {
@@ -111,6 +112,10 @@ std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows) {
 
 GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const GatheredProduct& product,
                                std::int64_t samples) {
+  if (depthwise::serves(product.gather, product.outputs)) {
+    taps = pieces.take<float>(depthwise::weight_floats(product.gather));
+    return;
+  }
   const std::int64_t row = product.gather.columns() * product.gather.groups;
   const std::int64_t results = product.in_place() ? 0 : product.target.channels;
   const auto element = static_cast<std::int64_t>(size_of(product.type));
@@ -125,6 +130,8 @@ GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const G
 void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,
                           const GatheredOperands& operands, const GatheredPieces& workspace,
                           std::int64_t samples) {
+  if (depthwise::serves(product.gather, product.outputs))
+    return depthwise::run(exec, product, operands, samples, workspace.taps);
   const std::int64_t all_rows = samples * product.gather.target_points();
   for (std::int64_t first = 0; first < all_rows; first += workspace.rows) {
     const std::int64_t rows = std::min(workspace.rows, all_rows - first);

@@ -35,10 +35,11 @@ struct GatheredPieces {
   GatheredPieces(Pieces& pieces, const GemmEngine& engine, const GatheredProduct& product,
                  std::int64_t samples);
 
-  std::int64_t rows;  // at a time
-  std::byte* columns;
+  std::int64_t rows = 0;  // at a time
+  std::byte* columns = nullptr;
   float* products = nullptr;
-  std::byte* of_engine;
+  std::byte* of_engine = nullptr;
+  float* taps = nullptr;  // of a depthwise convolution, which needs nothing else
 };
 
 void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,

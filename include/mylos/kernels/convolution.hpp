@@ -4,9 +4,11 @@
 //   y = x * W + bias        dx = dy * W, by the adjoint        dW = sum over points of dy and what it saw
 //
 // Formulas, padding and groups: convolution_shape.hpp. Sums are in float and rounded to the result's type
-// once. They have an order that the shape, the type and the engine give: no atomics, and the same bits for
-// any number of threads. A kernel of one point without stride and padding is a product of the matrices as
-// they are.
+// once. They have an order that the shape, the type and the engine give, without atomics: the same bits for
+// any number of threads wherever the engine's products have them.
+//
+// A kernel of one point without stride and padding is a product of the matrices as they are. A convolution
+// whose groups are channels of input and output (depthwise) is no product at all.
 #pragma once
 
 #include <cstddef>
