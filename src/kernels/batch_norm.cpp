@@ -15,8 +15,8 @@ void check_matrix(const GridShape& grid, const Tensor& x) {
   fail_run("batch normalisation of {} columns; the grid has {}", x.columns(), grid.columns());
 }
 
-struct Workspace {
-  Workspace(const GridShape& grid, std::int64_t samples, void* workspace) : pieces(workspace) {
+struct BatchNormPieces {
+  BatchNormPieces(const GridShape& grid, std::int64_t samples, void* workspace) : pieces(workspace) {
     const point_norm::Shape shape = shape_of(grid, samples);
     // Of a few rows more there may be fewer blocks.
     const std::int64_t fewer =
@@ -35,7 +35,7 @@ struct Workspace {
 template <class T, class W>
 void input_gradient(const Execution& exec, const point_norm::Shape& shape, const Tensor& x, const Tensor& dy,
                     const Tensor& gamma_tensor, const float* mean, const float* rstd, const double* sums,
-                    const Tensor& dx, const Workspace& workspace) {
+                    const Tensor& dx, const BatchNormPieces& workspace) {
   const std::int64_t channels = shape.channels;
   const W* const gamma = gamma_tensor.as<W>();
   float* const mean_g = workspace.mean_g;
@@ -53,14 +53,14 @@ void input_gradient(const Execution& exec, const point_norm::Shape& shape, const
 }  // namespace
 
 std::size_t batch_norm_workspace(const GridShape& grid, std::int64_t samples) {
-  return Workspace(grid, samples, nullptr).pieces.bytes();
+  return BatchNormPieces(grid, samples, nullptr).pieces.bytes();
 }
 
 void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
                     void* workspace) {
   check_matrix(grid, x);
   const point_norm::Shape shape = shape_of(grid, x.rows());
-  const Workspace pieces(grid, x.rows(), workspace);
+  const BatchNormPieces pieces(grid, x.rows(), workspace);
   dispatch(x.type(),
            [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), pieces.blocks); });
   const std::int64_t channels = grid.channels;
@@ -122,7 +122,7 @@ void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, cons
                               const Tensor& dbeta, bool accumulate, void* workspace) {
   check_matrix(grid, x);
   const point_norm::Shape shape = shape_of(grid, x.rows());
-  const Workspace pieces(grid, x.rows(), workspace);
+  const BatchNormPieces pieces(grid, x.rows(), workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     point_norm::block_gradients(exec, shape, x.as<T>(), dy.as<T>(), mean, rstd, pieces.blocks);
   });
@@ -142,7 +142,7 @@ void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, con
                                const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
                                const double* sums, const Tensor& dx, void* workspace) {
   check_matrix(grid, x);
-  const Workspace pieces(grid, x.rows(), workspace);
+  const BatchNormPieces pieces(grid, x.rows(), workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
       input_gradient<T, W>(exec, shape_of(grid, x.rows()), x, dy, gamma, mean, rstd, sums, dx, pieces);

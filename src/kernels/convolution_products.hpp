@@ -1,6 +1,4 @@
 // The three passes of a ConvolutionMap by products; convolution.hpp says what they compute.
-//
-// The class that is cut from a workspace for a pass has its name with `Pieces` behind.
 #pragma once
 
 #include "convolution_map.hpp"

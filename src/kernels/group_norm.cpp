@@ -10,8 +10,8 @@ point_norm::Shape shape_of(const GridShape& grid, std::int64_t groups, std::int6
   return {samples, grid.points(), grid.channels, groups};
 }
 
-struct Workspace {
-  Workspace(const point_norm::Shape& shape, void* workspace) : pieces(workspace) {
+struct GroupNormPieces {
+  GroupNormPieces(const point_norm::Shape& shape, void* workspace) : pieces(workspace) {
     blocks = pieces.take<float>(shape.block_floats());
     mean_g = pieces.take<float>(shape.statistics());
     mean_gn = pieces.take<float>(shape.statistics());
@@ -37,7 +37,7 @@ void find_statistics(const Execution& exec, const point_norm::Shape& shape, cons
 
 template <class W>
 void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, const W* gamma,
-                         const Workspace& workspace) {
+                         const GroupNormPieces& workspace) {
   const double share = 1.0 / static_cast<double>(shape.rows * shape.group_channels());
   float* const mean_g = workspace.mean_g;
   float* const mean_gn = workspace.mean_gn;
@@ -59,14 +59,14 @@ void check_group_norm(const GridShape& grid, std::int64_t groups) {
 }
 
 std::size_t group_norm_workspace(const GridShape& grid, std::int64_t groups, std::int64_t samples) {
-  return Workspace(shape_of(grid, groups, samples), nullptr).pieces.bytes();
+  return GroupNormPieces(shape_of(grid, groups, samples), nullptr).pieces.bytes();
 }
 
 void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
                         const Tensor& gamma, const Tensor& beta, const Tensor& y, float* mean, float* rstd,
                         float epsilon, void* workspace) {
   const point_norm::Shape shape = shape_of(grid, groups, x.rows());
-  find_statistics(exec, shape, x, mean, rstd, epsilon, Workspace(shape, workspace).blocks);
+  find_statistics(exec, shape, x, mean, rstd, epsilon, GroupNormPieces(shape, workspace).blocks);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
       point_norm::apply(exec, shape, x.as<T>(), gamma.as<W>(), beta.empty() ? nullptr : beta.as<W>(), mean,
@@ -80,7 +80,7 @@ void group_norm_backward(const Execution& exec, const GridShape& grid, std::int6
                          const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulate,
                          void* workspace) {
   const point_norm::Shape shape = shape_of(grid, groups, x.rows());
-  const Workspace pieces(shape, workspace);
+  const GroupNormPieces pieces(shape, workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     point_norm::block_gradients(exec, shape, x.as<T>(), dy.as<T>(), mean, rstd, pieces.blocks);
   });
