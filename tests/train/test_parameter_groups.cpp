@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "mylos/model/make_chain.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::parameter_groups_test {
 
 using namespace testing_support;  // NOLINT
+using Bytes = std::vector<std::byte>;
 
 std::map<std::string, Bytes> weights_of(const SmallRun& run) {
   std::map<std::string, Bytes> weights;

@@ -40,9 +40,9 @@ struct OptimizerOptions {
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
   Shard shard = Shard::none;
-  bool nesterov = false;               // sgd
-  double average = 0;                  // decay of a moving average of the masters; 0 = none
-  std::vector<ParameterGroup> groups;  // of several that match, what the last one says
+  bool nesterov = false;                    // sgd
+  double average = 0;                       // decay of a moving average of the masters; 0 = none
+  std::vector<ParameterGroup> groups = {};  // of several that match, what the last one says
 
   /// Over how many of `ranks` ranks masters and moments are cut.
   [[nodiscard]] int holders(int ranks) const { return shard == Shard::none ? 1 : ranks; }
