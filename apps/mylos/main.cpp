@@ -41,9 +41,10 @@ void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command.add_flag("--best", checkpoint.best, best_meaning);
 }
 
-void add_average(CLI::App& command, NamedCheckpoint& checkpoint) {
-  command.add_flag("--average", checkpoint.average,
-                   "The moving average of the weights (optimizer.average) in their place");
+/// Of commands that compute with the weights.
+void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
+  add_checkpoint(command, checkpoint);
+  command.add_flag("--average", checkpoint.average, "The weights' moving average (optimizer.average)");
 }
 
 /// Everything that the command line can say.
@@ -140,8 +141,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
-  add_checkpoint(*evaluate, line.evaluate.checkpoint);
-  add_average(*evaluate, line.evaluate.checkpoint);
+  add_weights(*evaluate, line.evaluate.checkpoint);
   auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
   evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
       ->excludes(data)
@@ -150,20 +150,17 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  add_checkpoint(*predict, line.predict.checkpoint);
-  add_average(*predict, line.predict.checkpoint);
+  add_weights(*predict, line.predict.checkpoint);
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
-  predict->add_option("output", line.predict.output, "HDF5 file to write: /outputs [samples, outputs]")
-      ->required();
+  predict->add_option("output", line.predict.output, "HDF5 file for /outputs [samples, outputs]")->required();
   predict->add_flag("--allow-nonfinite", line.predict.allow_nonfinite,
                     "Write outputs that are inf or NaN, too; without it they end the command (exit code 1)");
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
   add_checkpoint(*info, line.info);
-  info->add_flag(
-      "--verify", line.verify,
-      "Only say whether all of a file is valid: for files of unknown origin, read in a process of its own");
+  info->add_flag("--verify", line.verify,
+                 "Only say whether a file, of unknown origin even, is valid: read in a process of its own");
   info->callback([&line] {
     line.command = [&line] { return line.verify ? verify_command(line.info) : info_command(line.info); };
   });
@@ -171,8 +168,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 
 void add_sample(CLI::App& app, CommandLine& line) {
   CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
-  add_checkpoint(*sample, line.sample.checkpoint);
-  add_average(*sample, line.sample.checkpoint);
+  add_weights(*sample, line.sample.checkpoint);
   sample
       ->add_option("--prompt", line.sample.prompt,
                    "How the text begins; where tokens have no text, their numbers with spaces between them")

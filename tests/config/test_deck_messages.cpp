@@ -99,46 +99,6 @@ TEST(ValueOfALaterFeature, IsRefusedAndNotIgnored) {
             "numbers; a \"chain\" has them layer by layer)");
 }
 
-TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
-  const std::string gpt = "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\n";
-  const std::string shape = gpt + "width = 12\nheads = 4\nvocabulary = 9\n";
-  EXPECT_EQ(message_of("[model]\nheads = 2"),
-            "deck.toml:2: 'model.heads' is a key of model.type = \"gpt\", and the type is \"mlp\"");
-  EXPECT_EQ(message_of(shape + "hidden = [3]"),
-            "deck.toml:8: 'model.hidden' is a key of model.type = \"mlp\", and the type is \"gpt\"");
-  EXPECT_EQ(message_of(gpt + "width = 12"), "deck.toml:2: the type \"gpt\" needs 'model.heads'");
-  EXPECT_EQ(message_of(gpt + "width = 12\nheads = 5"),
-            "deck.toml:6: 'model.heads' is 5, which does not divide the 12 of 'model.width'");
-  EXPECT_EQ(message_of(shape + "positions = 'rotary'"),
-            "deck.toml:8: rotary positions turn pairs of features, and a head has 3 (model.width / "
-            "model.heads); make it even");
-  EXPECT_EQ(message_of(shape + "norm = 'none'"),
-            "deck.toml:8: the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
-}
-
-TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
-  const std::string gpt =
-      "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\nvocabulary = 9\n[data]\n";
-  const std::string no_order =
-      " is a key of labelled samples, and model.type = \"gpt\" learns from tokens; leave it out";
-  EXPECT_EQ(message_of(gpt + "shuffle = \"blocks\""), "deck.toml:9: 'data.shuffle'" + no_order);
-  EXPECT_EQ(message_of(gpt + "batch = 4\nlast_batch = \"drop\""),
-            "deck.toml:10: 'data.last_batch'" + no_order);
-  EXPECT_EQ(
-      message_of("[data]\nwindow = \"sequential\""),
-      "deck.toml:2: 'data.window' is a key of token data, and model.type = \"mlp\" learns from labelled "
-      "samples; leave it out");
-}
-
-TEST(DataKeys, OfADeckThatAnEarlierVersionResolvedAreReadFromItsCheckpoint) {
-  const std::string deck =
-      "[run]\nsteps = 1\n[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\n"
-      "vocabulary = 9\n[data]\nshuffle = \"samples\"\n";
-  EXPECT_EQ(read_stored_deck(deck, "step.h5").options.model.layers, 2);
-  EXPECT_EQ(read_deck(read_stored_deck(deck, "step.h5").resolved, "resolved.toml", {}).options.model.layers,
-            2);
-}
-
 TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {
   EXPECT_EQ(message_of("[optimizer]\nlr = 1\n\nlr = 2"),
             "deck.toml:4: duplicate key 'optimizer.lr'; it was first given in line 2");
