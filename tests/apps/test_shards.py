@@ -112,10 +112,10 @@ def check_averages(command):
     plain = command.must("eval", folder).stdout
     assert ", average of weights, on" in said and said.split(": ")[-1] != plain.split(": ")[-1], (said, plain)
     taken, none = ({entry["name"]: entry["bytes"] for entry in
-                    json.loads(command.must("plan", *NETWORKS["mlp-average"], *more, "--json").stdout)["memory"]}
-                   for more in ([], ["optimizer.average=0"]))
+                    json.loads(command.must("plan", "deck.toml", *more, "--json").stdout)["memory"]}
+                   for more in (["optimizer.type=lion", "optimizer.average=0.9"], ["optimizer.type=lion"]))
     assert taken["average of weights"] == taken["optimizer moments"] > none["average of weights"] == 0, taken
-    command.must("train", *NETWORKS["mlp-average"], "optimizer.average=0", "run.folder=no-average")
+    command.must("train", "deck.toml", "run.folder=no-average")
     message = command.must("eval", "no-average", "--average", code=2).stderr
     assert "has no average of its weights" in message, message
     message = command.must("train", "deck.toml", 'optimizer.groups=[{match="hiden1/*", frozen=true}]', code=2).stderr

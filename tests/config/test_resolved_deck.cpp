@@ -61,10 +61,11 @@ class Draw {
                    positive(1e-30, 1),
                    fraction(),
                    fraction(),
-                   fraction()};
-    o.optimizer.nesterov = integer(0, 1) == 0;
-    if (integer(0, 1) == 0) o.optimizer.average = fraction();
-    o.optimizer.groups = groups();
+                   fraction(),
+                   one_of<Shard>(3),
+                   integer(0, 1) == 0,
+                   integer(0, 1) == 0 ? 0 : fraction(),
+                   groups()};
     o.schedule = schedule();
     const auto backend = static_cast<std::size_t>(integer(0, communication_backends.size()));
     o.communication = {backend == 0 ? "auto" : std::string(communication_backends[backend - 1]),

@@ -40,11 +40,11 @@ std::vector<float> averages(const SmallRun& run) {
   return held(run, [&](std::size_t slot) { return run.trainer->optimizer().average(slot); });
 }
 
-class Average : public testing::TestWithParam<DType> {};
-INSTANTIATE_TEST_SUITE_P(Types, Average, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+class AverageOfTypes : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, AverageOfTypes, testing::Values(DType::fp32, DType::bf16, DType::fp16),
                          [](const auto& type) { return std::string(name_of(type.param)); });
 
-TEST_P(Average, FollowsItsRecurrenceFromTheFirstUpdateOn) {
+TEST_P(AverageOfTypes, FollowsItsRecurrenceFromTheFirstUpdateOn) {
   for (const MasterWeights masters : masters_with(GetParam())) {
     for (const Shard shard : {Shard::none, Shard::state, Shard::gradients}) {
       SmallRun run(averaging(GetParam(), masters, shard));
@@ -69,7 +69,7 @@ TEST_P(Average, FollowsItsRecurrenceFromTheFirstUpdateOn) {
   }
 }
 
-TEST_P(Average, ChangesNothingElse) {
+TEST_P(AverageOfTypes, ChangesNothingElse) {
   Options options = averaging(GetParam(), MasterWeights::fp32, Shard::state);
   SmallRun with(options);
   options.optimizer.average = 0;
@@ -93,7 +93,7 @@ void restore(SmallRun& run, const std::string& file) {
   run.batches->seek(restored.step.step);
 }
 
-TEST_P(Average, GoesOnBitForBitBehindARestartWithOtherCuts) {
+TEST_P(AverageOfTypes, GoesOnBitForBitBehindARestartWithOtherCuts) {
   for (const OptimizerType type : {OptimizerType::adamw, OptimizerType::lion, OptimizerType::sgd}) {
     for (const MasterWeights masters : masters_with(GetParam())) {
       Options options = averaging(GetParam(), masters, Shard::state);

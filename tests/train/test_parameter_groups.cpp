@@ -12,7 +12,8 @@
 namespace mylos::parameter_groups_test {
 
 using namespace testing_support;  // NOLINT
-using Bytes = std::vector<std::byte>;
+
+using Bytes = decltype(test::bytes_of(Tensor()));
 
 std::map<std::string, Bytes> weights_of(const SmallRun& run) {
   std::map<std::string, Bytes> weights;
@@ -22,11 +23,11 @@ std::map<std::string, Bytes> weights_of(const SmallRun& run) {
   return weights;
 }
 
-class Groups : public testing::TestWithParam<DType> {};
-INSTANTIATE_TEST_SUITE_P(Types, Groups, testing::Values(DType::fp32, DType::bf16, DType::fp16),
+class GroupsOfTypes : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, GroupsOfTypes, testing::Values(DType::fp32, DType::bf16, DType::fp16),
                          [](const auto& type) { return std::string(name_of(type.param)); });
 
-TEST_P(Groups, OfWhatIsFrozenNotABitMoves) {
+TEST_P(GroupsOfTypes, OfWhatIsFrozenNotABitMoves) {
   for (const MasterWeights masters : masters_with(GetParam())) {
     for (const std::int64_t health : {0, 2}) {
       Options options = small_options(GetParam());
