@@ -243,17 +243,19 @@ class Checks {
     }
     for (std::size_t i = 0; i < model.chain.size(); ++i) {
       const LayerOptions& layer = model.chain[i];
+      const std::string place = fmt::format("model.layers.{}", i + 1);
+      const char* key = given_.contains(place) ? place.c_str() : "model.layers";
+      const std::string name = layer_name(model.chain, i);
       const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
-        fail({"model.layers"},
-             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many "
-                         "as the data want",
-                         layer_name(model.chain, i)));
+        fail({key},
+             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many as the data "
+                         "want",
+                         name));
       }
       for (std::size_t before = 0; before < i; ++before) {
-        if (layer_name(model.chain, before) == layer_name(model.chain, i))
-          fail({"model.layers"}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1,
-                                             layer_name(model.chain, i)));
+        if (layer_name(model.chain, before) == name)
+          fail({key}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
       }
     }
   }

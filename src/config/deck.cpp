@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "checks.hpp"
@@ -75,6 +76,24 @@ void drop_replaced_length(std::vector<Entry>& deck, const std::vector<Entry>& co
   if (std::any_of(command_line.begin(), command_line.end(), is_length)) std::erase_if(deck, is_length);
 }
 
+/// Where each key is given, and each table of a list of them: "model.layers.2".
+GivenPlaces places_of(const std::vector<Entry>& entries) {
+  GivenPlaces given;
+  std::map<std::string, std::size_t> tables;
+  for (const Entry& entry : entries) {
+    given[entry.path] = entry.place;
+    const Key* key = schema().find_key(entry.path);
+    if (key == nullptr || !key->is_table_list) continue;
+    if (!entry.replaces_all) {
+      given[fmt::format("{}.{}", entry.path, ++tables[entry.path])] = entry.place;
+      continue;
+    }
+    for (std::size_t& count = tables[entry.path]; count > 0; --count)
+      given.erase(fmt::format("{}.{}", entry.path, count));
+  }
+  return given;
+}
+
 Deck read(std::string_view text, const std::string& file_name, const std::vector<std::string>& overrides,
           DeckOrigin origin) {
   std::vector<Entry> entries = entries_of_deck(text, file_name);
@@ -88,8 +107,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   if (deck.options.run.reproducible && deck.options.communication.backend == "auto")
     deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
-  GivenPlaces given;
-  for (const Entry& entry : entries) given[entry.path] = entry.place;
+  const GivenPlaces given = places_of(entries);
   ModelOptions& model = deck.options.model;
   if (model.type == ModelType::gpt && !given.contains("model.norm")) model.norm = NormType::layernorm;
   model.shape = deck.options.data.shape;

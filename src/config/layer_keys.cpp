@@ -275,11 +275,12 @@ std::optional<std::string> read_layer(const Value& value, LayerOptions& layer) {
 std::optional<std::string> read_layers(const Value& value, std::vector<LayerOptions>& layers) {
   const auto* list = std::get_if<Value::List>(&value.held);
   if (list == nullptr) return describe(value);
-  if (list->size() > static_cast<std::size_t>(most_layers)) return fmt::format("a list of {}", list->size());
-  layers.clear();
-  for (std::size_t i = 0; i < list->size(); ++i) {
+  for (const Value& element : *list) {
+    if (layers.size() == static_cast<std::size_t>(most_layers))
+      return fmt::format("more than {}", most_layers);
     LayerOptions layer;
-    if (const auto found = read_layer((*list)[i], layer)) return fmt::format("layer {} {}", i + 1, *found);
+    if (const auto found = read_layer(element, layer))
+      return fmt::format("layer {} {}", layers.size() + 1, *found);
     layers.push_back(std::move(layer));
   }
   return std::nullopt;

@@ -10,8 +10,8 @@
 
 namespace mylos {
 
-/// Reads a list of tables. Returns what was found where one does not fit: "layer 2 with 'kernl'; did you mean
-/// 'kernel'?".
+/// Appends the layers of a list of tables. Returns what was found where one does not fit: "layer 2 with
+/// 'kernl'; did you mean 'kernel'?".
 [[nodiscard]] std::optional<std::string> read_layers(const Value& value, std::vector<LayerOptions>& layers);
 
 /// Each layer with the keys that are not at their defaults.

@@ -64,6 +64,8 @@ void add_transformer_keys(ModelKeys& keys) {
 /// A number of layers of a transformer, or the layers of a chain.
 void take_layers_too(Key& key) {
   key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", most_layers);
+  key.is_table_list = true;
+  key.clear = [](Options& options) { options.model.chain.clear(); };
   key.read = [read = key.read](Options& options, const Value& value) -> std::optional<std::string> {
     if (std::holds_alternative<Value::List>(value.held)) return read_layers(value, options.model.chain);
     return read(options, value);

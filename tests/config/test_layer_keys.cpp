@@ -37,16 +37,16 @@ TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
 
 TEST(Layers, AreRefusedByNumberAndKey) {
   const std::string dense = layer("kind = \"dense\"");
-  const std::string place =
-      "deck.toml:5: 'model.layers' must be an integer from 1 to 1000, or tables "
-      "[[model.layers]], not ";
+  const std::string wanted =
+      ": 'model.layers' must be an integer from 1 to 1000, or tables [[model.layers]], not ";
+  const std::string place = "deck.toml:5" + wanted;
   EXPECT_EQ(refused(layer("outputs = 3")),
             place +
                 "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"max_pool\", "
                 "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\" or "
                 "\"concat\"");
   EXPECT_EQ(refused(dense + layer("kind = \"conv\"\noutputs = 0")),
-            place + "layer 2 with outputs = 0, which must be an integer from 1 to 1048576");
+            "deck.toml:7" + wanted + "layer 2 with outputs = 0, which must be an integer from 1 to 1048576");
   EXPECT_EQ(refused(layer("kind = \"conv\"\nkernel = [3, 3, 3, 3]")),
             place +
                 "layer 1 with kernel = [3, 3, 3, 3], which must be an integer from 1 to 1023, or a list of "
@@ -59,7 +59,14 @@ TEST(Layers, AreRefusedByNumberAndKey) {
             place + "layer 1 with 'kernl'; did you mean 'kernel'?");
   EXPECT_EQ(refused("layers = [3]"), place + "layer 1 as the integer 3");
   EXPECT_EQ(refused("layers = []"),
-            "deck.toml:5: the type \"chain\" needs its layers, a table [[model.layers]] for each");
+            "deck.toml:4: the type \"chain\" needs its layers, a table [[model.layers]] for each");
+  EXPECT_EQ(
+      message_of(std::string(smallest) + chain + dense, {"model.layers=[{ kind = \"pool\" }]"}).substr(0, 50),
+      "command line: 'model.layers' must be an integer fr");
+  EXPECT_EQ(read_with(chain + dense, {"model.layers=[{ kind = \"dense\", name = \"only\" }]"})
+                .options.model.chain.front()
+                .name,
+            "only");
 }
 
 TEST(Layers, FitEachOther) {
@@ -70,7 +77,11 @@ TEST(Layers, FitEachOther) {
             "deck.toml:5: layer 'dense1' needs 'outputs'; only a last dense layer takes as many as the data "
             "want");
   EXPECT_EQ(refused(layer("kind = \"dense\"\noutputs = 3\nname = \"dense2\"") + dense),
-            "deck.toml:5: layers 1 and 2 are both named 'dense2'");
+            "deck.toml:9: layers 1 and 2 are both named 'dense2'");
+  EXPECT_EQ(message_of(std::string(smallest) + chain + dense,
+                       {"model.layers=[{ kind = \"conv\" }, { kind = \"dense\" }]"}),
+            "command line: layer 'conv1' needs 'outputs'; only a last dense layer takes as many as the data "
+            "want");
   EXPECT_EQ(message_with({"data.shape=[4, 4, 1]"}),
             "command line: 'data.shape' is a key of model.type = \"chain\", and the type is \"mlp\"");
   EXPECT_EQ(
