@@ -97,23 +97,21 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
 }
 
 void Dataset::open_grid() {
-  constexpr std::size_t most_extents = 4;
+  constexpr std::size_t most_extents = 4;  // networks on grids take no more
   if (!file_.has_attribute("/", "shape")) return;
   const std::string text = file_.text_attribute("/", "shape");
   std::istringstream words(text);
   std::int64_t numbers = 1;
   for (std::int64_t extent = 0; words >> extent;) {
-    if (extent < 1 || extent > features() / numbers || grid_.size() == most_extents) break;
-    numbers *= extent;
+    numbers = extent < 1 || extent > features() / std::max<std::int64_t>(numbers, 1) ? 0 : numbers * extent;
     grid_.push_back(extent);
   }
   if (!words.eof() || numbers != features()) {
-    fail_input(
-        "{}: attribute 'shape' of / is '{}', expected up to {} numbers whose product is the {} of a sample",
-        path_, printable(text), most_extents, features());
+    fail_input("{}: attribute 'shape' of / is '{}', expected numbers whose product is the {} of a sample",
+               path_, printable(text, 100), features());
   }
   if (grid_.size() == 2) grid_.push_back(1);
-  if (grid_.size() < 2) grid_.clear();
+  if (grid_.size() < 2 || grid_.size() > most_extents) grid_.clear();
 }
 
 void Dataset::open_inputs() {

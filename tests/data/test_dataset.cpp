@@ -154,6 +154,28 @@ TEST(Dataset, PartsThatDoNotFitAreRefused) {
       "dataset /targets has 1 dimension, expected 2 [samples, outputs]");
 }
 
+TEST(Dataset, SaysTheGridOfASample) {
+  const auto with_shape = [](const TemporaryFolder& folder, const std::string& shape) {
+    return python_file(folder,
+                       "f['inputs'] = n.zeros((3, 12), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
+                       "f.attrs['classes'] = 2\nf.attrs['shape'] = '" +
+                           shape + "'\n");
+  };
+  using Grid = std::vector<std::int64_t>;
+  const std::vector<std::pair<std::string, Grid>> shapes{
+      {"3 4", {3, 4, 1}}, {"2 2 3", {2, 2, 3}}, {"1 2 3 2", {1, 2, 3, 2}}, {"12", {}}, {"1 1 2 3 2", {}}};
+  for (const auto& [shape, grid] : shapes) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(Dataset(with_shape(folder, shape)).grid(), grid) << shape;
+  }
+  for (const std::string shape : {"3 5", "", "3 four", "3 -4", "99999999999999999999", "12 0"}) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(
+        refusal(with_shape(folder, shape)),
+        "attribute 'shape' of / is '" + shape + "', expected numbers whose product is the 12 of a sample");
+  }
+}
+
 TEST(Dataset, TestDataMustLookLikeTrainingData) {
   const TemporaryFolder folder;
   const Dataset train(write_images(folder / "train.h5", 20, 4, 10));
