@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "mylos/base/error.hpp"
 
@@ -61,6 +62,7 @@ class Tracer {
     std::size_t gradient = no_tensor;  // of x_i by the blocks that read it as a skip
     bool is_there = false;             // with all that is carried past it: block i can run forward
     bool is_kept = false;              // until backward of block i
+    std::size_t carriers = 0;          // boundaries that are there, past which x_i is carried
   };
 
   template <class... Arguments>
@@ -100,12 +102,8 @@ class Tracer {
   }
 
   [[nodiscard]] bool is_needed(std::size_t boundary) const {
-    if (boundaries_[boundary].is_there) return true;
-    if (boundary > 0 && saved_[boundary - 1].has_value()) return true;
-    const std::size_t last = skips_.last_reader(boundary);
-    for (std::size_t later = boundary + 1; last != no_skip && later <= last; ++later)
-      if (boundaries_[later].is_there) return true;
-    return false;
+    const bool held_for_backward_below = boundary > 0 && saved_[boundary - 1].has_value();
+    return boundaries_[boundary].is_there || boundaries_[boundary].carriers > 0 || held_for_backward_below;
   }
 
   void end_unless_needed(std::size_t boundary) {
@@ -114,9 +112,13 @@ class Tracer {
 
   /// Of the tuple that x_boundary is, what nothing else needs.
   void release(std::size_t boundary) {
-    boundaries_[boundary].is_there = boundaries_[boundary].is_kept = false;
+    const bool was_there = std::exchange(boundaries_[boundary].is_there, false);
+    boundaries_[boundary].is_kept = false;
     end_unless_needed(boundary);
-    for (const std::size_t carried : skips_.carried(boundary)) end_unless_needed(carried);
+    for (const std::size_t carried : skips_.carried(boundary)) {
+      if (was_there) --boundaries_[carried].carriers;
+      end_unless_needed(carried);
+    }
   }
 
   void keep(std::size_t boundary) {
@@ -142,6 +144,7 @@ class Tracer {
     boundaries_[i + 1].tensor = tensors.output;
     boundaries_[i + 1].is_there = true;
     boundaries_[i + 1].is_kept = keeps;
+    for (const std::size_t carried : skips_.carried(i + 1)) ++boundaries_[carried].carriers;
     if (keeps) {
       tensors.saved = begin(variant().saved_bytes, true);
       saved_[i] = Saved{tensors.saved, operation.variant};

@@ -20,7 +20,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* input_name = "input";
-constexpr std::size_t most_blocks = 4096;  // of a network; the planner's tables grow with their square
+constexpr std::size_t most_blocks = 2000;  // of a network; planning takes the cube of their number
 
 /// What lies at a boundary.
 struct Place {
