@@ -39,17 +39,19 @@ std::string kept_by(const StageCost& block, const BlockUse& use) {
 std::string block_rows(const std::vector<std::string>& stages, const MemoryPlan& plan) {
   const ChainCost& cost = plan.statement.cost;
   const std::vector<BlockUse> uses = uses_of(plan);
-  std::string text = fmt::format("  {:>5}  {:<16}{:<20}{:>12}{:>12}{:>13}{:>13}\n", "block", "layer", "keeps",
-                                 "kept", "output", "forward ms", "backward ms");
+  std::size_t width = 16;
+  for (const std::string& stage : stages) width = std::max(width, stage.size() + 1);
+  std::string text = fmt::format("  {:>5}  {:<{}}{:<20}{:>12}{:>12}{:>13}{:>13}\n", "block", "layer", width,
+                                 "keeps", "kept", "output", "forward ms", "backward ms");
   for (std::size_t i = 0; i < cost.blocks.size(); ++i) {
     const StageCost& block = cost.blocks[i];
     const VariantCost& variant = block.variants[uses[i].variant];
-    text += fmt::format("  {:>5}  {:<16}{:<20}{:>12}{:>12}{:>13.3f}{:>13.3f}\n", i, stages[i],
+    text += fmt::format("  {:>5}  {:<{}}{:<20}{:>12}{:>12}{:>13.3f}{:>13.3f}\n", i, stages[i], width,
                         kept_by(block, uses[i]), bytes(variant.saved_bytes), bytes(block.output_bytes),
                         uses[i].forwards * block.forward_time, block.backward_time + variant.recompute_time);
   }
-  text += fmt::format("  {:>5}  {:<16}{:<20}{:>12}{:>12}{:>13}{:>13.3f}\n", "", stages.back(), "", "", "", "",
-                      cost.loss_time);
+  text += fmt::format("  {:>5}  {:<{}}{:<20}{:>12}{:>12}{:>13}{:>13.3f}\n", "", stages.back(), width, "", "",
+                      "", "", cost.loss_time);
   return text;
 }
 
