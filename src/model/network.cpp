@@ -96,8 +96,7 @@ class NetworkBuilder {
     if (model_.outputs != 0 && last.outputs != model_.outputs) {
       fail_input(
           "the network's last layer, '{}', gives {} numbers for a sample, but the data has {} {}; a last "
-          "dense "
-          "layer without 'outputs' gives as many as there are",
+          "dense layer without 'outputs' gives as many as there are",
           name_, last.outputs, model_.outputs,
           model_.loss == LossType::cross_entropy ? "classes" : "targets");
     }
@@ -231,11 +230,13 @@ class NetworkBuilder {
     options.type = compute_type(precision_, name, "groupnorm");
     options.input_type = input_type(options.type);
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    std::unique_ptr<Block> block;
     try {
-      append(std::make_unique<GroupNormBlock>(options));
+      block = std::make_unique<GroupNormBlock>(options);
     } catch (const Error& error) {
       refuse("cannot normalise {}: {}", describe(last_.grid), error.what());
     }
+    append(std::move(block));
   }
 
   void add_norm(const LayerOptions& layer) {

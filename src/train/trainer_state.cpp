@@ -1,4 +1,5 @@
 // Construction of a Trainer, and what the host reads from and writes to its device state.
+#include <algorithm>
 #include <utility>
 
 #include "mylos/base/timed.hpp"
@@ -32,6 +33,12 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
   rule.health_every = options.health.every;
   rule.health_records = health_records(options.health);
   return rule;
+}
+
+/// Whether the place of a micro-batch in the global batch is a key of random numbers.
+bool has_dropout(const ModelOptions& model) {
+  const auto drops = [](const LayerOptions& layer) { return layer.dropout > 0; };
+  return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(), drops);
 }
 
 /// They count for nothing: neither in the norm by which gradients are clipped, nor as overflows.
@@ -96,7 +103,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       accumulate_block_([](std::size_t) {}),
       complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }),
       frozen_gradients_(frozen_gradients(options.optimizer, model_.parameters())),
-      drops_(options.model.dropout > 0),
+      drops_(has_dropout(options.model)),
       recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
