@@ -259,6 +259,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,
                                            options.communication.bucket_bytes, 1, Schedule{});
   CheckpointState parameters = parameter_state(trained->model->parameters(), checkpoint.average);
+  add_buffers(parameters, trained->model->buffers());
   reader.read(parameters);
   trained->model->parameters().refresh_compute_weights(*trained->execution);
   return trained;

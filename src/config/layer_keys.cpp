@@ -35,7 +35,7 @@ const Words<LayerKind>& kind_words() {
   static const Words<LayerKind> words = [] {
     Words<LayerKind> all;
     for (const LayerKind kind :
-         {dense, conv, max_pool, average_pool, global_pool, upsample, norm, activation, add, concat})
+         {dense, conv, max_pool, average_pool, global_pool, upsample, norm, activation, add, concat, branch})
       all.emplace_back(name_of(kind), kind);
     return all;
   }();
@@ -147,21 +147,21 @@ LayerKey boolean_of(std::string name, bool LayerOptions::*field, std::string mea
           }};
 }
 
-LayerKey dropout_key() {
-  return {"dropout",
-          "a number of at least 0 and below 1",
-          "Probability that training drops an element behind the activation.",
-          {},
-          [](LayerOptions& layer, const Value& value) {
+LayerKey number_of(std::string name, double LayerOptions::*field, NumberRange range, std::string meaning,
+                   std::vector<LayerKind> kinds) {
+  return {std::move(name),
+          fmt::format("a number {}", range.text()),
+          std::move(meaning),
+          std::move(kinds),
+          [=](LayerOptions& layer, const Value& value) {
             const auto number = number_in(value);
-            const NumberRange range{0, true, 1, false};
             if (!number || !range.holds(*number) || !range.lost_in_float(*number).empty()) return false;
-            layer.dropout = *number;
+            layer.*field = *number;
             return true;
           },
-          [](const LayerOptions& layer) -> std::optional<Value> {
-            if (layer.dropout == 0) return std::nullopt;
-            return Value{layer.dropout};
+          [=](const LayerOptions& layer) -> std::optional<Value> {
+            if (layer.*field == LayerOptions{}.*field) return std::nullopt;
+            return Value{layer.*field};
           }};
 }
 
@@ -199,21 +199,32 @@ const std::vector<LayerKey>& layer_keys() {
       choice_of("between", &LayerOptions::between,
                 Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
                 "What new points are. Default \"nearest\".", {upsample}),
-      text_of(
-          "skip_from", &LayerOptions::skip_from,
-          "The layer before whose output is added or set beside; \"input\": what the network reads. Needed.",
-          {add, concat}),
+      text_of("skip_from", &LayerOptions::skip_from,
+              "The layer before whose output is added, set beside, or gone on from (branch; its input is for "
+              "a later "
+              "layer); \"input\": what the network reads. Needed.",
+              {add, concat, branch}),
       choice_of(
           "norm", &LayerOptions::norm,
           Words<NormType>{{"none", NormType::none},
                           {"layernorm", NormType::layernorm},
                           {"rmsnorm", NormType::rmsnorm},
-                          {"groupnorm", NormType::groupnorm}},
+                          {"groupnorm", NormType::groupnorm},
+                          {"batchnorm", NormType::batchnorm}},
           "Of a vector's features, or of each grid point's channels; groupnorm: of groups of channels over "
-          "the whole grid. Default \"none\".",
+          "the whole grid; batchnorm: of each feature or channel over the samples. Default \"none\".",
           {}),
       integer_of("norm_groups", &LayerOptions::norm_groups, {1, largest_width},
                  "Of groupnorm; they divide the channels. Default 8.", {}),
+      choice_of("norm_over", &LayerOptions::norm_over,
+                Words<NormOver>{{"micro_batch", NormOver::micro_batch}, {"ranks", NormOver::ranks}},
+                "Of batchnorm: the samples of a rank's micro-batch, or of all ranks' together. Default "
+                "\"micro_batch\".",
+                {}),
+      number_of("norm_momentum", &LayerOptions::norm_momentum, {0, false, 1, true},
+                "Of batchnorm: the share of a step's samples in the running statistics, by which evaluations "
+                "normalise. Default 0.1.",
+                {}),
       choice_of("activation", &LayerOptions::activation,
                 Words<Activation>{{"relu", Activation::relu},
                                   {"gelu", Activation::gelu},
@@ -222,7 +233,8 @@ const std::vector<LayerKey>& layer_keys() {
                                   {"silu", Activation::silu},
                                   {"none", Activation::none}},
                 "Default \"none\".", {}),
-      dropout_key(),
+      number_of("dropout", &LayerOptions::dropout, {0, true, 1, false},
+                "Probability that training drops an element behind the activation.", {}),
       integer_of("repeat", &LayerOptions::repeat, {1, most_layers},
                  "So many of the layer, one after the other, named \"NAME.1\", \"NAME.2\". Default 1.", {})};
   return keys;
@@ -242,6 +254,12 @@ std::vector<std::string> all_names() {
 
 bool has(const LayerKey& key, LayerKind kind) {
   return key.kinds.empty() || std::find(key.kinds.begin(), key.kinds.end(), kind) != key.kinds.end();
+}
+
+/// The one that a key belongs to; empty: all.
+std::string_view norm_of_key(std::string_view key) {
+  if (key == "norm_groups") return name_of(NormType::groupnorm);
+  return key == "norm_over" || key == "norm_momentum" ? name_of(NormType::batchnorm) : "";
 }
 
 /// The layer, or what is wrong with it, to stand behind "layer 3".
@@ -266,6 +284,9 @@ std::optional<std::string> read_layer(const Value& value, LayerOptions& layer) {
   for (const NamedValue& member : *table) {
     if (!has(*find(member.name), layer.kind))
       return fmt::format("with '{}', which the kind \"{}\" has not", member.name, name_of(layer.kind));
+    const std::string_view norm = norm_of_key(member.name);
+    if (!norm.empty() && norm != name_of(layer.norm))
+      return fmt::format("with '{}', which only norm = \"{}\" has", member.name, norm);
   }
   return std::nullopt;
 }

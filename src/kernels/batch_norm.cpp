@@ -57,7 +57,7 @@ std::size_t batch_norm_workspace(const GridShape& grid, std::int64_t samples) {
 }
 
 void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
-                    void* workspace) {
+                    double* totals, void* workspace) {
   check_matrix(grid, x);
   const point_norm::Shape shape = shape_of(grid, x.rows());
   const BatchNormPieces pieces(grid, x.rows(), workspace);
@@ -70,6 +70,10 @@ void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& 
         sums[channel] = sum;
         sums[channels + channel] = squares;
         if (channel == 0) sums[2 * channels] = points;
+        if (totals == nullptr) return;
+        totals[channel] += sum;
+        totals[channels + channel] += squares;
+        if (channel == 0) totals[2 * channels] += points;
       });
 }
 
@@ -85,10 +89,12 @@ void batch_norm_statistics(const Execution& exec, std::int64_t channels, const d
 }
 
 void batch_norm_update_running(const Execution& exec, std::int64_t channels, const double* sums,
-                               float momentum, float* running_mean, float* running_variance) {
+                               float momentum, float* running_mean, float* running_variance,
+                               const std::int32_t* apply) {
   for_each_element(
       exec, "bn_running", channels, KOKKOS_LAMBDA(std::int64_t channel) {
         const double count = sums[2 * channels];
+        if (*apply == 0 || count == 0) return;
         const double mean = sums[channel] / count;
         const double squares = sums[channels + channel] - mean * sums[channel];
         const double variance =

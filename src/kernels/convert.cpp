@@ -70,4 +70,9 @@ void fill(const Execution& exec, const Tensor& tensor, float value) {
            [&](auto tag) { fill_elements<typename decltype(tag)::type>(exec, tensor, value); });
 }
 
+void set_to_zero(const Execution& exec, const Tensor& tensor) {
+  const auto words = static_cast<std::int64_t>(tensor.bytes() / sizeof(float));
+  fill(exec, {tensor.data(), DType::fp32, 1, words}, 0);
+}
+
 }  // namespace mylos

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/region.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/residual.hpp"
 #include "mylos/model/chain_cost.hpp"
 #include "mylos/model/key_value_cache.hpp"
@@ -24,6 +25,11 @@ void observe_parameters(const Observer* observer, const Chain& chain, std::size_
   }
 }
 
+bool exchanges(const Chain& chain) {
+  return std::any_of(chain.blocks.begin(), chain.blocks.end(),
+                     [](const auto& block) { return block->exchanges_in_passes(); });
+}
+
 }  // namespace
 
 Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
@@ -31,6 +37,8 @@ Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t b
     : chain_(std::move(chain)),
       skips_(chain_.all_skips()),
       parameters_(make_parameter_layout(chain_, bucket_bytes, world, holders, window), rank),
+      buffers_(chain_),
+      exchanges_in_passes_(exchanges(chain_)),
       samples_(samples),
       schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
   const ChainCost cost = chain_cost(chain_, gemm, samples * chain_.rows_per_sample);
@@ -65,14 +73,28 @@ BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& 
           .input = block == 0 ? input_ : tensor_of(block, places.input),
           .output = tensor_of(block + 1, places.output),
           .skip = skip_of(block, places.skip),
+          .buffers = buffers_.of(block),
           .saved = at(places.saved),
           .workspace = at(places.workspace),
           .variant = operation.variant};
 }
 
-void Model::run_forward(const StepContext& context, std::size_t operation) const {
+void Model::begin_step(const Execution& exec) {
+  progress_ = {};
+  if (!buffers_.sums().empty()) set_to_zero(exec, buffers_.sums());
+}
+
+void Model::move_state(const Execution& exec, const std::int32_t* apply) const {
+  if (buffers_.state().empty()) return;
+  for (std::size_t block = 0; block < chain_.blocks.size(); ++block)
+    chain_.blocks[block]->move_state(exec, buffers_.of(block), apply);
+}
+
+void Model::run_forward(const StepContext& context, std::size_t operation, bool again) const {
   const Operation& now = schedule_[operation];
-  chain_.blocks[now.block]->forward(context, memory_of(now, placement_.operations[operation]));
+  BlockMemory memory = memory_of(now, placement_.operations[operation]);
+  memory.again = again;
+  chain_.blocks[now.block]->forward(context, memory);
 }
 
 void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer,
@@ -96,15 +118,16 @@ void Model::forward(const StepContext& context, const Tensor& input, const Obser
     evaluate(context, observer);
     return;
   }
-  std::size_t observed = 0;  // blocks that ran before
+  progress_ = {};
   for (std::size_t i = 0; i < loss_; ++i) {
     const std::size_t block = schedule_[i].block;
-    const Observer* first_time = block == observed ? observer : nullptr;
+    const bool again = block < progress_.forward;
+    const Observer* first_time = again ? nullptr : observer;
     if (before_block != nullptr) (*before_block)(block);
     observe_parameters(first_time, chain_, block, parameters_.weights(block), "");
-    run_forward(context, i);
+    run_forward(context, i, again);
+    progress_.forward = std::max(progress_.forward, block + 1);
     observe(first_time, block, "output", tensor_of(block + 1, placement_.operations[i].output));
-    observed = std::max(observed, block + 1);
   }
   output_ = tensor_of(chain_.blocks.size(), placement_.operations[loss_].input);
 }
@@ -118,6 +141,7 @@ void Model::evaluate(const StepContext& context, const Observer* observer) {
                                         .input = x,
                                         .output = output_,
                                         .skip = skip_of(i, evaluation_.skip[i]),
+                                        .buffers = buffers_.of(i),
                                         .workspace = at(evaluation_.workspace[i])});
     observe(observer, i, "output", output_);
     x = output_;
@@ -184,14 +208,39 @@ void Model::backward(const StepContext& context, bool accumulate, const BlockDon
                      const Observer* observer) {
   const Region region("backward");
   block_done(chain_.blocks.size());
+  progress_.backward = 1;
   for (std::size_t i = loss_ + 1; i < schedule_.size(); ++i) {
     if (schedule_[i].kind == OperationKind::forward) {
-      run_forward(context, i);
+      run_forward(context, i, true);
     } else {
       run_backward(context, i, accumulate, observer);
       block_done(schedule_[i].block);
+      progress_.backward += 1;
     }
   }
+  progress_ = {};
+}
+
+void Model::stand_by(const StepContext& context, bool zeros, const BeforeBlock& before_block,
+                     const BlockDone& block_done) {
+  const std::size_t stages = chain_.blocks.size() + 1;
+  const auto finish_stage = [&](std::size_t stage) {
+    if (zeros) {
+      for (const std::size_t slot : parameters_.layout().slots_of_block[stage])
+        fill(context.exec, parameters_.gradient(parameters_.layout().slots[slot]), 0);
+    }
+    block_done(stage);
+  };
+  for (; progress_.forward + 1 < stages; ++progress_.forward) {
+    before_block(progress_.forward);
+    chain_.blocks[progress_.forward]->stand_by(context, buffers_.of(progress_.forward));
+  }
+  for (; progress_.backward < stages; ++progress_.backward) {
+    const std::size_t stage = stages - 1 - progress_.backward;
+    if (stage + 1 < stages) chain_.blocks[stage]->stand_by(context, buffers_.of(stage));
+    finish_stage(stage);
+  }
+  progress_ = {};
 }
 
 }  // namespace mylos

@@ -5,7 +5,10 @@
 
 #include "layer_shapes.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/activation.hpp"
 #include "mylos/model/activation_block.hpp"
+#include "mylos/model/batch_norm_block.hpp"
+#include "mylos/model/chain_branch.hpp"
 #include "mylos/model/convolution_block.hpp"
 #include "mylos/model/dense.hpp"
 #include "mylos/model/group_norm_block.hpp"
@@ -76,6 +79,9 @@ class NetworkBuilder {
       case LayerKind::concat:
         add_join(layer, JoinType::concat);
         break;
+      case LayerKind::branch:
+        add_branch(layer);
+        break;
       case LayerKind::norm:
         if (layer.norm == NormType::none) refuse("needs a 'norm'");
         break;
@@ -86,12 +92,18 @@ class NetworkBuilder {
     }
     if (!has_fused_activation(layer)) {
       if (layer.norm != NormType::none) add_norm(layer);
-      if (layer.activation != Activation::none || layer.dropout > 0) add_activation(layer);
+      const bool has_more = layer.activation != Activation::none || layer.dropout > 0;
+      if (has_more && !is_fused_with_norm(layer)) add_activation(layer);
     }
     places_[name_] = last_;
   }
 
   Chain finish() {
+    if (!left_.empty()) {
+      name_ = left_.begin()->second;
+      refuse(
+          "gives what no layer reads: a branch goes on elsewhere, and no later layer has it as 'skip_from'");
+    }
     const Signature& last = chain_.blocks.back()->signature();
     if (model_.outputs != 0 && last.outputs != model_.outputs) {
       fail_input(
@@ -115,6 +127,11 @@ class NetworkBuilder {
   static bool has_fused_activation(const LayerOptions& layer) {
     const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
     return has_product && layer.norm == NormType::none;
+  }
+
+  /// Batch normalisation computes it in place.
+  static bool is_fused_with_norm(const LayerOptions& layer) {
+    return layer.norm == NormType::batchnorm && layer.dropout == 0 && keeps_output(layer.activation, false);
   }
 
   void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
@@ -198,12 +215,34 @@ class NetworkBuilder {
     append(std::move(block));
   }
 
-  void add_join(const LayerOptions& layer, JoinType join) {
+  /// What lies at the boundary that the layer reads besides its input.
+  [[nodiscard]] Place skip_of(const LayerOptions& layer) {
     const auto found = places_.find(layer.skip_from);
-    if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads too");
+    if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads");
     if (found == places_.end()) refuse("reads '{}', which is no layer before it", layer.skip_from);
-    const Place& from = found->second;
+    Place from = found->second;
     if (from.boundary >= last_.boundary) refuse("reads '{}', which is its input anyway", layer.skip_from);
+    if (from.boundary == 0) from.type = chain_.input_type();
+    left_.erase(from.boundary);
+    return from;
+  }
+
+  void add_branch(const LayerOptions& layer) {
+    const Place from = skip_of(layer);
+    const std::size_t left = last_.boundary;
+    append(std::make_unique<ChainBranch>(ChainBranchOptions{.name = name_,
+                                                            .inputs = last_.grid.columns(),
+                                                            .skip_inputs = from.grid.columns(),
+                                                            .input_type = last_.type,
+                                                            .skip_type = from.type}),
+           from.boundary);
+    left_[left] = chain_.blocks[left - 1]->signature().name;
+    last_.grid = from.grid;
+    last_.axes = from.axes;
+  }
+
+  void add_join(const LayerOptions& layer, JoinType join) {
+    const Place from = skip_of(layer);
     JoinOptions options;
     options.name = name_;
     options.join = join;
@@ -212,7 +251,7 @@ class NetworkBuilder {
     options.skip_channels = from.grid.channels;
     options.type = compute_type(precision_, name_, name_of(layer.kind));
     options.input_type = last_.type;
-    options.skip_type = from.boundary == 0 ? chain_.input_type() : from.type;
+    options.skip_type = from.type;
     if (from.grid.extent != last_.grid.extent || (join == JoinType::add && from.grid != last_.grid)) {
       refuse("reads '{}', which gives {}, and its input has {}; {}", layer.skip_from, describe(from.grid),
              describe(last_.grid),
@@ -239,9 +278,23 @@ class NetworkBuilder {
     append(std::move(block));
   }
 
+  void add_batch_norm(const LayerOptions& layer, const std::string& name) {
+    BatchNormOptions options;
+    options.name = name;
+    options.grid = last_.grid;
+    options.momentum = static_cast<float>(layer.norm_momentum);
+    options.over_ranks = layer.norm_over == NormOver::ranks;
+    if (is_fused_with_norm(layer)) options.activation = layer.activation;
+    options.type = compute_type(precision_, name, "batchnorm");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    append(std::make_unique<BatchNormBlock>(std::move(options)));
+  }
+
   void add_norm(const LayerOptions& layer) {
     NormOptions options;
     options.name = layer.kind == LayerKind::norm ? name_ : name_ + ".norm";
+    if (layer.norm == NormType::batchnorm) return add_batch_norm(layer, options.name);
     if (layer.norm == NormType::groupnorm) return add_group_norm(layer, options.name);
     options.norm = {.type = layer.norm, .width = last_.grid.channels};
     options.points = last_.grid.points();
@@ -268,9 +321,10 @@ class NetworkBuilder {
   bool accumulates_;
   Chain chain_;
   Place last_;
-  std::set<std::string> names_;          // of blocks
-  std::string name_;                     // of the layer at work
-  std::map<std::string, Place> places_;  // what each layer before it gives
+  std::set<std::string> names_;              // of blocks
+  std::string name_;                         // of the layer at work
+  std::map<std::string, Place> places_;      // what each layer before it gives
+  std::map<std::size_t, std::string> left_;  // boundaries that branches left, and nobody has read
 };
 
 }  // namespace

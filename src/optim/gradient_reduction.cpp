@@ -6,6 +6,7 @@
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/optim/statistics_exchange.hpp"
 
 namespace mylos {
 namespace {
@@ -78,9 +79,10 @@ std::size_t ReductionMemory::copied_bytes() const {
   return sum;
 }
 
-ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks) {
+ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
+                                 std::size_t statistics) {
   ReductionMemory memory;
-  const std::size_t slots = ranks > 1 ? std::min(layout.buckets.size(), buckets_in_flight) : 0;
+  const std::size_t slots = ranks > 1 ? statistics_slot(layout) : 0;
   memory.exchanged.resize(slots);
   memory.copied.resize(slots);
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
@@ -97,14 +99,16 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     std::size_t& copied = memory.copied[slot_of(i)];
     if (wire != bucket.type) copied = std::max(copied, bytes_as(wire));
   }
+  if (ranks > 1 && statistics > 0)
+    memory.exchanged.push_back(StatisticsExchange::exchanged_bytes(statistics, ranks));
   return memory;
 }
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                                     const BatchMean& mean)
+                                     const BatchMean& mean, std::size_t statistics)
     : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
-  const ReductionMemory memory = reduction_memory(layout_, type, world);
+  const ReductionMemory memory = reduction_memory(layout_, type, world, statistics);
   wire_ = Arena("gradients on the wire", memory.copied_bytes());
   std::vector<std::size_t> offsets;  // of each slot
   std::size_t end = 0;

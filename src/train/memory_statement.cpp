@@ -86,6 +86,26 @@ std::size_t moved_bytes(const ParameterLayout& layout) {
   return bytes;
 }
 
+/// Sums over the samples of a step have the order of micro-batches and ranks.
+void require_no_moving_order(const Chain& chain, bool reproducible) {
+  if (!reproducible || BufferStore::sum_bytes(chain) == 0) return;
+  fail_input(
+      "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
+      "the number of ranks; norm = \"groupnorm\" and \"layernorm\" have none");
+}
+
+/// Of the largest micro-batch.
+void require_enough_rows(const Chain& chain, std::int64_t rows) {
+  for (const auto& block : chain.blocks) {
+    if (rows >= block->least_rows()) continue;
+    fail_input(
+        "layer '{}' normalises each channel over the values of a micro-batch, and with micro-batches of one "
+        "sample has one value of each; it needs a larger data.batch or data.micro_batch, or norm = "
+        "\"layernorm\"",
+        block->signature().name);
+  }
+}
+
 ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
   return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.holders(ranks),
                                gradient_window(options.optimizer, ranks));
@@ -98,7 +118,8 @@ struct WeightMemory {
         moment_count(Optimizer::array_count(options.optimizer)),
         moments(Optimizer::memory_bytes(options.optimizer, layout)),
         average(options.optimizer.average > 0 ? moments / moment_count : 0) {
-    const ReductionMemory reduction = reduction_memory(layout, options.communication.reduce_type, ranks);
+    const ReductionMemory reduction =
+        reduction_memory(layout, options.communication.reduce_type, ranks, BufferStore::sum_bytes(chain));
     communication =
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
   }
@@ -213,6 +234,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
         "{}",
         step.micro_batch, chain.rows_per_sample, most_rows, most_rows / chain.rows_per_sample);
   }
+  require_no_moving_order(chain, options.run.reproducible);
+  require_enough_rows(chain, step.micro_batch * chain.rows_per_sample);
   const WeightMemory weights(options, chain, place.ranks);
   const ParameterLayout& layout = weights.layout;
 
@@ -231,8 +254,10 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
   statement.saved_by_masters = saved_by_masters(options, step, place.ranks, weights);
   const std::size_t arrays = 1 + weights.moment_count;
-  statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float));
-  statement.held_state_bytes = weights.held_bytes(statement.parameters);
+  const std::size_t buffers = BufferStore::state_bytes(chain);
+  statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float)) +
+                               static_cast<std::int64_t>(buffers);
+  statement.held_state_bytes = weights.held_bytes(statement.parameters) + buffers;
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;
@@ -256,6 +281,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"slices of gradients", layout.slice_bytes},
       {"optimizer moments", weights.moments - weights.average},
       {"average of weights", weights.average},
+      {"statistics of batches", BufferStore::memory_bytes(chain)},
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
       {"health records", Trainer::health_bytes(options.health, layout)},

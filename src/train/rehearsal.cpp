@@ -100,8 +100,8 @@ void set(const Kokkos::View<Value, Device>& view, Value value) {
 std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                     const GemmEngine& gemm, std::int64_t rows) {
   const ParameterLayout layout = parameters_of(chain);
-  return layout.bytes() + Optimizer::memory_bytes(optimizer, layout) + Optimizer::list_bytes(layout) +
-         layout_of(chain, gemm, rows).bytes;
+  return layout.bytes() + BufferStore::memory_bytes(chain) + Optimizer::memory_bytes(optimizer, layout) +
+         Optimizer::list_bytes(layout) + layout_of(chain, gemm, rows).bytes;
 }
 
 std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
@@ -118,6 +118,7 @@ Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std:
       clock_(std::move(clock)),
       layout_(layout_of(chain_, gemm, rows)),
       parameters_(parameters_of(chain_)),
+      buffers_(chain_),
       divisors_(parameters_.layout().buckets.size(), 1.0f),
       optimizer_(options.optimizer, parameters_, divisors_),
       check_(all_gradients(parameters_), divisors_, 0),
@@ -146,6 +147,7 @@ BlockMemory Rehearsal::memory_of(std::size_t block, std::size_t variant) const {
           .input = tensor(places.input, now.input_type, now.inputs),
           .output = tensor(places.output, now.output_type, now.outputs),
           .skip = now.skip_inputs == 0 ? Tensor() : tensor(places.skip, now.skip_type, now.skip_inputs),
+          .buffers = buffers_.of(block),
           .saved = at(places.saved),
           .workspace = at(layout_.workspace),
           .variant = variant};

@@ -8,6 +8,7 @@
 #include "mylos/comm/agreement.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/buffers.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "mylos/precision/gradient_check.hpp"
@@ -75,6 +76,7 @@ class Rehearsal {
   std::function<double()> clock_;
   RehearsalLayout layout_;
   ParameterStore parameters_;
+  BufferStore buffers_;
   std::vector<float> divisors_;
   Optimizer optimizer_;
   GradientCheck check_;

@@ -136,6 +136,11 @@ void add_data_state(CheckpointState& state, RunState& run) {
   add_vocabulary(state, run);
 }
 
+void add_buffers(CheckpointState& state, const BufferStore& buffers) {
+  for (const BufferStore::StateBuffer& buffer : buffers.state())
+    state.add_device("/buffers/" + buffer.path, buffer.values.as<float>(), {buffer.values.size()});
+}
+
 bool has_average(const CheckpointReader& reader) {
   return reader.exists(average_group);
 }
@@ -160,6 +165,7 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
     for (StateArray& array : average.arrays) array.may_be_missing = true;  // of a run that had none
     std::move(average.arrays.begin(), average.arrays.end(), std::back_inserter(state.arrays));
   }
+  add_buffers(state, trainer.model().buffers());
   add_scaler(state, run.step.scaler);
   state.add_scalar("/schedule/step", run.step.step);
   state.add_scalar("/schedule/updates", run.step.updates);

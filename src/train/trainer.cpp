@@ -73,13 +73,34 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
 void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
   input_ = {};
   begin_step(exec_, sums_.data());
+  model_.begin_step(exec_);
   if (tree_) tree_->begin();
-  for (std::int64_t i = 1; i <= plan_.micro_batches; ++i) {
-    const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
-    if (batch.inputs.rows() == 0) continue;
-    compute(batch, i < plan_.micro_batches ? accumulate_block_ : block_done, observer);
-    if (tree_) tree_->take(exec_, sums_.data());
-    input_.rows += batch.inputs.rows();
+  std::int64_t i = 1;
+  try {
+    for (; i <= plan_.micro_batches; ++i) {
+      const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
+      if (batch.inputs.rows() == 0) {
+        stand_by(i, i, block_done);
+        continue;
+      }
+      compute(batch, i < passes_ ? accumulate_block_ : block_done, observer);
+      if (tree_) tree_->take(exec_, sums_.data());
+      input_.rows += batch.inputs.rows();
+    }
+  } catch (...) {
+    stand_by(i, passes_, block_done);
+    throw;
+  }
+  stand_by(i, passes_, block_done);
+}
+
+void Trainer::stand_by(std::int64_t first, std::int64_t last, const BlockDone& block_done) {
+  if (!model_.exchanges_in_passes() || communicator_.size() == 1) return;
+  const StepContext context{.exec = exec_, .gemm = gemm_, .ranks = &statistics_};
+  for (std::int64_t i = first; i <= last; ++i) {
+    const bool ends_step = i == passes_;
+    model_.stand_by(context, ends_step && input_.rows == 0, complete_block_,
+                    ends_step ? block_done : accumulate_block_);
   }
 }
 
@@ -92,7 +113,11 @@ void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, cons
 
 void Trainer::compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
                       const Observer* observer) {
-  const StepContext context{exec_, gemm_, &state_.data()->step, batch.first_sample};
+  const StepContext context{.exec = exec_,
+                            .gemm = gemm_,
+                            .step = &state_.data()->step,
+                            .first_sample = batch.first_sample,
+                            .ranks = &statistics_};
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
   model_.forward(context, batch.inputs, observer, &complete_block_);
   finish_update();
@@ -112,10 +137,12 @@ void Trainer::decide_and_update() {
   finish_update();  // where no forward pass did
   timed(waits_.communication_s,
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
+  if (!model_.buffers().sums().empty()) statistics_.add_up(exec_, model_.buffers().sums());
   check_.run(exec_, loss_scale(), agreement_);
   state_own_part(exec_, told_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, agreement_.result(), state_.data());
+  model_.move_state(exec_, &state_.data()->control.apply);
   update_.start(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }

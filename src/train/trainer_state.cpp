@@ -80,7 +80,10 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
                                                               static_cast<int>(plan.micro_batches))
                               : std::nullopt),
-      reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_),
+      reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_,
+                 BufferStore::sum_bytes(model_.chain())),
+      statistics_(communicator, statistics_slot(model_.parameters().layout()), waits_.communication_s),
+      passes_(model_.exchanges_in_passes() ? plan.most_micro_batches : plan.micro_batches),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
                  communicator.size() > 1, health_records(options.health), options.run.seed),
       update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),

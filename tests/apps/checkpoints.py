@@ -30,7 +30,8 @@ def datasets(path):
         for group in GROUPS:
             assert group in file, f"{path} lacks /{group}"
         file.visititems(collect)
-    return {name: value for name, value in found.items() if name.split("/")[1] in GROUPS and name not in TIMES}
+    groups = GROUPS + ["buffers", "average"]  # of some networks and runs
+    return {name: value for name, value in found.items() if name.split("/")[1] in groups and name not in TIMES}
 
 
 def compare(whole, resumed, what):

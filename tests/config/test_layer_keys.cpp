@@ -43,8 +43,8 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_EQ(refused(layer("outputs = 3")),
             place +
                 "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"max_pool\", "
-                "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\" or "
-                "\"concat\"");
+                "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", "
+                "\"concat\" or \"branch\"");
   EXPECT_EQ(refused(dense + layer("kind = \"conv\"\noutputs = 0")),
             "deck.toml:7" + wanted + "layer 2 with outputs = 0, which must be an integer from 1 to 1048576");
   EXPECT_EQ(refused(layer("kind = \"conv\"\nkernel = [3, 3, 3, 3]")),

@@ -5,6 +5,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/point_norm_reference.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::batch_norm_test {
 
@@ -50,7 +51,7 @@ struct BatchNormCase {
     forward();
   }
   void forward(const Execution& exec = {}) const {
-    batch_norm_sum(exec, grid, x, sums.data(), workspace.data());
+    batch_norm_sum(exec, grid, x, sums.data(), nullptr, workspace.data());
     batch_norm_statistics(exec, grid.channels, sums.data(), epsilon, mean.floats(), rstd.floats());
     batch_norm_apply(exec, grid, x, gamma, beta, mean.floats(), rstd.floats(), y);
     exec.fence();
@@ -188,10 +189,12 @@ TEST(BatchNormOverRanks, SumsOfPartsAreThoseOfTheWhole) {
   const auto dx = whole.dx.values();
   Values added(together.size());
   Values gradients(together.size());
+  const Sums totals(pictures.channels);
+  totals.set(Values(together.size()));
   for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 2}, {2, 3}}) {
     const Sums part(pictures.channels);
     const Tensor x = whole.x.tensor().row_range(first, count);
-    batch_norm_sum(Execution{}, pictures, x, part.data(), whole.workspace.data());
+    batch_norm_sum(Execution{}, pictures, x, part.data(), totals.data(), whole.workspace.data());
     const Values of_part = part.values();
     for (std::size_t i = 0; i < added.size(); ++i) added[i] += of_part[i];
     batch_norm_sum_gradients(Execution{}, pictures, x, whole.dy.tensor().row_range(first, count),
@@ -201,6 +204,7 @@ TEST(BatchNormOverRanks, SumsOfPartsAreThoseOfTheWhole) {
     for (std::size_t i = 0; i < added.size(); ++i) gradients[i] += of_gradients[i];
   }
   EXPECT_EQ(added.back(), 5 * 380);
+  EXPECT_EQ(totals.values(), added);
   EXPECT_EQ(gradients.back(), 5 * 380);
   const Sums all(pictures.channels);
   all.set(added);
@@ -227,8 +231,16 @@ TEST(BatchNormRunning, GoesThePartOfMomentumWithTheUnbiasedVariance) {
   const std::vector<float> start(static_cast<std::size_t>(pictures.channels), 0.5f);
   const test::Matrix mean(DType::fp32, 1, pictures.channels, start);
   const test::Matrix variance(DType::fp32, 1, pictures.channels, start);
-  batch_norm_update_running(Execution{}, pictures.channels, layer.sums.data(), 0.1f, mean.floats(),
-                            variance.floats());
+  const auto update = [&](std::int32_t apply) {
+    const test::DeviceValue<std::int32_t> applies(apply);
+    batch_norm_update_running(Execution{}, pictures.channels, layer.sums.data(), 0.1f, mean.floats(),
+                              variance.floats(), applies.data());
+    Execution{}.fence();
+  };
+  update(0);
+  EXPECT_EQ(mean.values(), start) << "a skipped step moves nothing";
+  EXPECT_EQ(variance.values(), start);
+  update(1);
   const test::Matrix rstd(DType::fp32, 1, pictures.channels);
   batch_norm_running_rstd(Execution{}, pictures.channels, variance.floats(), epsilon, rstd.floats());
   for (std::int64_t c = 0; c < pictures.channels; ++c) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model/scribbling_gemm.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/model/block.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
@@ -43,6 +44,13 @@ class GuardedBlock {
       gradients_.emplace_back(spec.name,
                               add(spec.name + " gradient", spec.gradient_type, spec.rows, spec.columns));
     }
+    for (const BufferSpec& spec : block.buffers()) {
+      const Tensor values = add("buffer " + spec.name, spec.type, 1, spec.size);
+      if (spec.role == BufferRole::state) fill(exec_, values, spec.initial_value);
+      if (spec.role == BufferRole::sum) set_to_zero(exec_, values);
+      buffers_.emplace_back(spec.name, values);
+    }
+    exec_.fence();
     input_ = add("input", is.input_type, rows, is.inputs);
     output_ = add("output", is.output_type, rows, is.outputs);
     output_gradient_ = add("output gradient", is.output_type, rows, is.outputs);
@@ -55,6 +63,7 @@ class GuardedBlock {
   [[nodiscard]] const BlockCost& cost() const { return cost_; }
   [[nodiscard]] const std::vector<NamedTensor>& weights() const { return weights_; }
   [[nodiscard]] const std::vector<NamedTensor>& gradients() const { return gradients_; }
+  [[nodiscard]] const std::vector<NamedTensor>& buffers() const { return buffers_; }
   [[nodiscard]] const Tensor& input() const { return input_; }
   [[nodiscard]] const Tensor& output() const { return output_; }
   [[nodiscard]] const Tensor& output_gradient() const { return output_gradient_; }
@@ -65,12 +74,21 @@ class GuardedBlock {
     BlockMemory now = memory(forward_workspace_);
     if (!keeps) now.saved = nullptr;
     std::vector<std::string> written{"output", "forward workspace"};
+    if (training) add_written_buffers(written);
     if (keeps) written.emplace_back("saved");
     expect_only_written(written, [&] { block_.forward(context(training), now); });
+  }
+  void forward_again() {
+    scribble_over("forward workspace");
+    BlockMemory now = memory(forward_workspace_);
+    now.again = true;
+    expect_only_written({"output", "saved", "forward workspace"},
+                        [&] { block_.forward(context(true), now); });
   }
   void backward(bool accumulate = false) {
     scribble_over("backward workspace");
     std::vector<std::string> written{"output gradient", "input gradient", "backward workspace"};
+    add_written_buffers(written);
     for (const ParameterSpec& spec : block_.parameters()) written.push_back(spec.name + " gradient");
     expect_only_written(written, [&] {
       block_.backward(context(true), memory(backward_workspace_),
@@ -98,9 +116,16 @@ class GuardedBlock {
     return {.weights = weights_,
             .input = input_,
             .output = output_,
+            .buffers = buffers_,
             .saved = saved_,
             .workspace = workspace,
             .variant = variant_};
+  }
+  /// All but state, which only the end of a step moves.
+  void add_written_buffers(std::vector<std::string>& names) const {
+    for (const BufferSpec& spec : block_.buffers()) {
+      if (spec.role != BufferRole::state) names.push_back("buffer " + spec.name);
+    }
   }
   void scribble_over(const std::string& name) {
     exec_.fence();
@@ -160,7 +185,7 @@ class GuardedBlock {
   Arena arena_;
   std::size_t end_ = 0;
   std::map<std::string, Stretch> stretches_;
-  std::vector<NamedTensor> weights_, gradients_;
+  std::vector<NamedTensor> weights_, gradients_, buffers_;
   Tensor input_, output_, output_gradient_, input_gradient_;
   std::byte* saved_ = nullptr;
   std::byte* forward_workspace_ = nullptr;

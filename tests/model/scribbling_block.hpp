@@ -14,6 +14,12 @@ class ScribblingBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
+  [[nodiscard]] std::vector<BufferSpec> buffers() const override { return inner_->buffers(); }
+  [[nodiscard]] bool exchanges_in_passes() const override { return inner_->exchanges_in_passes(); }
+  void move_state(const Execution& exec, const ParameterTensors& buffers,
+                  const std::int32_t* apply) const override {
+    inner_->move_state(exec, buffers, apply);
+  }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
     return inner_->cost(gemm, rows);
   }

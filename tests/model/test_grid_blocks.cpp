@@ -7,6 +7,7 @@
 
 #include "model/guarded_block.hpp"
 #include "mylos/model/activation_block.hpp"
+#include "mylos/model/batch_norm_block.hpp"
 #include "mylos/model/group_norm_block.hpp"
 #include "mylos/model/norm_block.hpp"
 #include "mylos/model/pool_block.hpp"
@@ -113,6 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
              2e-3},
         Case{"group norm", maker<GroupNormBlock>(GroupNormOptions{.name = "n", .grid = grid, .groups = 3}),
              5e-3},
+        Case{"batch norm", maker<BatchNormBlock>(BatchNormOptions{.name = "n", .grid = grid}), 5e-3},
+        Case{"batch norm and tanh",
+             maker<BatchNormBlock>(BatchNormOptions{
+                 .name = "n", .grid = grid, .activation = Activation::tanh}),
+             5e-3},
+        Case{"batch norm of features",
+             maker<BatchNormBlock>(BatchNormOptions{.name = "n", .grid = {.channels = 144}}), 5e-3},
         Case{"norm of points", maker<NormBlock>(NormOptions{.name = "n", .norm = {.width = 6}, .points = 24}),
              2e-2},
         Case{"activation",

@@ -28,9 +28,10 @@ namespace mylos {
 /// Bytes of workspace that is enough for each of these functions, for so many samples and for fewer.
 [[nodiscard]] std::size_t batch_norm_workspace(const GridShape& grid, std::int64_t samples);
 
-/// sums = [channels] of x, [channels] of x^2, the number of points.
+/// sums = [channels] of x, [channels] of x^2, the number of points. `totals`, as many, are added to; null:
+/// none.
 void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
-                    void* workspace);
+                    double* totals, void* workspace);
 
 /// mean and rstd from the sums.
 void batch_norm_statistics(const Execution& exec, std::int64_t channels, const double* sums, float epsilon,
@@ -38,9 +39,10 @@ void batch_norm_statistics(const Execution& exec, std::int64_t channels, const d
 
 /// running_mean and running_variance (a float per channel) go the part `momentum` of their way to those of
 /// the sums: r += momentum (batch - r). The batch's variance has n - 1 in its denominator here, as PyTorch's
-/// has; of one point it is 0.
+/// has; of one point it is 0. Nothing moves where *apply is 0 (device memory), or the sums are of no point.
 void batch_norm_update_running(const Execution& exec, std::int64_t channels, const double* sums,
-                               float momentum, float* running_mean, float* running_variance);
+                               float momentum, float* running_mean, float* running_variance,
+                               const std::int32_t* apply);
 
 /// rstd from a running variance, for evaluation.
 void batch_norm_running_rstd(const Execution& exec, std::int64_t channels, const float* running_variance,

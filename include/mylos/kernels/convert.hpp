@@ -20,4 +20,7 @@ void convert(const Execution& exec, const Tensor& from, const Tensor& to,
 /// Every element = value, rounded to the tensor's type.
 void fill(const Execution& exec, const Tensor& tensor, float value);
 
+/// Of a type whose elements are whole words of 4 bytes: doubles, floats, integers.
+void set_to_zero(const Execution& exec, const Tensor& tensor);
+
 }  // namespace mylos

@@ -17,8 +17,10 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/buffers.hpp"
 #include "mylos/model/parameter_tensors.hpp"
 #include "mylos/model/signature.hpp"
+#include "mylos/model/sums_over_ranks.hpp"
 
 namespace mylos {
 
@@ -78,6 +80,7 @@ struct StepContext {
   std::uint64_t first_sample = 0;       // index in the global batch of the first sample
   bool training = true;                 // false: no dropout, and nothing is kept for backward
   KeyValueCache* cache = nullptr;       // rows continue its one sample; without training only
+  SumsOverRanks* ranks = nullptr;       // of a step that ranks make together; null: each is on its own
 };
 
 /// The memory that a block works on. `workspace` and `saved` hold at least the bytes that its cost states,
@@ -87,9 +90,11 @@ struct BlockMemory {
   Tensor input;              // [rows, inputs]
   Tensor output;             // [rows, outputs]
   Tensor skip = {};          // [rows, skip_inputs]
+  ParameterTensors buffers = {};
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
+  bool again = false;  // forward ran before in this micro-batch, with the same input
 };
 
 struct BlockGradients {
@@ -107,6 +112,11 @@ class Block {
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
+  [[nodiscard]] virtual std::vector<BufferSpec> buffers() const { return {}; }
+  /// The fewest of a micro-batch with which it can be trained.
+  [[nodiscard]] virtual std::int64_t least_rows() const { return 1; }
+  /// Whether forward and backward exchange something with the other ranks.
+  [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
   /// Of forward and backward, without what is computed again.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
@@ -115,6 +125,13 @@ class Block {
   /// Reads input, skip, output and saved of the same forward pass, and leaves them as they are.
   virtual void backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const = 0;
+
+  /// The part in what forward or backward exchanges of a rank that has no rows in it.
+  virtual void stand_by(const StepContext& /*context*/, const ParameterTensors& /*buffers*/) const {}
+  /// At the end of a step, with the sums of all ranks: moves what is state, unless *apply is 0 (device
+  /// memory).
+  virtual void move_state(const Execution& /*exec*/, const ParameterTensors& /*buffers*/,
+                          const std::int32_t* /*apply*/) const {}
 };
 
 }  // namespace mylos

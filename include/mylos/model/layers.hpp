@@ -10,7 +10,12 @@
 
 namespace mylos {
 
-enum class NormType { none, layernorm, rmsnorm, groupnorm };  // groupnorm: of chains
+enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the last two: of chains
+
+[[nodiscard]] constexpr std::string_view name_of(NormType type) {
+  constexpr std::string_view names[] = {"none", "layernorm", "rmsnorm", "groupnorm", "batchnorm"};
+  return names[static_cast<std::size_t>(type)];
+}
 
 enum class LayerKind {
   dense,
@@ -22,20 +27,25 @@ enum class LayerKind {
   norm,
   activation,
   add,
-  concat
+  concat,
+  branch
 };
 
 /// What lies beyond a grid's edges.
 enum class Padding { zero, periodic, reflect };
 
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
-  constexpr std::string_view names[] = {"dense",    "conv", "max_pool",   "average_pool", "global_pool",
-                                        "upsample", "norm", "activation", "add",          "concat"};
+  constexpr std::string_view names[] = {"dense",       "conv",     "max_pool", "average_pool",
+                                        "global_pool", "upsample", "norm",     "activation",
+                                        "add",         "concat",   "branch"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 /// Along each axis of the grid; one number stands for all axes, none for the default.
 using PerAxis = std::vector<std::int64_t>;
+
+/// Which samples batch normalisation takes together.
+enum class NormOver { micro_batch, ranks };
 
 /// How `upsample` finds what lies between points.
 enum class Between { nearest, linear };
@@ -56,10 +66,12 @@ struct LayerOptions {
   PerAxis factor = {};      // upsample: default 2
   Between between = Between::nearest;
   NormType norm = NormType::none;
-  std::int64_t norm_groups = 8;  // groupnorm
+  std::int64_t norm_groups = 8;                // groupnorm
+  NormOver norm_over = NormOver::micro_batch;  // batchnorm
+  double norm_momentum = 0.1;                  // batchnorm: the new part of running statistics
   Activation activation = Activation::none;
   double dropout = 0;
-  std::string skip_from = {};  // add, concat: the layer whose output is read too; "input": its input
+  std::string skip_from = {};  // add, concat, branch: the layer whose output is read; "input": the net's
   std::int64_t repeat = 1;     // so many of this layer, one after the other: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 
+#include "mylos/model/buffers.hpp"
 #include "mylos/model/chain.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "mylos/model/placement.hpp"
@@ -48,9 +49,17 @@ class Model {
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] ParameterStore& parameters() { return parameters_; }
   [[nodiscard]] const ParameterStore& parameters() const { return parameters_; }
+  /// What is kept beside the weights and is not trained.
+  [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
   /// The most samples of a micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
+
+  /// Before the first micro-batch of a step: the sums by which the buffers' state moves are zero.
+  void begin_step(const Execution& exec);
+  /// After a step, once buffers().sums() are those of all ranks: moves the buffers' state, unless *apply is 0
+  /// (device memory).
+  void move_state(const Execution& exec, const std::int32_t* apply) const;
 
   /// Runs all blocks on input [rows, inputs]: up to the schedule's loss, or, where the context does not
   /// train, with nothing kept. `before_block` hears of blocks in forward order, when it trains; of one that
@@ -71,6 +80,13 @@ class Model {
   void backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
                 const Observer* observer = nullptr);
 
+  /// Whether blocks exchange statistics with the other ranks: all of them then make the same passes.
+  [[nodiscard]] bool exchanges_in_passes() const { return exchanges_in_passes_; }
+  /// In place of the three above, or of what of them an error has cut off: takes part in what the other ranks
+  /// exchange. `zeros`: gradients are set to zero, as no micro-batch of this rank has written them.
+  void stand_by(const StepContext& context, bool zeros, const BeforeBlock& before_block,
+                const BlockDone& block_done);
+
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
   [[nodiscard]] Tensor skip_of(std::size_t block, std::size_t offset) const;
@@ -78,13 +94,15 @@ class Model {
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
   void evaluate(const StepContext& context, const Observer* observer);
-  void run_forward(const StepContext& context, std::size_t operation) const;
+  void run_forward(const StepContext& context, std::size_t operation, bool again) const;
   void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
                     const Observer* observer) const;
 
   Chain chain_;
   Skips skips_;
   ParameterStore parameters_;
+  BufferStore buffers_;
+  bool exchanges_in_passes_;
   std::int64_t samples_;
   Schedule schedule_;
   Placement placement_;
@@ -92,7 +110,13 @@ class Model {
   EvaluationLayout evaluation_;
   Arena arena_;
   bool trains_ = false;  // the last forward()
-  Tensor input_;         // of the last forward()
+  /// How far the passes of a micro-batch are.
+  struct Progress {
+    std::size_t forward = 0;   // blocks that ran, however often
+    std::size_t backward = 0;  // stages whose gradients are complete, the last ones first
+  };
+  Progress progress_;
+  Tensor input_;  // of the last forward()
   Tensor output_;
 };
 

@@ -42,13 +42,20 @@ struct ReductionMemory {
   [[nodiscard]] std::size_t copied_bytes() const;
 };
 
-[[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks);
+/// `statistics`: bytes of the sums of statistics that ranks exchange too; they take statistics_slot().
+[[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
+                                               std::size_t statistics = 0);
+
+/// The one behind those of the buckets.
+[[nodiscard]] inline std::size_t statistics_slot(const ParameterLayout& layout) {
+  return std::min(layout.buckets.size(), buckets_in_flight);
+}
 
 class GradientReduction {
  public:
-  /// `communicator` and `parameters` must outlive this object.
+  /// `communicator` and `parameters` must outlive this object. `statistics`: as in reduction_memory().
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                    const BatchMean& mean);
+                    const BatchMean& mean, std::size_t statistics = 0);
 
   /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
   /// take, and those whose memory the gradients of the block before it take. All blocks, in backward order.

@@ -49,6 +49,8 @@ void note_assembly(const Assembly& parts, RunState& state);
 
 /// The parameters alone, as evaluation and prediction read them; or their moving average in their place.
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters, bool average = false);
+/// Adds what blocks keep beside their weights: /buffers.
+void add_buffers(CheckpointState& state, const BufferStore& buffers);
 /// Whether a checkpoint has the moving average of its weights.
 [[nodiscard]] bool has_average(const CheckpointReader& reader);
 /// Their places and shapes without any memory, to compare with a file's.

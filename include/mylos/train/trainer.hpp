@@ -17,6 +17,7 @@
 #include "mylos/optim/gradient_reduction.hpp"
 #include "mylos/optim/micro_batch_tree.hpp"
 #include "mylos/optim/optimizer.hpp"
+#include "mylos/optim/statistics_exchange.hpp"
 #include "mylos/optim/step_state.hpp"
 #include "mylos/optim/weight_update.hpp"
 #include "mylos/precision/gradient_check.hpp"
@@ -105,6 +106,9 @@ class Trainer {
   /// Of this rank's samples. `block_done` hears of the last micro-batch.
   void compute_gradients(BatchSource& batches, const BlockDone& block_done,
                          const Observer* observer = nullptr);
+  /// In a network whose passes exchange statistics: takes part in the other ranks' `first` to `last` of a
+  /// step, of which this rank has no samples, or cannot compute them.
+  void stand_by(std::int64_t first, std::int64_t last, const BlockDone& block_done);
   /// Adds those of a micro-batch to those of the ones before it.
   void compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
   void compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
@@ -125,6 +129,8 @@ class Trainer {
   const BatchMean mean_;
   std::optional<MicroBatchTree> tree_;  // of a reproducible run
   GradientReduction reduction_;
+  StatisticsExchange statistics_;
+  const std::int64_t passes_;  // of a step: micro-batches, with those that other ranks alone may have
   Optimizer optimizer_;
   WeightUpdate update_;
   GradientCheck check_;

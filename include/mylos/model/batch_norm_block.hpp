@@ -1,0 +1,56 @@
+// BatchNormBlock: each channel of a grid, or each feature of a vector, normalised over the samples of a
+// micro-batch and all their points; then an activation (kernels/batch_norm.hpp).
+//
+// gamma and beta are the parameters "weight" and "bias". Evaluations normalise by the running mean and
+// variance, which each applied step moves by `momentum` towards those of all its samples: over micro-batches
+// and ranks as over one batch (buffers.hpp). Of a micro-batch mean and 1 / deviation stay with the block
+// until its backward pass, so that what is computed again reads them, and takes neither sums nor an exchange.
+#pragma once
+
+#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/options.hpp"
+#include "mylos/model/block.hpp"
+
+namespace mylos {
+
+struct BatchNormOptions {
+  std::string name;
+  GridShape grid;  // of a vector: its features as channels of one point
+  float momentum = 0.1f;
+  float epsilon = 1e-5f;
+  bool over_ranks = false;                   // the samples of all ranks' micro-batches together
+  Activation activation = Activation::none;  // one whose derivative follows from its output
+  DType input_type = DType::fp32;            // another type than `type` is cast at the entry
+  DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
+};
+
+class BatchNormBlock final : public Block {
+ public:
+  explicit BatchNormBlock(BatchNormOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] std::vector<BufferSpec> buffers() const override;
+  [[nodiscard]] std::int64_t least_rows() const override { return options_.grid.points() == 1 ? 2 : 1; }
+  [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
+  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+  void stand_by(const StepContext& context, const ParameterTensors& buffers) const override;
+  void move_state(const Execution& exec, const ParameterTensors& buffers,
+                  const std::int32_t* apply) const override;
+
+ private:
+  struct Forward;
+  struct Backward;
+  [[nodiscard]] Tensor by_points(const Tensor& matrix) const;
+  void take_statistics(const StepContext& context, const Tensor& x, const ParameterTensors& buffers,
+                       std::byte* workspace) const;
+
+  BatchNormOptions options_;
+  Signature signature_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,65 @@
+// Buffers: what blocks keep beside their weights and is not trained: running statistics, and the sums from
+// which they move.
+//
+// State is moved once in a step, after the ranks have agreed to apply it, by sums over all samples of the
+// step: over its micro-batches and over the ranks. So it is the same on all ranks, whoever computed what;
+// a skipped step leaves it, and what is computed again does not move it twice. It lies in checkpoints as
+// /buffers/LAYER/NAME. The rest is scratch of one micro-batch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/model/parameter_tensors.hpp"
+
+namespace mylos {
+
+enum class BufferRole {
+  state,    // floats; moved by steps, in checkpoints
+  sum,      // doubles; added to by each micro-batch of a step
+  scratch,  // from a micro-batch's forward to its backward pass
+};
+
+/// A vector of a block.
+struct BufferSpec {
+  std::string name;  // "running_mean"
+  std::int64_t size = 0;
+  DType type = DType::fp32;
+  BufferRole role = BufferRole::state;
+  float initial_value = 0;
+};
+
+struct Chain;
+
+class BufferStore {
+ public:
+  /// Takes memory_bytes(), and sets every value to its initial one.
+  explicit BufferStore(const Chain& chain);
+  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
+  /// Of the state of a chain, in checkpoints.
+  [[nodiscard]] static std::size_t state_bytes(const Chain& chain);
+  /// Of the sums of a chain: what ranks exchange in a step.
+  [[nodiscard]] static std::size_t sum_bytes(const Chain& chain);
+
+  /// Those of a block, by the names of its buffers().
+  [[nodiscard]] ParameterTensors of(std::size_t block) const {
+    return blocks_.empty() ? ParameterTensors() : ParameterTensors(blocks_[block]);
+  }
+  /// All blocks' sums as one row of doubles; empty where there are none.
+  [[nodiscard]] const Tensor& sums() const { return sums_; }
+
+  struct StateBuffer {
+    std::string path;  // "LAYER/NAME"
+    Tensor values;
+  };
+  [[nodiscard]] const std::vector<StateBuffer>& state() const { return state_; }
+
+ private:
+  Arena arena_;
+  Tensor sums_;
+  std::vector<std::vector<NamedTensor>> blocks_;  // empty where no block has any
+  std::vector<StateBuffer> state_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,29 @@
+// StatisticsExchange: sums of statistics over ranks, within passes and at the end of a step.
+#pragma once
+
+#include "mylos/comm/communicator.hpp"
+#include "mylos/model/sums_over_ranks.hpp"
+
+namespace mylos {
+
+class StatisticsExchange final : public SumsOverRanks {
+ public:
+  /// `slot`: one that only this exchange takes, reserved for exchanged_bytes() of the most that it adds up.
+  /// The seconds that it takes are added to `communication_s`.
+  StatisticsExchange(Communicator& communicator, std::size_t slot, double& communication_s)
+      : communicator_(communicator), slot_(slot), communication_s_(communication_s) {}
+
+  /// Of a slot, for a sum of `bytes`.
+  [[nodiscard]] static std::size_t exchanged_bytes(std::size_t bytes, int ranks) {
+    return static_cast<std::size_t>(ranks) * bytes;
+  }
+
+  void add_up(const Execution& exec, const Tensor& doubles) override;
+
+ private:
+  Communicator& communicator_;
+  std::size_t slot_;
+  double& communication_s_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,238 @@
+"""Batch normalisation in a run: its running statistics are those of the samples, the same on all ranks, moved once by applied
+steps only, in the checkpoint; and ranks that normalise together compute what one does.
+
+usage: test_batch_norm.py MYLOS
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import compare, history_without_times, last_checkpoint
+from small_problem import Command
+
+SAMPLES, CHANNELS = 192, 3
+
+DECK = """
+[run]
+name = "normalised"
+steps = 20
+log_every = 1
+[data]
+train = "train.h5"
+test = "test.h5"
+batch = 32
+shape = [6, 8, 3]
+[model]
+type = "chain"
+{layers}
+[precision]
+compute = "{compute}"
+[optimizer]
+lr = 2e-3
+[checkpoint]
+every = 10
+keep_last = 0
+"""
+
+INPUT_ONLY = """
+[[model.layers]]
+kind = "norm"
+norm = "batchnorm"
+name = "first"
+[[model.layers]]
+kind = "dense"
+"""
+
+# A residual stage whose connection has a layer of its own. A bias that batch normalisation takes away again would have no
+# gradient but rounding, by which AdamW moves it as by any other.
+RESIDUAL = """
+[[model.layers]]
+kind = "conv"
+name = "stem"
+outputs = 8
+kernel = 3
+bias = false
+norm = "batchnorm"
+activation = "relu"
+{over}
+[[model.layers]]
+kind = "conv"
+name = "shortcut"
+outputs = 12
+stride = 2
+bias = false
+norm = "batchnorm"
+{over}
+[[model.layers]]
+kind = "branch"
+skip_from = "stem"
+[[model.layers]]
+kind = "conv"
+outputs = 12
+kernel = 3
+stride = 2
+bias = false
+norm = "batchnorm"
+activation = "silu"
+dropout = {dropout}
+{over}
+[[model.layers]]
+kind = "add"
+skip_from = "shortcut"
+activation = "relu"
+[[model.layers]]
+kind = "global_pool"
+[[model.layers]]
+kind = "dense"
+"""
+
+OVER_RANKS = 'norm_over = "ranks"'
+
+
+def residual(over="", dropout=0.0):
+    return RESIDUAL.format(over=over, dropout=dropout)
+
+
+def write_data(command, name, samples, seed):
+    """The class is the channel that is brightest on one side."""
+    source = numpy.random.default_rng(seed)
+    labels = source.integers(0, 2 * CHANNELS, samples).astype(numpy.int32)
+    images = source.normal(3, 2, (samples, 6, 8, CHANNELS)).astype(numpy.float32)
+    for image, label in zip(images, labels):
+        half = slice(0, 4) if label < CHANNELS else slice(4, 8)
+        image[:, half, label % CHANNELS] += 3
+    with h5py.File(command.folder / name, "w") as file:
+        file["inputs"] = images.reshape(samples, -1)
+        file["labels"] = labels
+        file.attrs["classes"] = 2 * CHANNELS
+    return images
+
+
+def write_deck(command, layers, compute="fp32"):
+    (command.folder / "deck.toml").write_text(DECK.format(layers=layers, compute=compute), encoding="utf-8")
+
+
+def buffers(command, folder):
+    with h5py.File(last_checkpoint(command, folder)) as file:
+        return {f"{layer}/{name}": file["buffers"][layer][name][()]
+                for layer in file["buffers"] for name in file["buffers"][layer]}
+
+
+def check_are_those_of_the_samples(command, images):
+    """The first layer sees the data: one step over all of them, however they are shared out."""
+    write_deck(command, INPUT_ONLY)
+    points = images.reshape(-1, CHANNELS).astype(numpy.float64)
+    for ranks, micro_batch in ((1, 0), (1, 50), (3, 0), (4, 7)):
+        folder = f"input-{ranks}-{micro_batch}"
+        command.must("train", "deck.toml", f"run.folder={folder}", "run.steps=1", f"data.batch={SAMPLES}",
+                     f"data.micro_batch={micro_batch}", ranks=ranks)
+        found = buffers(command, folder)
+        numpy.testing.assert_allclose(found["first/running_mean"], 0.1 * points.mean(0), rtol=2e-6)
+        numpy.testing.assert_allclose(found["first/running_variance"], 0.9 + 0.1 * points.var(0, ddof=1), rtol=2e-6)
+    print("running statistics are numpy's, on 1, 3 and 4 ranks", flush=True)
+
+
+def check_skipped_steps_move_nothing(command):
+    write_deck(command, residual(), "fp16")
+    command.must("train", "deck.toml", "run.folder=skipped", "run.steps=1", "precision.scaler.initial_scale=16777216", ranks=2)
+    assert history_without_times(command, "skipped")[0]["overflow"] == "1", "the scale should be too large"
+    for name, values in buffers(command, "skipped").items():
+        expected = 0 if name.endswith("mean") else 1
+        assert numpy.all(values == expected), f"{name} moved in a skipped step: {values}"
+
+
+def check_learns(command):
+    for compute in ("fp32", "bf16", "fp16"):
+        write_deck(command, residual(), compute)
+        command.must("train", "deck.toml", f"run.folder=learn-{compute}", "run.steps=150", "optimizer.lr=1e-2")
+        accuracy = float(re.search(r"accuracy ([0-9.]+)", command.must("eval", f"learn-{compute}").stdout).group(1))
+        assert accuracy > 0.9, f"{compute}: {accuracy}"
+        print(f"{compute}: accuracy {accuracy}", flush=True)
+
+
+def check_restart(command):
+    write_deck(command, residual(OVER_RANKS, dropout=0.2), "bf16")
+    for ranks in (1, 2, 3, 4):
+        whole, parts = f"whole-{ranks}", f"parts-{ranks}"
+        command.must("train", "deck.toml", f"run.folder={whole}", ranks=ranks)
+        command.must("train", "deck.toml", f"run.folder={parts}", "--stop-after", 10, ranks=ranks, code=85)
+        command.must("train", "deck.toml", f"run.folder={parts}", "--restart", "latest", ranks=ranks)
+        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        print(f"restart on {ranks} ranks: {count} datasets equal", flush=True)
+    command.must("train", "deck.toml", "run.folder=parts-2", "run.steps=25", "--restart", "latest", ranks=3)
+
+
+def check_ranks_together(command):
+    """4 ranks of 8 samples are 1 of 32; so are 3 of unequal shares."""
+    write_deck(command, residual(OVER_RANKS))
+    for ranks in (1, 3, 4):
+        command.must("train", "deck.toml", f"run.folder=together-{ranks}", ranks=ranks)
+    alone, statistics = history_without_times(command, "together-1"), buffers(command, "together-1")
+    for ranks in (3, 4):
+        for a, b in zip(alone, history_without_times(command, f"together-{ranks}")):
+            assert abs(float(a["loss"]) - float(b["loss"])) < 2e-4, f"step {a['step']} on {ranks} ranks: {a['loss']}, {b['loss']}"
+        for name, values in buffers(command, f"together-{ranks}").items():
+            numpy.testing.assert_allclose(values, statistics[name], rtol=2e-3, atol=1e-4, err_msg=name)
+    write_deck(command, residual())
+    command.must("train", "deck.toml", "run.folder=apart-4", ranks=4)
+    apart = [float(row["loss"]) for row in history_without_times(command, "apart-4")]
+    assert max(abs(float(a["loss"]) - b) for a, b in zip(alone, apart)) > 1e-3, "ranks on their own should differ"
+
+
+def check_unequal_micro_batches(command):
+    """A rank without samples in some micro-batch takes part; sharded masters and gradients have the same bits."""
+    write_deck(command, residual(OVER_RANKS))
+    options = ["data.batch=33", "run.steps=4"]
+    command.must("train", "deck.toml", "run.folder=uneven", *options, "data.micro_batch=16", ranks=2)
+    command.must("train", "deck.toml", "run.folder=uneven-state", *options, "data.micro_batch=16", "optimizer.shard=state", ranks=2)
+    compare(last_checkpoint(command, "uneven"), last_checkpoint(command, "uneven-state"), "optimizer.shard = state")
+    small = ["run.steps=4", "communication.bucket=1 KiB"]
+    command.must("train", "deck.toml", "run.folder=plain", *small, ranks=3)
+    command.must("train", "deck.toml", "run.folder=cut", *small, "optimizer.shard=gradients", ranks=3)
+    compare(last_checkpoint(command, "plain"), last_checkpoint(command, "cut"), "optimizer.shard = gradients")
+
+
+def check_recompute(command):
+    write_deck(command, residual(OVER_RANKS, dropout=0.2), "bf16")
+    plans = {"none": "none", "all": "all", "every": "every 2", "groups": "[[0, 2], [3, 6]]"}
+    for name, recompute in plans.items():
+        command.must("train", "deck.toml", f"run.folder=recompute-{name}", f"memory.recompute={recompute}", ranks=2)
+    for name in list(plans)[1:]:
+        count = compare(last_checkpoint(command, "recompute-none"), last_checkpoint(command, f"recompute-{name}"), name)
+    print(f"recompute: {count} datasets equal in {len(plans)} plans", flush=True)
+
+
+def check_refused(command):
+    write_deck(command, INPUT_ONLY.replace('kind = "norm"', 'kind = "dense"\noutputs = 4'))
+    result = command.must("train", "deck.toml", "run.folder=refused", "data.micro_batch=1", code=2)
+    assert "'first.norm' normalises" in result.stderr and "data.micro_batch" in result.stderr, result.stderr
+    write_deck(command, residual())
+    result = command.must("train", "deck.toml", "run.folder=refused", "run.reproducible=true", "data.micro_batch=8", code=2)
+    assert "run.reproducible" in result.stderr and "groupnorm" in result.stderr, result.stderr
+    write_deck(command, residual().replace('skip_from = "shortcut"', 'skip_from = "stem"'))
+    result = command.must("train", "deck.toml", "run.folder=refused", code=2)
+    assert "an addition needs the same" in result.stderr, result.stderr
+    write_deck(command, residual().replace('kind = "add"\nskip_from = "shortcut"', 'kind = "activation"'))
+    result = command.must("train", "deck.toml", "run.folder=refused", code=2)
+    assert "'shortcut.norm' gives what no layer reads" in result.stderr, result.stderr
+    write_deck(command, residual('norm_groups = 4'))
+    result = command.must("train", "deck.toml", "run.folder=refused", code=2)
+    assert "which only norm = \"groupnorm\" has" in result.stderr, result.stderr
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
+    train_images = write_data(mylos, "train.h5", SAMPLES, 1)
+    write_data(mylos, "test.h5", 96, 2)
+    check_are_those_of_the_samples(mylos, train_images)
+    check_skipped_steps_move_nothing(mylos)
+    check_learns(mylos)
+    check_restart(mylos)
+    check_ranks_together(mylos)
+    check_unequal_micro_batches(mylos)
+    check_recompute(mylos)
+    check_refused(mylos)
