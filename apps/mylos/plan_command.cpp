@@ -11,6 +11,7 @@
 #include "mylos/io/system_memory.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
+#include "mylos/train/network_table.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/plan_table.hpp"
 #include "mylos/train/product_choice.hpp"
@@ -120,6 +121,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
+  if (options.model.type == ModelType::chain)
+    output.line(network_table(chain, *gemm, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {

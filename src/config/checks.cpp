@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
-#include "mylos/base/error.hpp"
+#include "deck_mistakes.hpp"
+#include "mylos/model/short_forms.hpp"
 #include "sections.hpp"
 
 namespace mylos {
 namespace {
 
-class Checks {
+class Checks : DeckMistakes {
  public:
   Checks(const Options& options, const GivenPlaces& given, const std::string& file_name)
-      : options_(options), given_(given), file_name_(file_name) {}
+      : DeckMistakes(given, file_name), options_(options), given_(given) {}
 
   void length() const {
     const RunOptions& run = options_.run;
@@ -61,20 +61,6 @@ class Checks {
                      name_of(*options_.kernels.instructions), names));
   }
 
-  void model() const {
-    const ModelType type = options_.model.type;
-    for (const ModelType other : model_types) {
-      for (const std::string& name : model_keys_of(other)) {
-        const std::string path = "model." + name;
-        if (!given_.contains(path) || has_key(model_keys_of(type), name)) continue;
-        fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
-                                         name_of(other), name_of(type)));
-      }
-    }
-    if (type == ModelType::gpt) transformer();
-    if (type == ModelType::chain) chain();
-  }
-
   /// What orders labelled samples says nothing to windows of tokens, and the other way round.
   void kind_of_data() const {
     const ModelType type = options_.model.type;
@@ -87,10 +73,10 @@ class Checks {
                        is_gpt ? "labelled samples" : "token data", name_of(type),
                        is_gpt ? "tokens" : "labelled samples"));
     }
-    if (given_.contains("data.shape") && type != ModelType::chain) {
-      fail({"data.shape"},
-           fmt::format("'data.shape' is a key of model.type = \"chain\", and the type is \"{}\"",
-                       name_of(type)));
+    if (given_.contains("data.shape") && type != ModelType::chain && !is_short_form(type)) {
+      fail({"data.shape"}, fmt::format("'data.shape' is a key of networks on grids (\"chain\", \"cnn\", "
+                                       "\"resnet\", \"unet\"), and the type is \"{}\"",
+                                       name_of(type)));
     }
   }
 
@@ -231,75 +217,8 @@ class Checks {
     }
   }
 
-  static bool has_key(const std::vector<std::string>& keys, const std::string& name) {
-    return std::find(keys.begin(), keys.end(), name) != keys.end();
-  }
-
-  void chain() const {
-    const ModelOptions& model = options_.model;
-    if (model.chain.empty()) {
-      fail({"model.type", "model.layers"},
-           "the type \"chain\" needs its layers, a table [[model.layers]] for each");
-    }
-    for (std::size_t i = 0; i < model.chain.size(); ++i) {
-      const LayerOptions& layer = model.chain[i];
-      const std::string place = fmt::format("model.layers.{}", i + 1);
-      const char* key = given_.contains(place) ? place.c_str() : "model.layers";
-      const std::string name = layer_name(model.chain, i);
-      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
-      if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
-        fail({key},
-             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many as the data "
-                         "want",
-                         name));
-      }
-      for (std::size_t before = 0; before < i; ++before) {
-        if (layer_name(model.chain, before) == name)
-          fail({key}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
-      }
-    }
-  }
-
-  void transformer() const {
-    const ModelOptions& model = options_.model;
-    for (const auto& [path, value] :
-         {std::pair{"model.layers", model.layers}, std::pair{"model.heads", model.heads},
-          std::pair{"model.width", model.width}, std::pair{"model.context", model.context}}) {
-      if (value == 0) fail({"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
-    }
-    if (model.width % model.heads != 0) {
-      fail({"model.heads", "model.width"},
-           fmt::format("'model.heads' is {}, which does not divide the {} of 'model.width'", model.heads,
-                       model.width));
-    }
-    const std::int64_t head_width = model.width / model.heads;
-    if (model.positions == PositionType::rotary && head_width % 2 != 0) {
-      fail({"model.positions", "model.heads", "model.width"},
-           fmt::format("rotary positions turn pairs of features, and a head has {} (model.width / "
-                       "model.heads); make it even",
-                       head_width));
-    }
-    if (model.norm == NormType::none) {
-      fail({"model.norm"}, "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
-    }
-  }
-
-  /// The place is the one that comes last of those given.
-  [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
-    Place place{file_name_};
-    for (const char* key : keys) {
-      const auto found = given_.find(key);
-      if (found == given_.end()) continue;
-      const bool is_later = found->second.line == 0 || found->second.line > place.line;
-      if (is_later) place = found->second;
-      if (place.line == 0) break;  // the command line comes after every line of the deck
-    }
-    fail_input("{}: {}", place.text(), message);
-  }
-
   const Options& options_;
   const GivenPlaces& given_;
-  const std::string& file_name_;
 };
 
 }  // namespace
@@ -307,7 +226,7 @@ class Checks {
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
                    DeckOrigin origin) {
   const Checks checks(options, given, file_name);
-  checks.model();
+  check_model(options, given, file_name);
   if (origin == DeckOrigin::user) {
     checks.kind_of_data();
     checks.kernels();

@@ -19,4 +19,7 @@ enum class DeckOrigin { user, checkpoint };
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
                    DeckOrigin origin);
 
+/// Of these, those of [model].
+void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
+
 }  // namespace mylos

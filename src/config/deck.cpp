@@ -15,6 +15,7 @@
 #include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/config/schema.hpp"
+#include "mylos/model/short_forms.hpp"
 
 namespace mylos {
 namespace {
@@ -94,6 +95,12 @@ GivenPlaces places_of(const std::vector<Entry>& entries) {
   return given;
 }
 
+NormType usual_norm(ModelType type) {
+  if (type == ModelType::gpt) return NormType::layernorm;
+  if (type == ModelType::unet) return NormType::groupnorm;
+  return is_short_form(type) ? NormType::batchnorm : NormType::none;
+}
+
 Deck read(std::string_view text, const std::string& file_name, const std::vector<std::string>& overrides,
           DeckOrigin origin) {
   std::vector<Entry> entries = entries_of_deck(text, file_name);
@@ -109,9 +116,10 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   const GivenPlaces given = places_of(entries);
   ModelOptions& model = deck.options.model;
-  if (model.type == ModelType::gpt && !given.contains("model.norm")) model.norm = NormType::layernorm;
+  if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
+  model = spelled_out(std::move(model));
   deck.resolved = resolve(deck.options);
   return deck;
 }

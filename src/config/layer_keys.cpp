@@ -10,7 +10,6 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t longest_kernel = 1023;
 constexpr std::size_t most_axes = 3;
 
 /// One key of a layer's table. `read` returns what was found where the value does not fit.

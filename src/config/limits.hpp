@@ -15,4 +15,6 @@ constexpr std::int64_t longest_context = 1 << 20;          // tokens
 constexpr std::int64_t largest_vocabulary = 1 << 24;       // tokens
 constexpr std::int64_t largest_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
 
+inline constexpr std::int64_t longest_kernel = 1023;  // points along an axis
+
 }  // namespace mylos

@@ -23,14 +23,33 @@ std::optional<std::string> read_widths(const Value& value, std::vector<std::int6
   return std::nullopt;
 }
 
-void add_hidden(Key& key) {
-  key.unit = "units";
-  key.read = [](Options& options, const Value& value) { return read_widths(value, options.model.hidden); };
-  key.write = [](const Options& options) -> std::optional<Value> {
+void fill_widths(Key& key, std::vector<std::int64_t> ModelOptions::*widths, const char* unit) {
+  key.unit = unit;
+  key.read = [widths](Options& options, const Value& value) {
+    return read_widths(value, options.model.*widths);
+  };
+  key.write = [widths](const Options& options) -> std::optional<Value> {
     Value::List list;
-    for (const std::int64_t width : options.model.hidden) list.push_back({width});
+    for (const std::int64_t width : options.model.*widths) list.push_back({width});
     return Value{std::move(list)};
   };
+}
+
+template <class ModelKeys>
+void add_short_form_keys(ModelKeys& keys, const std::string& widths) {
+  Key& channels = keys.add("channels", widths, "a ",
+                           "cnn: of each convolution. resnet: of each stage's. unet: of each level's, the "
+                           "finest first. Needed. The three are short forms: the run's resolved deck has the "
+                           "layers that they stand for.");
+  fill_widths(channels, &ModelOptions::channels, "channels");
+  channels.default_text = "none";
+  keys.integer(
+      "blocks", &ModelOptions::blocks, {1, most_layers}, "",
+      "resnet: residual blocks of a stage, each of two convolutions. unet: convolutions of a level.");
+  keys.integer("kernel", &ModelOptions::kernel, {1, longest_kernel}, "points",
+               "cnn, resnet, unet: along each axis of a convolution.");
+  keys.integer("fields", &ModelOptions::fields, {1, largest_width}, "channels",
+               "unet: of the output at each point.");
 }
 
 template <class ModelKeys>
@@ -86,7 +105,14 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
   static const std::vector<std::string> chain{"layers", "loss", "inputs", "outputs"};
-  return type == ModelType::gpt ? gpt : type == ModelType::chain ? chain : mlp;
+  static const std::vector<std::string> cnn{"channels", "kernel",  "hidden", "activation", "norm",
+                                            "loss",     "dropout", "inputs", "outputs"};
+  static const std::vector<std::string> resnet{"channels", "blocks",  "kernel", "activation", "norm",
+                                               "loss",     "dropout", "inputs", "outputs"};
+  static const std::vector<std::string> unet{"channels", "blocks", "kernel",  "fields", "activation",
+                                             "norm",     "loss",   "dropout", "inputs", "outputs"};
+  static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
+  return *all[static_cast<std::size_t>(type)];
 }
 
 void add_model_keys(Schema& schema) {
@@ -96,12 +122,13 @@ void add_model_keys(Schema& schema) {
   for (const ModelType type : model_types) types.emplace_back(name_of(type), type);
   keys.choice(
       "type", &ModelOptions::type, std::move(types),
-      "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, or a chain "
-      "of layers that the deck lists.");
-  Key& hidden =
-      keys.add("hidden", fmt::format("list of at most {} integers from 1 to {}", most_layers, largest_width),
-               "a ", "mlp: widths of the hidden layers, the one next to the inputs first.");
-  add_hidden(hidden);
+      "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
+      "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net.");
+  const std::string widths =
+      fmt::format("list of at most {} integers from 1 to {}", most_layers, largest_width);
+  Key& hidden = keys.add("hidden", widths, "a ",
+                         "mlp, cnn: widths of the hidden dense layers, the one next to the inputs first.");
+  fill_widths(hidden, &ModelOptions::hidden, "units");
   keys.finish(hidden);
   keys.choice(
       "activation", &ModelOptions::activation,
@@ -111,26 +138,36 @@ void add_model_keys(Schema& schema) {
                         {"tanh", Activation::tanh},
                         {"silu", Activation::silu},
                         {"none", Activation::none}},
-      "mlp: the function of each hidden layer. A hidden layer computes in this order: linear, `activation`, "
-      "`dropout`, `norm`.");
+      "The function of each hidden layer or convolution. A hidden layer of an mlp computes in this order: "
+      "linear, `activation`, `dropout`, `norm`.");
   keys.choice(
       "norm", &ModelOptions::norm,
-      Words<NormType>{
-          {"none", NormType::none}, {"layernorm", NormType::layernorm}, {"rmsnorm", NormType::rmsnorm}},
+      Words<NormType>{{"none", NormType::none},
+                      {"layernorm", NormType::layernorm},
+                      {"rmsnorm", NormType::rmsnorm},
+                      {"groupnorm", NormType::groupnorm},
+                      {"batchnorm", NormType::batchnorm}},
       "mlp: normalisation of each hidden layer's results, after activation and dropout. gpt: of what each "
-      "part of a layer reads, and of what the classifier reads; layernorm where the deck says nothing.");
+      "part of a layer reads, and of what the classifier reads; layernorm where the deck says nothing. cnn, "
+      "resnet, unet: of each "
+      "convolution's results, before its activation; where the deck says nothing batchnorm, of unet "
+      "groupnorm. "
+      "groupnorm and batchnorm are not of mlp and gpt.");
   keys.number(
       "dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
       "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: of what "
       "each hidden layer's activation gives. gpt: of the embedding, of attention's probabilities, and of "
-      "what each part of a layer adds.");
+      "what each part of a layer adds. cnn: of the hidden layers. resnet: of what the head reads. unet: "
+      "behind "
+      "each convolution of a level.");
   keys.choice("loss", &ModelOptions::loss,
               Words<LossType>{{"cross_entropy", LossType::cross_entropy}, {"mse", LossType::mse}},
-              "mlp, chain: classification, or regression by the mean squared error.");
+              "All but gpt: classification, or regression by the mean squared error.");
   keys.integer("inputs", &ModelOptions::inputs, {0, largest_features}, "features per sample",
-               "mlp, chain: 0: from the data. Needed where there is no data file.");
+               "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
-               "mlp, chain: 0: from the data. Needed where there is no data file.");
+               "All but gpt: 0: from the data. Needed where there is no data file.");
+  add_short_form_keys(keys, widths);
   add_transformer_keys(keys);
   take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),
                                 [](const Key& key) { return key.path() == "model.layers"; }));

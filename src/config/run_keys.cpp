@@ -100,7 +100,8 @@ const std::vector<std::string>& data_keys_of(ModelType type) {
   static const std::vector<std::string> samples{"shuffle", "last_batch"};
   static const std::vector<std::string> grids{"shuffle", "last_batch", "shape"};
   static const std::vector<std::string> tokens{"window"};
-  return type == ModelType::gpt ? tokens : type == ModelType::chain ? grids : samples;
+  if (type == ModelType::gpt) return tokens;
+  return type == ModelType::mlp ? samples : grids;
 }
 
 void add_data_keys(Schema& schema) {

@@ -10,11 +10,6 @@
 namespace mylos {
 namespace {
 
-std::vector<LaterFeature> later_features() {
-  return {
-      {"model.type", "cnn", "convolutional networks by a few numbers; a \"chain\" has them layer by layer"}};
-}
-
 Schema build() {
   Schema result;
   add_run_keys(result);
@@ -26,17 +21,12 @@ Schema build() {
   add_schedule_keys(result);
   add_machine_keys(result);
   add_health_keys(result);
-  result.later = later_features();
   result.other_names = names_of_other_frameworks();
   return result;
 }
 
 std::string last_part(std::string_view path) {
   return std::string(path.substr(path.rfind('.') + 1));
-}
-
-bool is_at_or_below(std::string_view path, std::string_view top) {
-  return path == top || (path.size() > top.size() && path.starts_with(top) && path[top.size()] == '.');
 }
 
 std::string comma_separated(const std::vector<std::string>& words) {
@@ -88,15 +78,6 @@ std::optional<std::string> nearest_key(std::string_view path) {
   return *same_name;
 }
 
-std::optional<std::string> later_feature(std::string_view path) {
-  for (const LaterFeature& later : schema().later) {
-    if (later.word.empty() && is_at_or_below(path, later.path)) {
-      return fmt::format("it belongs to a feature that this version does not have yet ({})", later.feature);
-    }
-  }
-  return std::nullopt;
-}
-
 std::string list_sections() {
   return "the sections are " + comma_separated(section_names());
 }
@@ -126,7 +107,6 @@ std::string explain_unknown_key(std::string_view path) {
     return fmt::format("'{}' is a section, not a key; its keys are {}", shown,
                        comma_separated(keys_of(std::string(path))));
   }
-  if (const auto later = later_feature(path)) return fmt::format("unknown key '{}': {}", shown, *later);
   if (const auto near = nearest_key(path)) {
     return fmt::format("unknown key '{}'; did you mean '{}'?", shown, *near);
   }
@@ -139,7 +119,6 @@ std::string explain_unknown_key(std::string_view path) {
 
 std::string explain_unknown_section(std::string_view name) {
   const std::string shown = printable(name);
-  if (const auto later = later_feature(name)) return fmt::format("unknown section [{}]: {}", shown, *later);
   if (const auto near = nearest(name, section_names(), 1 + name.size() / 4)) {
     return fmt::format("unknown section [{}]; did you mean [{}]?", shown, *near);
   }
@@ -155,12 +134,6 @@ std::string explain_refused_value(const Key& key, const Value& value, const std:
   std::string message = fmt::format("'{}' must be {}{}, not {}", key.path(), key.article, key.type, found);
   const auto* word = std::get_if<std::string>(&value.held);
   if (word == nullptr) return message;
-  for (const LaterFeature& later : schema().later) {
-    if (later.path == key.path() && later.word == *word) {
-      return fmt::format("{}: that belongs to a feature that this version does not have yet ({})", message,
-                         later.feature);
-    }
-  }
   if (const auto near = nearest(*word, key.choices, 1 + word->size() / 4)) {
     return fmt::format("{}; did you mean \"{}\"?", message, *near);
   }

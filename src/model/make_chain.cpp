@@ -2,6 +2,7 @@
 
 #include "mylos/model/gpt.hpp"
 #include "mylos/model/network.hpp"
+#include "mylos/model/short_forms.hpp"
 
 namespace mylos {
 
@@ -12,6 +13,10 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
       return make_gpt(model, precision, seed, accumulates);
     case ModelType::chain:
       return make_network(model, precision, seed, accumulates);
+    case ModelType::cnn:
+    case ModelType::resnet:
+    case ModelType::unet:
+      return make_network(spelled_out(model), precision, seed, accumulates);
     case ModelType::mlp:
       break;
   }

@@ -95,6 +95,7 @@ class NetworkBuilder {
       const bool has_more = layer.activation != Activation::none || layer.dropout > 0;
       if (has_more && !is_fused_with_norm(layer)) add_activation(layer);
     }
+    chain_.grids.resize(chain_.blocks.size(), last_.grid);
     places_[name_] = last_;
   }
 

@@ -92,13 +92,6 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
       "backoff_overflows, min_scale, max_scale, max_consecutive_skips, reset");
 }
 
-TEST(ValueOfALaterFeature, IsRefusedAndNotIgnored) {
-  EXPECT_EQ(message_of("model.type = 'cnn'"),
-            "deck.toml:1: 'model.type' must be \"mlp\", \"gpt\" or \"chain\", not the string \"cnn\": that "
-            "belongs to a feature that this version does not have yet (convolutional networks by a few "
-            "numbers; a \"chain\" has them layer by layer)");
-}
-
 TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {
   EXPECT_EQ(message_of("[optimizer]\nlr = 1\n\nlr = 2"),
             "deck.toml:4: duplicate key 'optimizer.lr'; it was first given in line 2");

@@ -82,8 +82,10 @@ TEST(Layers, FitEachOther) {
                        {"model.layers=[{ kind = \"conv\" }, { kind = \"dense\" }]"}),
             "command line: layer 'conv1' needs 'outputs'; only a last dense layer takes as many as the data "
             "want");
-  EXPECT_EQ(message_with({"data.shape=[4, 4, 1]"}),
-            "command line: 'data.shape' is a key of model.type = \"chain\", and the type is \"mlp\"");
+  EXPECT_EQ(
+      message_with({"data.shape=[4, 4, 1]"}),
+      "command line: 'data.shape' is a key of networks on grids (\"chain\", \"cnn\", \"resnet\", \"unet\"), "
+      "and the type is \"mlp\"");
   EXPECT_EQ(
       message_with({"data.shape=[4, 0]"}),
       "command line: 'data.shape' must be a list of 2 to 4 integers from 1 to 268435456, not the integer "

@@ -42,13 +42,6 @@ struct Section {
   std::string meaning;
 };
 
-/// A key (with all below it) or a word of a key's choices that the design names and that this version lacks.
-struct LaterFeature {
-  std::string path;
-  std::string word;  // empty: the key itself
-  std::string feature;
-};
-
 /// A key under the name that others have for it.
 struct OtherName {
   std::string name;  // of a key in any section, or its whole path; in small letters, with '_' between words
@@ -58,7 +51,6 @@ struct OtherName {
 struct Schema {
   std::vector<Section> sections;
   std::deque<Key> keys;  // references to keys stay valid while more are added
-  std::vector<LaterFeature> later;
   std::vector<OtherName> other_names;
 
   [[nodiscard]] const Key* find_key(std::string_view path) const;
@@ -67,7 +59,7 @@ struct Schema {
 
 [[nodiscard]] const Schema& schema();
 
-/// Why `path` is no key: it came too early, is a section, is misspelt (with the nearest key), or is unknown
+/// Why `path` is no key: it is a section, is misspelt (with the nearest key), or is unknown
 /// (with the keys that there are).
 [[nodiscard]] std::string explain_unknown_key(std::string_view path);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/kernels/grid_shape.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/loss_head.hpp"
 #include "mylos/model/options.hpp"
@@ -18,6 +19,7 @@ namespace mylos {
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::size_t> skips;  // of each block, as Skips takes them; shorter or empty: no_skip
+  std::vector<GridShape> grids;    // of each block's output; empty where a sample is no grid
   std::unique_ptr<LossHead> head;
   std::int64_t rows_per_sample = 1;  // tokens of a window
   MasterWeights masters = MasterWeights::fp32;

@@ -8,11 +8,14 @@
 
 namespace mylos {
 
-enum class ModelType { mlp, gpt, chain };
-inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt, ModelType::chain};
+/// The last three are short forms of a chain (short_forms.hpp).
+enum class ModelType { mlp, gpt, chain, cnn, resnet, unet };
+inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    ModelType::chain,
+                                            ModelType::cnn, ModelType::resnet, ModelType::unet};
 
 [[nodiscard]] constexpr std::string_view name_of(ModelType type) {
-  return type == ModelType::gpt ? "gpt" : type == ModelType::chain ? "chain" : "mlp";
+  constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet"};
+  return names[static_cast<std::size_t>(type)];
 }
 
 enum class LossType { cross_entropy, mse };
@@ -39,6 +42,12 @@ struct ModelOptions {
   bool tied = true;  // the head's weights are the token embedding
   FeedForwardType feed_forward = FeedForwardType::gelu;
   bool bias = true;  // of linear layers and of layer normalisation
+
+  // cnn, resnet, unet
+  std::vector<std::int64_t> channels = {};  // of each stage or level
+  std::int64_t blocks = 2;                  // residual blocks of a stage, convolutions of a level
+  std::int64_t kernel = 3;                  // points along each axis
+  std::int64_t fields = 1;                  // unet: channels of the output
 
   // chain
   std::vector<LayerOptions> chain = {};

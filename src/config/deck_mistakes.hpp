@@ -1,0 +1,35 @@
+// How checks of several keys name the place of what should change.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "checks.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+class DeckMistakes {
+ public:
+  DeckMistakes(const GivenPlaces& given, const std::string& file_name)
+      : given_(given), file_name_(file_name) {}
+
+  /// The place is the one that comes last of those given.
+  [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
+    Place place{file_name_};
+    for (const char* key : keys) {
+      const auto found = given_.find(key);
+      if (found == given_.end()) continue;
+      const bool is_later = found->second.line == 0 || found->second.line > place.line;
+      if (is_later) place = found->second;
+      if (place.line == 0) break;  // the command line comes after every line of the deck
+    }
+    fail_input("{}: {}", place.text(), message);
+  }
+
+ private:
+  const GivenPlaces& given_;
+  const std::string& file_name_;
+};
+
+}  // namespace mylos

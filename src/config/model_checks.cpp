@@ -1,0 +1,125 @@
+// Checks of the keys of [model] against each other.
+#include <algorithm>
+
+#include "checks.hpp"
+#include "deck_mistakes.hpp"
+#include "limits.hpp"
+#include "mylos/model/short_forms.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+class ModelChecks : DeckMistakes {
+ public:
+  ModelChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
+      : DeckMistakes(given, file_name), options_(options), given_(given) {}
+
+  void model() const {
+    const ModelType type = options_.model.type;
+    for (const ModelType other : model_types) {
+      for (const std::string& name : model_keys_of(other)) {
+        const std::string path = "model." + name;
+        if (!given_.contains(path) || has_key(model_keys_of(type), name)) continue;
+        fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
+                                         name_of(other), name_of(type)));
+      }
+    }
+    if (type == ModelType::gpt) transformer();
+    if (type == ModelType::chain) chain();
+    if (is_short_form(type)) return short_form();
+    if (options_.model.norm == NormType::groupnorm || options_.model.norm == NormType::batchnorm) {
+      fail({"model.norm"},
+           fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; layernorm and rmsnorm it has",
+                       name_of(type), name_of(options_.model.norm)));
+    }
+  }
+
+ private:
+  static bool has_key(const std::vector<std::string>& keys, const std::string& name) {
+    return std::find(keys.begin(), keys.end(), name) != keys.end();
+  }
+
+  void short_form() const {
+    const ModelOptions& model = options_.model;
+    if (model.channels.empty()) {
+      fail({"model.type", "model.channels"},
+           fmt::format("the type \"{}\" needs 'model.channels', a list of one number or more",
+                       name_of(model.type)));
+    }
+    const auto layers = 4 * model.blocks * static_cast<std::int64_t>(model.channels.size());
+    if (layers > most_layers) {
+      fail({"model.blocks", "model.channels"},
+           fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
+                       model.channels.size(), most_layers));
+    }
+    constexpr auto groups = LayerOptions{}.norm_groups;
+    for (const std::int64_t channels : model.channels) {
+      if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
+      fail(
+          {"model.type", "model.norm", "model.channels"},
+          fmt::format("groupnorm takes {} groups of channels, which do not divide the {} of 'model.channels'",
+                      groups, channels));
+    }
+  }
+
+  void chain() const {
+    const ModelOptions& model = options_.model;
+    if (model.chain.empty()) {
+      fail({"model.type", "model.layers"},
+           "the type \"chain\" needs its layers, a table [[model.layers]] for each");
+    }
+    for (std::size_t i = 0; i < model.chain.size(); ++i) {
+      const LayerOptions& layer = model.chain[i];
+      const std::string place = fmt::format("model.layers.{}", i + 1);
+      const char* key = given_.contains(place) ? place.c_str() : "model.layers";
+      const std::string name = layer_name(model.chain, i);
+      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+      if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
+        fail({key},
+             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many as the data "
+                         "want",
+                         name));
+      }
+      for (std::size_t before = 0; before < i; ++before) {
+        if (layer_name(model.chain, before) == name)
+          fail({key}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
+      }
+    }
+  }
+
+  void transformer() const {
+    const ModelOptions& model = options_.model;
+    for (const auto& [path, value] :
+         {std::pair{"model.layers", model.layers}, std::pair{"model.heads", model.heads},
+          std::pair{"model.width", model.width}, std::pair{"model.context", model.context}}) {
+      if (value == 0) fail({"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
+    }
+    if (model.width % model.heads != 0) {
+      fail({"model.heads", "model.width"},
+           fmt::format("'model.heads' is {}, which does not divide the {} of 'model.width'", model.heads,
+                       model.width));
+    }
+    const std::int64_t head_width = model.width / model.heads;
+    if (model.positions == PositionType::rotary && head_width % 2 != 0) {
+      fail({"model.positions", "model.heads", "model.width"},
+           fmt::format("rotary positions turn pairs of features, and a head has {} (model.width / "
+                       "model.heads); make it even",
+                       head_width));
+    }
+    if (model.norm == NormType::none) {
+      fail({"model.norm"}, "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
+    }
+  }
+
+  const Options& options_;
+  const GivenPlaces& given_;
+};
+
+}  // namespace
+
+void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name) {
+  ModelChecks(options, given, file_name).model();
+}
+
+}  // namespace mylos

@@ -1,0 +1,73 @@
+#include "mylos/train/network_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/base/units.hpp"
+
+namespace mylos {
+namespace {
+
+/// "14 x 14 x 32", channels last; of a vector its length.
+std::string shape_of(const Chain& chain, std::size_t block) {
+  const std::int64_t outputs = chain.signature(block).outputs;
+  const GridShape grid = block < chain.grids.size() ? chain.grids[block] : GridShape{.channels = outputs};
+  std::string text;
+  for (const std::int64_t extent : grid.extent) {
+    if (extent > 1) text += fmt::format("{} x ", extent);
+  }
+  return text + std::to_string(grid.channels);
+}
+
+std::int64_t parameters_of(const Chain& chain, std::size_t stage) {
+  std::int64_t count = 0;
+  for (const ParameterSpec& spec : chain.stage_parameters(stage)) count += spec.size();
+  return count;
+}
+
+struct NetworkRow {
+  std::string layer;
+  std::string kind;
+  std::string output;
+  std::string type;
+  std::string parameters;
+  std::string bytes;
+  std::string flops;
+};
+
+NetworkRow row_of(const Chain& chain, std::size_t block, const GemmEngine& gemm, std::int64_t samples) {
+  const Signature& signature = chain.signature(block);
+  const std::int64_t rows = samples * chain.rows_per_sample;
+  const BlockCost cost = chain.blocks[block]->cost(gemm, rows);
+  const double flops = (cost.forward_flops + cost.backward_flops) / static_cast<double>(samples);
+  return {.layer = signature.name,
+          .kind = std::string(signature.kind),
+          .output = shape_of(chain, block),
+          .type = std::string(name_of(signature.output_type)),
+          .parameters = std::to_string(parameters_of(chain, block)),
+          .bytes = format_bytes(static_cast<std::int64_t>(cost.output_bytes)),
+          .flops = fmt::format("{:.3f}", flops / 1e6)};
+}
+
+}  // namespace
+
+std::string network_table(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
+  std::vector<NetworkRow> rows{
+      {"layer", "kind", "output", "type", "parameters", "output bytes", "MFLOP of a sample"}};
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i) rows.push_back(row_of(chain, i, gemm, samples));
+  std::size_t name = 0;
+  std::size_t shape = 0;
+  for (const NetworkRow& row : rows) {
+    name = std::max(name, row.layer.size());
+    shape = std::max(shape, row.output.size());
+  }
+  std::string text;
+  for (const NetworkRow& row : rows) {
+    text += fmt::format("  {:<{}}  {:<13}{:<{}}  {:<6}{:>12}{:>14}{:>19}\n", row.layer, name, row.kind,
+                        row.output, shape, row.type, row.parameters, row.bytes, row.flops);
+  }
+  return text;
+}
+
+}  // namespace mylos
