@@ -217,9 +217,11 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
   const std::size_t network = by_model.statement.network_bytes();
   const ChainCost& cost = by_model.statement.cost;
   const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
-  // The least that any plan takes; where that is too little, what this one takes.
+  // The least that any plan takes; where that is too little, what this one takes; and of a network with few
+  // equal blocks, all of which lie side by side while they are timed, what the budget leaves.
+  const std::size_t left = problem.budget - std::min(problem.budget, by_model.statement.fixed_bytes());
   std::optional<Calibration> measured;
-  for (const std::size_t activations : {least, by_model.arena_bytes()}) {
+  for (const std::size_t activations : {least, by_model.arena_bytes(), left}) {
     if (!measured)
       measured = calibrate(problem.options, problem.gemm, by_model.statement, network + activations);
   }
