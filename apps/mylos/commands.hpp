@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/prepare_fields.hpp"
 #include "mylos/train/stop_requests.hpp"
 #include "mylos/train/token_draw.hpp"
 
@@ -92,6 +93,8 @@ struct PrepareCsvArguments {
   bool no_header = false;    // it is a sample
 };
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
+
+ExitCode prepare_fields_command(const PrepareFields& job);
 
 struct PrepareTextArguments {
   std::string input;

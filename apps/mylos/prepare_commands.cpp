@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare_fields.hpp"
 #include "mylos/data/prepare_idx.hpp"
 #include "mylos/data/prepare_text.hpp"
 #include "mylos/data/prepare_tokens.hpp"
@@ -63,6 +64,12 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   if (arguments.header || arguments.no_header) job.has_header = arguments.header;
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
   return tell(arguments.output);
+}
+
+ExitCode prepare_fields_command(const PrepareFields& job) {
+  require_one_rank();
+  prepare(job);
+  return tell(job.out);
 }
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {

@@ -21,7 +21,8 @@ enum class RandomPurpose : std::uint64_t {
   shuffle = 3,
   calibration = 4,
   sampling = 5,
-  weight_rounding = 6
+  weight_rounding = 6,
+  fields = 8
 };
 
 /// Four independent 32-bit random words.

@@ -1,0 +1,86 @@
+#include "mylos/data/prepare_fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <numbers>
+
+#include "data/builders.hpp"
+
+namespace mylos::prepare_fields_test {
+
+using namespace testing_support;
+using Wave = std::complex<double>;
+
+constexpr std::int64_t size = 12;
+constexpr std::int64_t modes = 4;
+
+/// The discrete Fourier transform of sample `sample` at (k, l), by its definition.
+Wave transform(const std::vector<float>& values, std::int64_t sample, std::int64_t k, std::int64_t l) {
+  Wave sum;
+  for (std::int64_t i = 0; i < size; ++i) {
+    for (std::int64_t j = 0; j < size; ++j) {
+      const double turns = static_cast<double>(k * i + l * j) / size;
+      const float value = values[static_cast<std::size_t>((sample * size + i) * size + j)];
+      sum += static_cast<double>(value) * std::polar(1.0, -2 * std::numbers::pi * turns);
+    }
+  }
+  return sum / static_cast<double>(size * size);
+}
+
+struct Fields {
+  explicit Fields(std::uint64_t seed) {
+    prepare(PrepareFields{.out = folder / "f.h5", .samples = 3, .size = size, .modes = modes, .seed = seed});
+    const hdf5::File file = hdf5::File::open(folder / "f.h5");
+    inputs.resize(3 * size * size);
+    targets.resize(3 * size * size);
+    file.dataset("/inputs").read(0, 3 * size * size, inputs.data());
+    file.dataset("/targets").read(0, 3 * size * size, targets.data());
+  }
+  TemporaryFolder folder;
+  std::vector<float> inputs;
+  std::vector<float> targets;
+};
+
+TEST(PrepareFields, TargetsSolvePoissonsEquationForEveryMode) {
+  const Fields fields(1);
+  double power = 0;
+  for (std::int64_t sample = 0; sample < 3; ++sample) {
+    for (std::int64_t k = -size / 2; k < size / 2; ++k) {
+      for (std::int64_t l = -size / 2; l < size / 2; ++l) {
+        const Wave source = transform(fields.inputs, sample, k, l);
+        const Wave solution = transform(fields.targets, sample, k, l);
+        EXPECT_NEAR(std::abs(solution * static_cast<double>(k * k + l * l) - source), 0, 2e-6);
+        const bool is_drawn = std::max(std::abs(k), std::abs(l)) <= modes && (k != 0 || l != 0);
+        if (!is_drawn) {
+          EXPECT_NEAR(std::abs(source), 0, 1e-6) << k << ' ' << l;
+        } else {
+          power += std::norm(source) * static_cast<double>(k * k + l * l);
+        }
+      }
+    }
+  }
+  // A mode a cos + b sin of normal a, b has two waves of E|w|^2 = 1/2 |(k, l)|^-2: 80 modes in each sample.
+  EXPECT_NEAR(power / (3 * 80), 0.5, 0.15);
+}
+
+TEST(PrepareFields, GoByTheSeed) {
+  EXPECT_EQ(Fields(1).inputs, Fields(1).inputs);
+  EXPECT_NE(Fields(1).inputs, Fields(2).inputs);
+}
+
+TEST(PrepareFields, RefuseWhatAGridCannotHold) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::int64_t samples, std::int64_t points, std::int64_t waves) {
+    return error_of([&] {
+      prepare(PrepareFields{.out = folder / "f.h5", .samples = samples, .size = points, .modes = waves});
+    });
+  };
+  EXPECT_EQ(refusal(0, 8, 1), "--samples 0 is out of range; it must be from 1 to 16777216");
+  EXPECT_EQ(refusal(1, 3, 1), "--size 3 is out of range; it must be from 4 to 2048");
+  EXPECT_EQ(refusal(1, 8, 4),
+            "--modes 4 is out of range; it must be from 1 to 3, as a grid of 8 points holds no finer ones");
+  EXPECT_FALSE(std::filesystem::exists(folder / "f.h5"));
+}
+
+}  // namespace mylos::prepare_fields_test
