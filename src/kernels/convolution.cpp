@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convolution_by_library.hpp"
 #include "convolution_products.hpp"
 #include "mylos/kernels/residual.hpp"
 
@@ -23,6 +24,16 @@ void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
   if (!bias.empty()) check_matrix("bias", bias, type, 1, shape.outputs);
 }
 
+/// The map, or its adjoint.
+void run_map(const Execution& exec, GemmEngine& engine, const ConvolutionShape& shape, DType type,
+             bool adjoint, const GatheredOperands& operands, std::int64_t samples, void* workspace) {
+  const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
+  if (const auto way = ConvolutionByLibrary::find(engine, shape, pass, type))
+    return way->run(exec, operands, samples, workspace);
+  const auto by_products = adjoint ? convolution_products::apply_adjoint : convolution_products::apply;
+  by_products(exec, engine, ConvolutionMap(shape), type, operands, samples, workspace);
+}
+
 }  // namespace
 
 Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(shape), type_(type) {
@@ -33,9 +44,14 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
 
 std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
-  return std::max({convolution_products::apply_workspace(engine, map, type_, samples),
-                   convolution_products::adjoint_workspace(engine, map, type_, samples),
-                   convolution_products::sum_workspace(engine, map, type_, samples)});
+  const auto bytes = [&](ConvolutionPass pass, auto of_products) {
+    if (const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_))
+      return way->workspace_bytes(samples);
+    return of_products(engine, map, type_, samples);
+  };
+  return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
+                   bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
+                   bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
 }
 
 void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
@@ -45,8 +61,7 @@ void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tenso
   check_weights("weights", shape_, weights, type_);
   check_bias(shape_, bias, type_);
   const GatheredOperands operands{x.data(), weights.data(), bias.data(), y.data()};
-  const auto pass = shape_.transposed ? convolution_products::apply_adjoint : convolution_products::apply;
-  pass(exec, engine, ConvolutionMap(shape_), type_, operands, x.rows(), workspace);
+  run_map(exec, engine, shape_, type_, shape_.transposed, operands, x.rows(), workspace);
 }
 
 void Convolution::input_gradient(const Execution& exec, GemmEngine& engine, const Tensor& dy,
@@ -55,8 +70,7 @@ void Convolution::input_gradient(const Execution& exec, GemmEngine& engine, cons
   check_matrix("input's gradient", dx, type_, dy.rows(), shape_.input.columns());
   check_weights("weights", shape_, weights, type_);
   const GatheredOperands operands{dy.data(), weights.data(), nullptr, dx.data()};
-  const auto pass = shape_.transposed ? convolution_products::apply : convolution_products::apply_adjoint;
-  pass(exec, engine, ConvolutionMap(shape_), type_, operands, dy.rows(), workspace);
+  run_map(exec, engine, shape_, type_, !shape_.transposed, operands, dy.rows(), workspace);
 }
 
 void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, const Tensor& x,
@@ -69,8 +83,12 @@ void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, con
   check_bias(shape_, d_bias, d_bias.type());
   const Tensor& from = shape_.transposed ? dy : x;
   const Tensor& to = shape_.transposed ? x : dy;
-  convolution_products::sum_weights(exec, engine, ConvolutionMap(shape_), from, to, d_weights, accumulate,
-                                    workspace);
+  if (const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_)) {
+    way->sum_weights(exec, from, to, d_weights, accumulate, workspace);
+  } else {
+    convolution_products::sum_weights(exec, engine, ConvolutionMap(shape_), from, to, d_weights, accumulate,
+                                      workspace);
+  }
   if (d_bias.empty()) return;
   const Tensor points(dy.data(), type_, dy.rows() * output_.points(), shape_.outputs);
   residual_backward(exec, points, points, d_bias, accumulate, {});

@@ -43,6 +43,8 @@ struct ConvolutionMap {
   [[nodiscard]] ConvolutionMap of_padded() const;
 
   [[nodiscard]] Gather gather() const;
+
+  friend bool operator==(const ConvolutionMap&, const ConvolutionMap&) = default;
 };
 
 /// What one phase of the adjoint needs: a part of the points, and a part of the taps.

@@ -51,6 +51,11 @@ class ChosenGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
+  /// None where oneDNN is held to less than the tiles, which compute all products then.
+  [[nodiscard]] LibraryConvolution* convolutions() const override {
+    return table_.onednn_has_all_instructions() ? onednn_->convolutions() : nullptr;
+  }
+
  private:
   [[nodiscard]] GemmEngine& engine_for(const GemmProblem& problem) const {
     if (const auto chosen = chosen_.engine_of(problem)) return *chosen == 0 ? *onednn_ : *tiles_;

@@ -14,6 +14,7 @@
 
 #include "gemm_engines.hpp"
 #include "gemm_epilogue.hpp"
+#include "library_convolution.hpp"
 #include "mylos/base/error.hpp"
 #include "onednn_instructions.hpp"
 
@@ -104,6 +105,8 @@ class OneDnnGemm final : public GemmEngine {
     if (problem.relu) apply_relu(execution, problem, operands.c);
   }
 
+  [[nodiscard]] LibraryConvolution* convolutions() const override { return convolutions_.get(); }
+
  private:
   [[nodiscard]] bool by_tiles(const GemmProblem& problem) const {
     return problem.a == DType::fp16 || (problem.a == DType::bf16 && !native_bfloat16_);
@@ -127,6 +130,7 @@ class OneDnnGemm final : public GemmEngine {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::vector<Product> products_;  // made at first use
+  std::unique_ptr<LibraryConvolution> convolutions_ = make_onednn_convolution();
 };
 
 }  // namespace

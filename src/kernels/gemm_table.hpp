@@ -34,6 +34,8 @@ class GemmTable {
   GemmTable();
 
   [[nodiscard]] Processor processor() const { return processor_; }
+  /// Whether oneDNN may use all instructions that are in use.
+  [[nodiscard]] bool onednn_has_all_instructions() const { return onednn_has_all_instructions_; }
   /// True where lines decide, and not the type alone: where oneDNN multiplies it by instructions of the
   /// processor, and by all that are in use.
   [[nodiscard]] bool has_lines_for(DType type) const;

@@ -1,10 +1,15 @@
 // This build has no oneDNN.
 #include "gemm_engines.hpp"
+#include "library_convolution.hpp"
 #include "onednn_instructions.hpp"
 
 namespace mylos {
 
 MakeGemm onednn_gemm() {
+  return nullptr;
+}
+
+std::unique_ptr<LibraryConvolution> make_onednn_convolution() {
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <ostream>
@@ -13,9 +14,23 @@
 
 namespace mylos::test {
 
+inline GemmChoice choice_of(const std::string& engine) {
+  return engine == "auto" ? GemmChoice::automatic : gemm_engine_named(engine);
+}
+
+/// With a library of convolutions, where there is one, and by products alone.
+inline std::vector<std::string> convolution_engines() {
+  const auto names = gemm_engine_names();
+  if (std::find(names.begin(), names.end(), "tiles") == names.end()) return {"auto"};
+  return {"auto", "tiles"};
+}
+
 struct ConvolutionCase {
-  ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows)
+  /// engine: one of this build's.
+  ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
+                  const std::string& engine_name = "auto")
       : samples(rows),
+        engine(make_gemm_engine({.gemm = choice_of(engine_name)})),
         convolution(shape, type),
         x(type, rows, shape.input.columns(), random_values(type, rows * shape.input.columns(), -1, 1, 1)),
         weights(type, weight_rows(shape), weight_columns(shape),
@@ -50,7 +65,7 @@ struct ConvolutionCase {
   }
 
   std::int64_t samples;
-  std::unique_ptr<GemmEngine> engine = make_gemm_engine({});
+  std::unique_ptr<GemmEngine> engine;
   Convolution convolution;
   Matrix x, weights, bias, y, dy, dx;
   std::size_t workspace_bytes;

@@ -5,11 +5,12 @@
 
 namespace mylos::convolution_test {
 
-class EveryConvolution : public testing::TestWithParam<std::tuple<test::NamedConvolution, DType>> {
+class EveryConvolution
+    : public testing::TestWithParam<std::tuple<test::NamedConvolution, DType, std::string>> {
  protected:
   DType type() const { return std::get<1>(GetParam()); }
   const ConvolutionShape& shape() const { return std::get<0>(GetParam()).shape; }
-  test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples};
+  test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples, std::get<2>(GetParam())};
 };
 
 TEST_P(EveryConvolution, ForwardIsTheSumOfItsDefinition) {
@@ -86,22 +87,24 @@ TEST_P(EveryConvolution, GradientsOfWeightsAreAddedToWhatIsThere) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<EveryConvolution::ParamType>& parameter) {
-  return fmt::format("{}_{}", std::get<0>(parameter.param).name, name_of(std::get<1>(parameter.param)));
+  return fmt::format("{}_{}_{}", std::get<0>(parameter.param).name, name_of(std::get<1>(parameter.param)),
+                     std::get<2>(parameter.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, EveryConvolution,
                          testing::Combine(testing::ValuesIn(test::convolutions()),
-                                          testing::ValuesIn(test::all_types)),
+                                          testing::ValuesIn(test::all_types),
+                                          testing::ValuesIn(test::convolution_engines())),
                          name_of_case);
 
 constexpr ConvolutionShape of_pictures = {
     .input = {{1, 20, 21}, 8}, .outputs = 12, .kernel = {1, 3, 3}, .padding = {0, 1, 1}};
 
-TEST(Convolution, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(Convolution, ByProductsHasTheSameBitsForAnyNumberOfThreads) {
   for (const auto kind : {PaddingKind::zero, PaddingKind::reflect}) {
     ConvolutionShape shape = of_pictures;
     shape.padding_kind = kind;
-    const test::ConvolutionCase pictures(shape, DType::fp16, 5);
+    const test::ConvolutionCase pictures(shape, DType::fp16, 5, test::convolution_engines().back());
     const test::Matrix d_weights(DType::fp16, weight_rows(shape), weight_columns(shape));
     const test::Matrix d_bias(DType::fp32, 1, shape.outputs);
     const auto run = [&](const Execution& exec) {

@@ -22,6 +22,7 @@
 namespace mylos {
 
 class FusedAttention;
+class LibraryConvolution;
 
 /// One product, from shapes and types alone.
 struct GemmProblem {
@@ -146,6 +147,9 @@ class GemmEngine {
 
   /// Attention by a kernel of its vendor's, which the engine keeps; null where there is none.
   [[nodiscard]] virtual FusedAttention* fused_attention() const { return nullptr; }
+
+  /// Convolutions by a library that has them as such, which the engine keeps; null where there is none.
+  [[nodiscard]] virtual LibraryConvolution* convolutions() const { return nullptr; }
 };
 
 /// The problem, with row sums where the engine has them.

@@ -1,0 +1,193 @@
+#include "convolution_by_library.hpp"
+
+#include <algorithm>
+
+#include "convolution_weights.hpp"
+#include "depthwise.hpp"
+#include "mylos/base/pieces.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/convolution.hpp"
+
+namespace mylos {
+namespace {
+
+/// Products that need no gathering are as fast. Of a depthwise convolution oneDNN 2.6 sums the weights'
+/// gradient in blocks of 16 x 16 channels, of which it needs the diagonal.
+bool suits_library(const ConvolutionMap& map, ConvolutionPass pass) {
+  if (map.padding_kind != PaddingKind::zero && map.padding != Extents{0, 0, 0}) return false;
+  if (pass == ConvolutionPass::weights) return !depthwise::serves(map.gather(), map.group_to());
+  return !map.is_product();
+}
+
+/// to = sums + bias, rounded.
+template <class T>
+void finish_points(const Execution& exec, std::int64_t rows, std::int64_t channels, const float* sums,
+                 const T* bias_values, T* to) {
+  for_each_tile(
+      exec, "finish_points", rows, channels,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
+        const float* const sum = sums + row * channels + first;
+        float value[tile_width];
+        for_each_in_tile(count, [&](std::int64_t i) { value[i] = sum[i]; });
+        const T* const bias = bias_values;
+        if (bias != nullptr)
+          for_each_in_tile(count, [&](std::int64_t i) { value[i] += to_float(bias[first + i]); });
+        write_tile(value, count, to + row * channels + first);
+      });
+}
+
+/// So many samples are converted at a time, of which each takes so many floats.
+std::int64_t converted_samples(std::int64_t floats, std::int64_t samples) {
+  if (floats == 0) return samples;
+  return std::clamp<std::int64_t>(convolution_gathered_bytes / (4 * floats), 1, samples);
+}
+
+/// The samples from `first` on.
+Tensor samples_of(const void* data, DType type, std::int64_t first, std::int64_t samples,
+                  const GridShape& grid) {
+  const auto offset = static_cast<std::size_t>(first * grid.columns()) * size_of(type);
+  return {const_cast<std::byte*>(static_cast<const std::byte*>(data)) + offset, type, samples,
+          grid.columns()};
+}
+
+/// As floats in `place`, where there is one.
+const void* values(const Execution& exec, const Tensor& tensor, float* place) {
+  if (place == nullptr) return tensor.data();
+  convert(exec, tensor, Tensor(place, DType::fp32, tensor.rows(), tensor.columns()));
+  return place;
+}
+
+}  // namespace
+
+struct ConvolutionByLibrary::MapPieces {
+  MapPieces(const ConvolutionByLibrary& way, std::int64_t all_samples, void* workspace) : pieces(workspace) {
+    const ConvolutionMap& map = way.pass_.map;
+    const bool adjoint = way.pass_.pass == ConvolutionPass::adjoint;
+    const std::int64_t of_source = way.converts() ? (adjoint ? map.to : map.from).columns() : 0;
+    const std::int64_t of_result = way.finishes() ? (adjoint ? map.from : map.to).columns() : 0;
+    samples = converted_samples(of_source + of_result, all_samples);
+    if (way.converts()) {
+      source = pieces.take<float>(samples * of_source);
+      weights = pieces.take<float>(map.to.channels * map.taps() * map.group_from());
+    }
+    if (way.finishes()) result = pieces.take<float>(samples * of_result);
+    of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+  }
+
+  Pieces pieces;
+  std::int64_t samples;  // at a time
+  float* source = nullptr;
+  float* weights = nullptr;
+  float* result = nullptr;
+  std::byte* of_library;
+};
+
+struct ConvolutionByLibrary::SumPieces {
+  SumPieces(const ConvolutionByLibrary& way, std::int64_t all_samples, void* workspace) : pieces(workspace) {
+    const ConvolutionMap& map = way.pass_.map;
+    const bool converts = way.converts();
+    samples = converted_samples(converts ? map.from.columns() + map.to.columns() : 0, all_samples);
+    if (converts) {
+      from = pieces.take<float>(samples * map.from.columns());
+      to = pieces.take<float>(samples * map.to.columns());
+    }
+    if (way.type_ != DType::fp32) sums = pieces.take<float>(map.to.channels * map.taps() * map.group_from());
+    of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+  }
+
+  Pieces pieces;
+  std::int64_t samples;  // at a time
+  float* from = nullptr;
+  float* to = nullptr;
+  float* sums = nullptr;  // where the gradient is not float
+  std::byte* of_library;
+};
+
+ConvolutionByLibrary::ConvolutionByLibrary(LibraryConvolution& library, const ConvolutionShape& shape,
+                                           ConvolutionPass pass, DType type)
+    : library_(&library), pass_{.pass = pass, .map = ConvolutionMap(shape)}, type_(type) {
+  pass_.map.padding_kind = PaddingKind::zero;
+  pass_.type = library.multiplies(type) ? type : DType::fp32;
+  // The library's adjoint knows no bias.
+  const bool has_floats_as_result =
+      pass == ConvolutionPass::weights || (pass == ConvolutionPass::adjoint && shape.transposed);
+  pass_.result = has_floats_as_result ? DType::fp32 : pass_.type;
+}
+
+std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const GemmEngine& engine,
+                                                               const ConvolutionShape& shape,
+                                                               ConvolutionPass pass, DType type) {
+  LibraryConvolution* const library = engine.convolutions();
+  if (library == nullptr || !suits_library(ConvolutionMap(shape), pass)) return std::nullopt;
+  const ConvolutionByLibrary way(*library, shape, pass, type);
+  LibraryPass with_bias = way.pass_;
+  with_bias.bias = pass == ConvolutionPass::apply;
+  if (library->samples_at_a_time(way.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)
+    return std::nullopt;
+  return way;
+}
+
+LibraryPass ConvolutionByLibrary::pass_of(std::int64_t samples) const {
+  LibraryPass pass = pass_;
+  pass.samples = samples;
+  return pass;
+}
+
+std::size_t ConvolutionByLibrary::workspace_bytes(std::int64_t samples) const {
+  return pass_.pass == ConvolutionPass::weights ? SumPieces(*this, samples, nullptr).pieces.bytes()
+                                                : MapPieces(*this, samples, nullptr).pieces.bytes();
+}
+
+void ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
+                               void* workspace) const {
+  const ConvolutionMap& map = pass_.map;
+  const bool adjoint = pass_.pass == ConvolutionPass::adjoint;
+  const GridShape& source = adjoint ? map.to : map.from;
+  const GridShape& target = adjoint ? map.from : map.to;
+  const MapPieces pieces(*this, samples, workspace);
+  const Tensor own_weights(const_cast<void*>(operands.weights), type_, map.to.channels,
+                           map.taps() * map.group_from());
+  const void* const weights = values(exec, own_weights, pieces.weights);
+  const bool adds_bias = operands.bias != nullptr && (adjoint || finishes());
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first < samples; first += count) {
+    LibraryPass pass = pass_of(std::min(pieces.samples, samples - first));
+    pass.bias = operands.bias != nullptr && !adds_bias;
+    count = pass.samples = library_->samples_at_a_time(pass);
+    const Tensor to = samples_of(operands.target, type_, first, count, target);
+    float* const sums = finishes() ? pieces.result : static_cast<float*>(to.data());
+    library_->run(pass,
+                  {values(exec, samples_of(operands.from, type_, first, count, source), pieces.source),
+                   weights, sums, pass.bias ? operands.bias : nullptr},
+                  pieces.of_library);
+    if (!finishes() && !adds_bias) continue;
+    dispatch(type_, [&]<class T>(TypeTag<T>) {
+      finish_points(exec, count * target.points(), target.channels, sums, static_cast<const T*>(operands.bias),
+                  to.as<T>());
+    });
+  }
+}
+
+void ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
+                                       const Tensor& d_weights, bool accumulate, void* workspace) const {
+  const ConvolutionMap& map = pass_.map;
+  const SumPieces pieces(*this, from.rows(), workspace);
+  const bool straight = d_weights.type() == DType::fp32;
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first < from.rows(); first += count) {
+    LibraryPass pass = pass_of(std::min(pieces.samples, from.rows() - first));
+    count = pass.samples = library_->samples_at_a_time(pass);
+    library_->run(pass,
+                  {.first = values(exec, samples_of(from.data(), type_, first, count, map.from), pieces.from),
+                   .second = values(exec, samples_of(d_to.data(), type_, first, count, map.to), pieces.to),
+                   .result = straight ? d_weights.data() : pieces.sums,
+                   .accumulate = first > 0 || (straight && accumulate)},
+                  pieces.of_library);
+  }
+  if (straight) return;
+  dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
+    store_sums(exec, d_weights.size(), pieces.sums, accumulate, d_weights.as<T>());
+  });
+}
+
+}  // namespace mylos
