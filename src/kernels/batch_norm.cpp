@@ -7,7 +7,7 @@ namespace mylos {
 namespace {
 
 point_norm::Shape shape_of(const GridShape& grid, std::int64_t samples) {
-  return {1, samples * grid.points(), grid.channels, grid.channels};
+  return {1, samples, grid.points(), grid.channels, grid.channels};
 }
 
 void check_matrix(const GridShape& grid, const Tensor& x) {
@@ -17,11 +17,7 @@ void check_matrix(const GridShape& grid, const Tensor& x) {
 
 struct BatchNormPieces {
   BatchNormPieces(const GridShape& grid, std::int64_t samples, void* workspace) : pieces(workspace) {
-    const point_norm::Shape shape = shape_of(grid, samples);
-    // Of a few rows more there may be fewer blocks.
-    const std::int64_t fewer =
-        launch::smaller(shape.rows, PointBlocks::least_rows * PointBlocks::most_blocks);
-    blocks = pieces.take<float>(point_norm::Shape{1, fewer, grid.channels, grid.channels}.block_floats());
+    blocks = pieces.take<float>(shape_of(grid, samples).most_block_floats());
     mean_g = pieces.take<float>(grid.channels);
     mean_gn = pieces.take<float>(grid.channels);
   }
@@ -64,7 +60,7 @@ void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& 
   dispatch(x.type(),
            [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), pieces.blocks); });
   const std::int64_t channels = grid.channels;
-  const auto points = static_cast<double>(shape.rows);
+  const auto points = static_cast<double>(shape.points());
   point_norm::add_moments(
       exec, shape, pieces.blocks, KOKKOS_LAMBDA(std::int64_t channel, double sum, double squares) {
         sums[channel] = sum;
@@ -134,7 +130,7 @@ void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, cons
   });
   point_norm::add_gradients(exec, shape, pieces.blocks, dgamma, dbeta, accumulate);
   const std::int64_t channels = grid.channels;
-  const auto points = static_cast<double>(shape.rows);
+  const auto points = static_cast<double>(shape.points());
   point_norm::add_group_gradients(
       exec, shape, pieces.blocks, KOKKOS_LAMBDA(std::int64_t) { return 1.0f; },
       KOKKOS_LAMBDA(std::int64_t channel, double sum, double normalized) {

@@ -7,7 +7,7 @@ namespace mylos {
 namespace {
 
 point_norm::Shape shape_of(const GridShape& grid, std::int64_t groups, std::int64_t samples) {
-  return {samples, grid.points(), grid.channels, groups};
+  return {samples, 1, grid.points(), grid.channels, groups};
 }
 
 struct GroupNormPieces {
@@ -26,7 +26,7 @@ struct GroupNormPieces {
 void find_statistics(const Execution& exec, const point_norm::Shape& shape, const Tensor& x, float* mean,
                      float* rstd, float epsilon, float* blocks) {
   dispatch(x.type(), [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), blocks); });
-  const auto count = static_cast<double>(shape.rows * shape.group_channels());
+  const auto count = static_cast<double>(shape.points() * shape.group_channels());
   point_norm::add_moments(
       exec, shape, blocks, KOKKOS_LAMBDA(std::int64_t index, double sum, double squares) {
         const point_norm::Statistics of_group = point_norm::statistics(sum, squares, count, epsilon);
@@ -38,7 +38,7 @@ void find_statistics(const Execution& exec, const point_norm::Shape& shape, cons
 template <class W>
 void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, const W* gamma,
                          const GroupNormPieces& workspace) {
-  const double share = 1.0 / static_cast<double>(shape.rows * shape.group_channels());
+  const double share = 1.0 / static_cast<double>(shape.points() * shape.group_channels());
   float* const mean_g = workspace.mean_g;
   float* const mean_gn = workspace.mean_gn;
   point_norm::add_group_gradients(

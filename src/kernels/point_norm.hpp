@@ -8,44 +8,17 @@
 #include "mylos/kernels/column_sums.hpp"
 #include "mylos/kernels/store.hpp"
 #include "mylos/kernels/tile_values.hpp"
-#include "point_blocks.hpp"
+#include "point_norm_shape.hpp"
 
 namespace mylos::point_norm {
 
-struct Shape {
-  std::int64_t segments;
-  std::int64_t rows;  // of a segment
-  std::int64_t channels;
-  std::int64_t groups;
-
-  [[nodiscard]] std::int64_t group_channels() const { return channels / groups; }
-  [[nodiscard]] std::int64_t statistics() const { return segments * groups; }
-  [[nodiscard]] PointBlocks blocks() const { return PointBlocks::to_sum(segments, rows); }
-  /// Of the two sums of every block's channels.
-  [[nodiscard]] std::int64_t block_floats() const { return blocks().count() * 2 * channels; }
-};
-
-/// Where a channel's statistics lie.
-class GroupOf {
- public:
-  explicit GroupOf(const Shape& shape) : groups_(shape.groups), channels_(shape.group_channels()) {}
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t operator()(std::int64_t segment,
-                                                                    std::int64_t channel) const {
-    return segment * groups_ + channels_.quotient(channel);
-  }
-
- private:
-  std::int64_t groups_;
-  Divisor channels_;
-};
-
-/// to[block] = [channels] mean of the block's rows, [channels] sum of (x - mean)^2.
+/// to[block] = [lanes] mean of the block's rows, [lanes] sum of (x - mean)^2.
 template <class T>
 void block_moments(const Execution& exec, const Shape& shape, const T* x, float* to) {
   const PointBlocks blocks = shape.blocks();
-  const std::int64_t channels = shape.channels;
+  const std::int64_t lanes = shape.lanes();
   for_each_tile(
-      exec, "block_moments", blocks.count(), channels,
+      exec, "block_moments", blocks.count(), lanes,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const PointBlocks::Block block = blocks.block(index);
         float mean[tile_width];
@@ -56,7 +29,7 @@ void block_moments(const Execution& exec, const Shape& shape, const T* x, float*
         });
         for (std::int64_t row = 0; row < block.rows; ++row) {
           float buffer[tile_width];
-          const auto value = tile_values(x + (block.first_row + row) * channels + first, count, buffer);
+          const auto value = tile_values(x + (block.first_row + row) * lanes + first, count, buffer);
           const float part = 1.0f / static_cast<float>(row + 1);
           for_each_in_tile(count, [&](std::int64_t i) {
             const float from_old = value[i] - mean[i];
@@ -64,10 +37,10 @@ void block_moments(const Execution& exec, const Shape& shape, const T* x, float*
             squares[i] += from_old * (value[i] - mean[i]);
           });
         }
-        float* const means = to + index * 2 * channels + first;
+        float* const means = to + index * 2 * lanes + first;
         for_each_in_tile(count, [&](std::int64_t i) {
           means[i] = mean[i];
-          means[channels + i] = squares[i];
+          means[lanes + i] = squares[i];
         });
       });
 }
@@ -75,30 +48,19 @@ void block_moments(const Execution& exec, const Shape& shape, const T* x, float*
 /// store(statistic, sum of x, sum of x^2), once for each segment and group.
 template <class Store>
 void add_moments(const Execution& exec, const Shape& shape, const float* moments, const Store& store) {
-  const PointBlocks blocks = shape.blocks();
-  const std::int64_t channels = shape.channels;
-  const std::int64_t group_channels = shape.group_channels();
-  const Divisor channels_of(group_channels);
-  const Divisor groups_of(shape.groups);
-  const std::int64_t groups = shape.groups;
-  const std::int64_t terms = blocks.of_segment() * group_channels;
+  const TermsOf terms(shape);
+  const std::int64_t count = terms.count();
+  const std::int64_t lanes = shape.lanes();
   for_each_row(
-      exec, "add_moments", shape.statistics(), terms, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t segment = groups_of.quotient(index);
-        const float* const all = moments + segment * blocks.of_segment() * 2 * channels +
-                                 (index - segment * groups) * group_channels;
-        const auto mean_of = [=](std::int64_t term) {
-          const std::int64_t block = channels_of.quotient(term);
-          return all + block * 2 * channels + (term - block * group_channels);
-        };
-        const auto rows_of = [=](std::int64_t term) {
-          return static_cast<double>(blocks.rows_of(channels_of.quotient(term)));
-        };
-        const double sum = row.sum(
-            terms, [=](std::int64_t term) { return rows_of(term) * static_cast<double>(*mean_of(term)); });
-        const double squares = row.sum(terms, [=](std::int64_t term) {
-          const double mean = *mean_of(term);
-          return static_cast<double>(mean_of(term)[channels]) + rows_of(term) * mean * mean;
+      exec, "add_moments", shape.statistics(), count, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const double sum = row.sum(count, [=](std::int64_t i) {
+          const TermsOf::Term term = terms(index, i);
+          return static_cast<double>(term.rows) * static_cast<double>(moments[term.at]);
+        });
+        const double squares = row.sum(count, [=](std::int64_t i) {
+          const TermsOf::Term term = terms(index, i);
+          const double mean = moments[term.at];
+          return static_cast<double>(moments[term.at + lanes]) + static_cast<double>(term.rows) * mean * mean;
         });
         row.once([=]() { store(index, sum, squares); });
       });
@@ -109,10 +71,10 @@ template <class T, class W>
 void apply(const Execution& exec, const Shape& shape, const T* x, const W* gamma, const W* beta,
            const float* mean, const float* rstd, T* y) {
   const PointBlocks blocks = PointBlocks::to_map(shape.segments, shape.rows);
-  const std::int64_t channels = shape.channels;
-  const GroupOf group_of(shape);
+  const std::int64_t lanes = shape.lanes();
+  const LaneOf lane_of(shape);
   for_each_tile(
-      exec, "point_norm", blocks.count(), channels,
+      exec, "point_norm", blocks.count(), lanes,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const PointBlocks::Block block = blocks.block(index);
         float centre[tile_width];
@@ -120,14 +82,15 @@ void apply(const Execution& exec, const Shape& shape, const T* x, const W* gamma
         float factor[tile_width];
         float shift[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) {
-          const std::int64_t at = group_of(block.segment, first + i);
+          const std::int64_t channel = lane_of.channel(first + i);
+          const std::int64_t at = lane_of.statistic(block.segment, channel);
           centre[i] = mean[at];
           scale[i] = rstd[at];
-          factor[i] = to_float(gamma[first + i]);
-          shift[i] = beta == nullptr ? 0.0f : to_float(beta[first + i]);
+          factor[i] = to_float(gamma[channel]);
+          shift[i] = beta == nullptr ? 0.0f : to_float(beta[channel]);
         });
         for (std::int64_t row = 0; row < block.rows; ++row) {
-          const std::int64_t at = (block.first_row + row) * channels + first;
+          const std::int64_t at = (block.first_row + row) * lanes + first;
           float buffer[tile_width];
           float value[tile_width];
           const auto element = tile_values(x + at, count, buffer);
@@ -139,15 +102,15 @@ void apply(const Execution& exec, const Shape& shape, const T* x, const W* gamma
       });
 }
 
-/// to[block] = [channels] sum of dy n over the block's rows, [channels] sum of dy.
+/// to[block] = [lanes] sum of dy n over the block's rows, [lanes] sum of dy.
 template <class T>
 void block_gradients(const Execution& exec, const Shape& shape, const T* x, const T* dy, const float* mean,
                      const float* rstd, float* to) {
   const PointBlocks blocks = shape.blocks();
-  const std::int64_t channels = shape.channels;
-  const GroupOf group_of(shape);
+  const std::int64_t lanes = shape.lanes();
+  const LaneOf lane_of(shape);
   for_each_tile(
-      exec, "block_gradients", blocks.count(), channels,
+      exec, "block_gradients", blocks.count(), lanes,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const PointBlocks::Block block = blocks.block(index);
         float centre[tile_width];
@@ -155,7 +118,8 @@ void block_gradients(const Execution& exec, const Shape& shape, const T* x, cons
         float total[tile_width];
         float total_normalized[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) {
-          const std::int64_t at = group_of(block.segment, first + i);
+          const std::int64_t channel = lane_of.channel(first + i);
+          const std::int64_t at = lane_of.statistic(block.segment, channel);
           centre[i] = mean[at];
           scale[i] = rstd[at];
           total[i] = 0.0f;
@@ -170,7 +134,7 @@ void block_gradients(const Execution& exec, const Shape& shape, const T* x, cons
           });
           const std::int64_t end = launch::smaller(start + launch::rows_per_partial_sum, block.rows);
           for (std::int64_t row = start; row < end; ++row) {
-            const std::int64_t at = (block.first_row + row) * channels + first;
+            const std::int64_t at = (block.first_row + row) * lanes + first;
             float buffers[2][tile_width];
             const auto element = tile_values(x + at, count, buffers[0]);
             const auto gradient = tile_values(dy + at, count, buffers[1]);
@@ -185,10 +149,10 @@ void block_gradients(const Execution& exec, const Shape& shape, const T* x, cons
             total_normalized[i] += normalized[i];
           });
         }
-        float* const sums = to + index * 2 * channels + first;
+        float* const sums = to + index * 2 * lanes + first;
         for_each_in_tile(count, [&](std::int64_t i) {
           sums[i] = total_normalized[i];
-          sums[channels + i] = total[i];
+          sums[lanes + i] = total[i];
         });
       });
 }
@@ -197,13 +161,20 @@ void block_gradients(const Execution& exec, const Shape& shape, const T* x, cons
 inline void add_gradients(const Execution& exec, const Shape& shape, const float* gradients,
                           const Tensor& dgamma, const Tensor& dbeta, bool accumulate) {
   const std::int64_t channels = shape.channels;
+  const std::int64_t lanes = shape.lanes();
+  const std::int64_t fold = shape.fold;
+  const Divisor of_fold(fold);
   const ResultVector of_gamma(dgamma);
   const ResultVector of_beta(dbeta);
   sum_columns(
-      exec, "norm_gradients", shape.blocks().count(), dbeta.empty() ? channels : 2 * channels,
-      KOKKOS_LAMBDA(std::int64_t block, std::int64_t first, std::int64_t count, float* value) {
-        const float* const sums = gradients + block * 2 * channels + first;
-        for_each_in_tile(count, [=](std::int64_t i) { value[i] = sums[i]; });
+      exec, "norm_gradients", shape.blocks().count() * fold, dbeta.empty() ? channels : 2 * channels,
+      KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count, float* value) {
+        const std::int64_t block = of_fold.quotient(index);
+        const float* const sums = gradients + block * 2 * lanes + (index - block * fold) * channels;
+        for_each_in_tile(count, [=](std::int64_t i) {
+          const std::int64_t column = first + i;
+          value[i] = column < channels ? sums[column] : sums[column - channels + lanes];
+        });
       },
       KOKKOS_LAMBDA(std::int64_t column, float total) {
         if (column < channels) {
@@ -218,26 +189,17 @@ inline void add_gradients(const Execution& exec, const Shape& shape, const float
 template <class Factor, class Store>
 void add_group_gradients(const Execution& exec, const Shape& shape, const float* gradients,
                          const Factor& factor, const Store& store) {
-  const PointBlocks blocks = shape.blocks();
-  const std::int64_t channels = shape.channels;
-  const std::int64_t group_channels = shape.group_channels();
-  const Divisor channels_of(group_channels);
-  const Divisor groups_of(shape.groups);
-  const std::int64_t groups = shape.groups;
-  const std::int64_t terms = blocks.of_segment() * group_channels;
+  const TermsOf terms(shape);
+  const std::int64_t count = terms.count();
+  const std::int64_t lanes = shape.lanes();
   for_each_row(
-      exec, "group_gradients", shape.statistics(), terms, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t segment = groups_of.quotient(index);
-        const std::int64_t first = (index - segment * groups) * group_channels;
-        const float* const all = gradients + segment * blocks.of_segment() * 2 * channels + first;
-        const auto term_at = [=](std::int64_t term, std::int64_t offset) {
-          const std::int64_t block = channels_of.quotient(term);
-          const std::int64_t channel = term - block * group_channels;
-          return static_cast<double>(all[block * 2 * channels + offset + channel]) *
-                 static_cast<double>(factor(first + channel));
+      exec, "group_gradients", shape.statistics(), count, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const auto term_at = [=](std::int64_t i, std::int64_t offset) {
+          const TermsOf::Term term = terms(index, i);
+          return static_cast<double>(gradients[term.at + offset]) * static_cast<double>(factor(term.channel));
         };
-        const double sum = row.sum(terms, [=](std::int64_t term) { return term_at(term, channels); });
-        const double normalized = row.sum(terms, [=](std::int64_t term) { return term_at(term, 0); });
+        const double sum = row.sum(count, [=](std::int64_t i) { return term_at(i, lanes); });
+        const double normalized = row.sum(count, [=](std::int64_t i) { return term_at(i, 0); });
         row.once([=]() { store(index, sum, normalized); });
       });
 }
@@ -247,10 +209,10 @@ template <class T, class W>
 void input_gradient(const Execution& exec, const Shape& shape, const T* x, const T* dy, const W* gamma,
                     const float* mean, const float* rstd, const float* mean_g, const float* mean_gn, T* dx) {
   const PointBlocks blocks = PointBlocks::to_map(shape.segments, shape.rows);
-  const std::int64_t channels = shape.channels;
-  const GroupOf group_of(shape);
+  const std::int64_t lanes = shape.lanes();
+  const LaneOf lane_of(shape);
   for_each_tile(
-      exec, "d_point_norm", blocks.count(), channels,
+      exec, "d_point_norm", blocks.count(), lanes,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const PointBlocks::Block block = blocks.block(index);
         float centre[tile_width];
@@ -259,15 +221,16 @@ void input_gradient(const Execution& exec, const Shape& shape, const T* x, const
         float g[tile_width];
         float gn[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) {
-          const std::int64_t at = group_of(block.segment, first + i);
+          const std::int64_t channel = lane_of.channel(first + i);
+          const std::int64_t at = lane_of.statistic(block.segment, channel);
           centre[i] = mean[at];
           scale[i] = rstd[at];
-          factor[i] = to_float(gamma[first + i]);
+          factor[i] = to_float(gamma[channel]);
           g[i] = mean_g[at];
           gn[i] = mean_gn[at];
         });
         for (std::int64_t row = 0; row < block.rows; ++row) {
-          const std::int64_t at = (block.first_row + row) * channels + first;
+          const std::int64_t at = (block.first_row + row) * lanes + first;
           float buffers[2][tile_width];
           float value[tile_width];
           const auto element = tile_values(x + at, count, buffers[0]);
