@@ -105,6 +105,12 @@ if(NOT Mylos_ENABLE_LIBDEFLATE STREQUAL "OFF")
 endif()
 mylos_optional(LIBDEFLATE "${LibDeflate_FOUND}")
 
+if(NOT Mylos_ENABLE_IMAGES STREQUAL "OFF" AND NOT Mylos_ONLY_KERNELS)
+  find_package(PNG QUIET)
+  find_package(TurboJPEG QUIET)
+endif()
+mylos_optional(IMAGES "${PNG_FOUND}" "${TurboJPEG_FOUND}")
+
 if(Mylos_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)
   find_package(NCCL QUIET)

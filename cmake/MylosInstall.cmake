@@ -41,6 +41,8 @@ if(Mylos_HAVE_KOKKOSKERNELS AND KokkosKernels_FOUND)
   mylos_engine(ON Kokkos::kokkoskernels KokkosKernels)
 endif()
 mylos_engine("${Mylos_HAVE_LIBDEFLATE}" LibDeflate::libdeflate LibDeflate)
+mylos_engine("${Mylos_HAVE_IMAGES}" PNG::PNG PNG)
+mylos_engine("${Mylos_HAVE_IMAGES}" TurboJPEG::turbojpeg TurboJPEG)
 mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
 if(Mylos_HAVE_CUDNN)
   target_link_libraries(mylos_library PRIVATE ${CMAKE_DL_LIBS})  # cuDNN is looked for by programs that run
@@ -62,5 +64,5 @@ endif()
 install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
 install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake" DESTINATION "${package}")
+              "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake" DESTINATION "${package}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -31,6 +31,8 @@ librandom123-dev|Random123|header:Random123/philox.h|needed
 libxxhash-dev|xxHash >= 0.8|header:xxhash.h|needed
 zlib1g-dev|zlib|header:zlib.h|needed
 libdeflate-dev|libdeflate (faster CRC-32)|header:libdeflate.h|optional
+libpng-dev|libpng (mylos prepare images)|header:png.h|optional
+libturbojpeg0-dev|libjpeg-turbo (mylos prepare images)|header:turbojpeg.h|optional
 libgtest-dev|GoogleTest|header:gtest/gtest.h|needed
 libgmock-dev|GoogleMock|header:gmock/gmock.h|needed
 libbenchmark-dev|Google Benchmark|header:benchmark/benchmark.h|needed
@@ -41,6 +43,7 @@ python3-numpy|NumPy|python:numpy|optional
 python3-h5py|h5py|python:h5py|optional
 python3-xxhash|xxhash for Python|python:xxhash|optional
 python3-matplotlib|Matplotlib|python:matplotlib|optional
+python3-pil|Pillow, for tests of images|python:PIL|optional
 xz-utils|xz|command:xz|needed
 '
 

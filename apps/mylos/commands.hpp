@@ -96,6 +96,17 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
 
 ExitCode prepare_fields_command(const PrepareFields& job);
 
+struct PrepareImagesArguments {
+  std::string folder;
+  std::string output;
+  std::string classes_of;  // "" = as the folders are called, or a dataset file
+  std::string size;        // "" = as the images are, or "HxW"
+  std::string on_corrupt = "fail";
+  int channels = 0;  // 0 = as the first image
+  bool unlabelled = false;
+};
+ExitCode prepare_images_command(const PrepareImagesArguments& arguments);
+
 struct PrepareTextArguments {
   std::string input;
   std::string level = "characters";  // "characters", "bytes"

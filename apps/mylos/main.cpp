@@ -12,9 +12,9 @@
 #include "child_process.hpp"
 #include "commands.hpp"
 #include "mylos/config/manual.hpp"
-#include "mylos/data/dataset_format.hpp"
 #include "mylos/kernels/known_devices.hpp"
 #include "precision_options.hpp"
+#include "prepare_options.hpp"
 #include "report_options.hpp"
 #include "runtime.hpp"
 #include "same_start.hpp"
@@ -55,11 +55,7 @@ struct CommandLine {
   EvaluateArguments evaluate;
   PredictArguments predict;
   SampleArguments sample;
-  PrepareIdxArguments idx;
-  PrepareCsvArguments csv;
-  PrepareTextArguments text;
-  PrepareTokensArguments tokens;
-  std::string stamp;
+  PrepareArguments prepare;
   ConvertArguments convert;
   CheckPrecisionArguments precision;
   BenchArguments bench;
@@ -190,76 +186,6 @@ void add_sample(CLI::App& app, CommandLine& line) {
   sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });
 }
 
-void add_prepare_tokens(CLI::App& prepare, CommandLine& line) {
-  CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
-  text->add_option("file", line.text.input)->required();
-  text->add_option("--level", line.text.level,
-                   "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
-      ->check(CLI::IsMember({"characters", "bytes"}))
-      ->capture_default_str();
-  text->add_option(
-      "--vocabulary", line.text.vocabulary,
-      "Token file (as the training text's) whose characters are the vocabulary; default: the text's own");
-  text->add_option("--out", line.text.output, "Token file to write")->required();
-  text->callback([&line] { line.command = [&line] { return prepare_text_command(line.text); }; });
-
-  CLI::App* tokens = prepare.add_subcommand(
-      "tokens", "Streams of token numbers from a tokenizer (.bin), with llm.c's header or without one");
-  tokens->add_option("files", line.tokens.inputs, "Put one behind the other")->required();
-  tokens
-      ->add_option("--type", line.tokens.type,
-                   "uint16 or uint32, little-endian (default: as the header says, without header uint16)")
-      ->check(CLI::IsMember({"uint16", "uint32"}));
-  tokens
-      ->add_option("--vocabulary", line.tokens.vocabulary,
-                   "Tokens must be below this (default: the largest token + 1)")
-      ->check(integer_from(1, most_counted));
-  tokens->add_option("--out", line.tokens.output, "Token file to write")->required();
-  tokens->callback([&line] { line.command = [&line] { return prepare_tokens_command(line.tokens); }; });
-}
-
-void add_prepare(CLI::App& app, CommandLine& line) {
-  CLI::App* prepare =
-      app.add_subcommand("prepare", "Turn raw data into a dataset or token file (HDF5), checking it once");
-  prepare->require_subcommand(1);
-  CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
-  idx->add_option("images", line.idx.images)->required();
-  auto* labels =
-      idx->add_option("labels", line.idx.labels, "Without them the file is for `mylos predict` alone");
-  idx->add_option("--classes", line.idx.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, mylos::most_classes))
-      ->needs(labels);
-  idx->add_option("--out", line.idx.output, "Dataset file to write")->required();
-  idx->callback([&line] { line.command = [&line] { return prepare_idx_command(line.idx); }; });
-
-  CLI::App* csv = prepare->add_subcommand(
-      "csv",
-      "A table of numbers, perhaps with a header line; without --targets and --label, to predict from");
-  csv->add_option("file", line.csv.input)->required();
-  auto* targets = csv->add_option("--targets", line.csv.targets,
-                                  "Columns to predict (regression), a,b,c: names, or else numbers from 1 on");
-  targets->delimiter(',');
-  auto* label =
-      csv->add_option("--label", line.csv.label, "Column of class numbers 0, 1, ... (classification)");
-  label->excludes(targets);
-  csv->add_option("--classes", line.csv.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, mylos::most_classes))
-      ->needs(label);
-  auto* header = csv->add_flag("--header", line.csv.header,
-                               "The first line names the columns (default: where it is all words)");
-  csv->add_flag("--no-header", line.csv.no_header,
-                "The first line is a sample (default: where it is all numbers)")
-      ->excludes(header);
-  csv->add_option("--out", line.csv.output, "Dataset file to write")->required();
-  csv->callback([&line] { line.command = [&line] { return prepare_csv_command(line.csv); }; });
-  add_prepare_tokens(*prepare, line);
-
-  CLI::App* stamp = prepare->add_subcommand(
-      "stamp", "Check a data file that was edited, or made elsewhere; write its statistics and digests anew");
-  stamp->add_option("file", line.stamp, "Dataset or token file")->required();
-  stamp->callback([&line] { line.command = [&line] { return prepare_stamp_command(line.stamp); }; });
-}
-
 void add_convert(CLI::App& app, CommandLine& line) {
   CLI::App* convert = app.add_subcommand(
       "convert", "Turn a GPT's checkpoint into Hugging Face's GPT-2 (safetensors), or the other way round");
@@ -314,7 +240,7 @@ int main(int argument_count, char** arguments) {
   add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
   add_sample(app, line);
-  add_prepare(app, line);
+  add_prepare(app, line.prepare, line.command);
   add_convert(app, line);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);

@@ -1,11 +1,13 @@
-// mylos prepare idx|csv|text|tokens ... --out FILE, prepare stamp FILE
+// mylos prepare idx|images|csv|text|tokens ... --out FILE, prepare stamp FILE
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "mylos/data/dataset.hpp"
+#include "mylos/data/normalizer.hpp"
 #include "mylos/data/prepare_csv.hpp"
 #include "mylos/data/prepare_fields.hpp"
 #include "mylos/data/prepare_idx.hpp"
+#include "mylos/data/prepare_images.hpp"
 #include "mylos/data/prepare_text.hpp"
 #include "mylos/data/prepare_tokens.hpp"
 #include "mylos/data/stamp.hpp"
@@ -31,6 +33,17 @@ ExitCode tell(const std::string& path) {
   standard_output(0).line(fmt::format("{}: {} samples of {} features, {}", path, data.samples(),
                                       data.features(), answers_of(data)));
   return ExitCode::done;
+}
+
+/// Of all samples; a run's data.normalize goes by its training samples.
+void tell_channels(const std::string& path) {
+  const Dataset data(path, Answers::optional);
+  const ColumnStatistics of = channel_statistics(data.input_statistics(), data.grid().back());
+  for (std::size_t i = 0; i < of.mean.size(); ++i) {
+    standard_output(0).line(
+        fmt::format("{}: channel {} from {} to {}, mean {:.4f}, standard deviation {:.4f}", path, i,
+                    of.minimum[i], of.maximum[i], of.mean[i], of.deviation[i]));
+  }
 }
 
 ExitCode tell_tokens(const std::string& path) {
@@ -70,6 +83,25 @@ ExitCode prepare_fields_command(const PrepareFields& job) {
   require_one_rank();
   prepare(job);
   return tell(job.out);
+}
+
+ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
+  require_one_rank();
+  if (!arguments.classes_of.empty()) require_other_file(arguments.classes_of, arguments.output);
+  PrepareImages job{.folder = arguments.folder,
+                    .out = arguments.output,
+                    .labelled = !arguments.unlabelled,
+                    .classes_of = arguments.classes_of,
+                    .channels = arguments.channels,
+                    .on_corrupt = arguments.on_corrupt == "skip" ? OnCorrupt::skip : OnCorrupt::fail};
+  if (!arguments.size.empty()) {
+    const ImageSize size = parse_image_size(arguments.size);
+    job.height = size.height;
+    job.width = size.width;
+  }
+  for (const std::string& note : prepare(job)) standard_output(0).line(note);
+  tell_channels(arguments.output);
+  return tell(arguments.output);
 }
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {

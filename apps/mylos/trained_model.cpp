@@ -236,6 +236,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
     fail_input("{} is no network of tokens; `mylos predict` computes its outputs", trained->path);
   }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
+  options.data.augment = {};                 // of training alone
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {
       trained->data = open_run_data(options, answers);

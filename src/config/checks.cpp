@@ -65,7 +65,11 @@ class Checks : DeckMistakes {
   void kind_of_data() const {
     const ModelType type = options_.model.type;
     const bool is_gpt = type == ModelType::gpt;
-    for (const std::string& name : data_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt)) {
+    std::vector<std::string> names = data_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt);
+    if (is_gpt) {
+      for (const std::string& name : augment_keys_of(ModelType::mlp)) names.push_back("augment." + name);
+    }
+    for (const std::string& name : names) {
       const std::string path = "data." + name;
       if (!given_.contains(path)) continue;
       fail({path.c_str()},

@@ -123,10 +123,14 @@ void add_data_keys(Schema& schema) {
       "added. 0: its whole share.");
   keys.choice(
       "normalize", &DataOptions::normalize,
-      Words<Normalize>{
-          {"none", Normalize::none}, {"standard", Normalize::standard}, {"minmax", Normalize::minmax}},
+      Words<Normalize>{{"none", Normalize::none},
+                       {"standard", Normalize::standard},
+                       {"channel", Normalize::channel},
+                       {"minmax", Normalize::minmax}},
       "Inputs (and the targets of a regression) to mean 0 and deviation 1, or to the range from 0 to 1, by "
-      "the statistics of the training samples (without those held out for validation).");
+      "the statistics of the training samples (without those held out for validation), column by column. "
+      "channel: of samples on a grid, inputs to mean 0 and deviation 1 of each channel over all points; "
+      "targets as by standard.");
   keys.choice(
       "shuffle", &DataOptions::shuffle,
       Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
@@ -142,9 +146,10 @@ void add_data_keys(Schema& schema) {
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},
       "Token data: where the windows of a batch begin, anywhere at random or one behind the other in the "
       "file's order. An epoch is as many windows as lie one behind the other.");
-  Key& shape = keys.add("shape", "list of 2 to 4 integers from 1 to 268435456", "a ",
-                        "chain: the grid that a sample's numbers lie on, its extents and behind them the "
-                        "channels: [28, 28, 1]. From files of `mylos prepare idx` where it is not given.");
+  Key& shape = keys.add(
+      "shape", "list of 2 to 4 integers from 1 to 268435456", "a ",
+      "chain: the grid that a sample's numbers lie on, its extents and behind them the "
+      "channels: [28, 28, 1]. From files of `mylos prepare images` and `idx` where it is not given.");
   add_shape(shape);
   keys.limit_to_types(data_keys_of);
 }

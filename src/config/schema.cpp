@@ -14,6 +14,7 @@ Schema build() {
   Schema result;
   add_run_keys(result);
   add_data_keys(result);
+  add_augment_keys(result);
   add_model_keys(result);
   add_precision_keys(result);
   add_memory_keys(result);

@@ -9,12 +9,15 @@ namespace mylos {
 [[nodiscard]] const std::vector<std::string>& model_keys_of(ModelType type);
 /// The keys of [data] that only the kind of data has from which this type of network learns.
 [[nodiscard]] const std::vector<std::string>& data_keys_of(ModelType type);
+/// The keys of [data.augment], where this type of network has them.
+[[nodiscard]] const std::vector<std::string>& augment_keys_of(ModelType type);
 
 /// Their keys under the names that other frameworks have for them.
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
 
 void add_run_keys(Schema& schema);
 void add_data_keys(Schema& schema);
+void add_augment_keys(Schema& schema);  // behind those of data
 void add_model_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
 void add_adaptation_keys(Schema& schema);  // behind those of precision

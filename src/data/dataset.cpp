@@ -149,6 +149,17 @@ void Dataset::open_answers() {
   answers_.emplace(file_, answers, labels ? DType::int32 : DType::fp32, digests_);
 }
 
+std::vector<std::string> Dataset::class_names() const {
+  if (task() != Task::classification || !file_.exists("/class_names")) return {};
+  std::vector<std::string> names;
+  std::istringstream text(file_.dataset("/class_names").read_text());
+  for (std::string name; std::getline(text, name);) names.push_back(name);
+  if (static_cast<std::int64_t>(names.size()) != outputs()) {
+    fail_input("{}: /class_names has {} names, one a line, for {} classes", path_, names.size(), outputs());
+  }
+  return names;
+}
+
 void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
   inputs_->read(first, count, destination);
 }

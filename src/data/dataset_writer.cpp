@@ -1,5 +1,7 @@
 #include "mylos/data/dataset_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "dataset_summary.hpp"
@@ -44,6 +46,11 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
 }
 
 DatasetWriter::~DatasetWriter() = default;
+
+void DatasetWriter::name_classes(const std::vector<std::string>& names) {
+  const std::string text = fmt::format("{}", fmt::join(names, "\n"));
+  state_->file.create_text("/class_names", static_cast<std::int64_t>(text.size())).write_text(text);
+}
 
 void DatasetWriter::add_inputs(const std::uint8_t* values, std::int64_t count) {
   const std::int64_t features = state_->shape.features;

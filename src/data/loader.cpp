@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "batch_buffer.hpp"
 #include "batch_ring.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/data/augmentation.hpp"
 #include "mylos/data/share.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "sample_source.hpp"
@@ -24,6 +26,9 @@ class Loader::Maker final : public BatchMaker {
         source_(make_source(split, sampler, options)),
         buffers_{make_buffer(options), make_buffer(options), make_buffer(options), make_buffer(options)},
         ring_(*this, sampler.options().batch) {
+    if (options.augment.any()) {
+      augmentation_.emplace(options.augment, dataset.shape(), options.grid, sampler.options().seed);
+    }
     ring_.start(options.first_position);
   }
 
@@ -38,7 +43,7 @@ class Loader::Maker final : public BatchMaker {
   Batch make(std::size_t buffer) override {
     const std::int64_t samples = std::min(micro_batch_, share_.count - within_share_);
     for (std::int64_t row = 0; row < samples; ++row) {
-      buffers_[buffer].put(row, source_->next(), dataset_, normalizer_);
+      buffers_[buffer].put(row, next_sample(share_.first + within_share_ + row), dataset_, normalizer_);
     }
     const Batch batch = buffers_[buffer].batch(samples, share_.first + within_share_, step_);
     within_share_ += samples;
@@ -52,6 +57,14 @@ class Loader::Maker final : public BatchMaker {
   bool work_ahead() override { return source_->work_ahead(); }
 
  private:
+  /// As number `place` of the global batch.
+  Sample next_sample(std::int64_t place) {
+    Sample sample = source_->next();
+    if (!augmentation_) return sample;
+    const auto moved = augmentation_->moved({sample.input, sample.answer}, step_, place);
+    return {moved.input, moved.answer, sample.index};
+  }
+
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,
                                             const LoaderOptions& options) {
     if (sampler.options().samples != split.count) {
@@ -82,6 +95,8 @@ class Loader::Maker final : public BatchMaker {
   std::int64_t micro_batch_;
   std::unique_ptr<SampleSource> source_;
   std::array<BatchBuffer, BatchRing::size> buffers_;
+
+  std::optional<Augmentation> augmentation_;
 
   // Of the batch that is made next.
   std::int64_t step_ = 0;
@@ -115,7 +130,8 @@ std::int64_t Loader::memory_bytes(const DatasetShape& shape, Split split, const 
   const std::int64_t source = sampler.options().shuffle == Shuffle::samples
                                   ? memory_of_samples(shape, split)
                                   : memory_of_windows(shape, sampler, share);
-  return source +
+  const std::int64_t moving = options.augment.any() ? Augmentation::memory_bytes(shape, options.grid) : 0;
+  return source + moving +
          static_cast<std::int64_t>(BatchRing::size) * BatchBuffer::memory_bytes(shape, options.type, samples);
 }
 

@@ -54,6 +54,9 @@ void require_online(const Options& options) {
   if (options.data.normalize != Normalize::none) {
     fail_input("data.normalize goes by the statistics of a data file; leave it out and scale the views");
   }
+  if (options.data.augment.any()) {
+    fail_input("data.augment moves samples of a data file; leave it out and move them in the views");
+  }
 }
 
 /// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again.

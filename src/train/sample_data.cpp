@@ -1,4 +1,5 @@
 #include "data_kinds.hpp"
+#include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
 
@@ -9,7 +10,9 @@ class SampleData final : public RunData {
  public:
   SampleData(const Options& options, Answers answers)
       : normalize_(options.data.normalize),
+        augment_(options.data.augment),
         train_(options.data.train, answers),
+        grid_(options.data.shape.empty() ? train_.grid() : options.data.shape),
         splits_(split_samples(train_.samples(), options.data.validation)),
         sampler_({.samples = splits_.train.count,
                   .batch = options.data.batch,
@@ -17,6 +20,7 @@ class SampleData final : public RunData {
                   .shuffle = options.data.shuffle,
                   .last_batch = options.data.last_batch,
                   .block_samples = samples_per_block(train_.shape().input_bytes())}) {
+    if (answers == Answers::needed) require_augmentable(augment_, train_.shape(), grid_, train_.path());
     if (options.data.test.empty()) return;
     test_.emplace(options.data.test);
     require_same_shape(train_, *test_);
@@ -49,7 +53,7 @@ class SampleData final : public RunData {
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
   [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
-    return normalizer_for(normalize_, train_, splits_.train, note);
+    return normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back());
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_.shape());
@@ -86,13 +90,15 @@ class SampleData final : public RunData {
     if (part == DataPart::test) return {0, test_->samples()};
     return part == DataPart::train ? splits_.train : splits_.validation;
   }
-  static LoaderOptions loading(const TrainingReader& reader) {
-    return {reader.type,  reader.micro_batch,   reader.rank,
-            reader.ranks, reader.ranks_on_node, reader.first_position};
+  [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
+    return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
+            reader.ranks_on_node, reader.first_position, augment_,    grid_};
   }
 
   Normalize normalize_;
+  AugmentOptions augment_;
   Dataset train_;
+  std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty where it is not known
   std::optional<Dataset> test_;
   Splits splits_;
   Sampler sampler_;

@@ -18,7 +18,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, data, model, precision, precision.scaler, precision.adaptation, memory, optimizer, schedule, "
+    "run, data, data.augment, model, precision, precision.scaler, precision.adaptation, memory, optimizer, "
+    "schedule, "
     "communication, checkpoint, "
     "kernels, health";
 const std::string bytes_wanted =

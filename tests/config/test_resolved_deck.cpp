@@ -25,7 +25,7 @@ class Draw {
               fraction(),
               integer(1, 2147483647),
               integer(0, 2147483647),
-              one_of<Normalize>(3)};
+              one_of<Normalize>(4)};
     o.model = {ModelType::mlp,
                widths(),
                one_of<Activation>(6),
@@ -50,6 +50,9 @@ class Draw {
     } else {
       o.data.shuffle = one_of<Shuffle>(2);
       o.data.last_batch = one_of<LastBatch>(2);
+      o.data.augment = {
+          integer(0, 9),      one_of<CropFill>(3),      integer(0, 9), integer(0, 1) == 0, integer(0, 1) == 0,
+          integer(0, 1) == 0, one_of<AugmentTargets>(3)};
     }
     o.precision = {one_of<DType>(3),    one_of<GradientType>(3), rules(),     scaler(),
                    MasterWeights::fp32, integer(0, 1) == 0,      adaptation()};

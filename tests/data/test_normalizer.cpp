@@ -39,6 +39,36 @@ TEST(Normalizer, StandardAndMinmaxFollowTheirDefinitions) {
   EXPECT_TRUE(scaling_for(Normalize::none, two_columns).identity());
 }
 
+TEST(Normalizer, ChannelsHaveTheStatisticsOfAllTheirPoints) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "grid.h5";
+  const std::string draw =
+      "import h5py, numpy as n\nx = n.random.default_rng(1).normal(5, 2, (20, 4 * 6 * 3)).astype('f4')\n"
+      "x[:, ::3] += n.arange(24)\nx[:, 2::3] = 7\n";
+  python(draw + "f = h5py.File('" + path +
+         "', 'w')\nf['inputs'] = x\nf['targets'] = x[:, :2]\nf.attrs['shape'] = '4 6 3'\n");
+  const Dataset dataset(path);
+  std::string noted;
+  const auto note = [&](const std::string& line) { noted += line + "\n"; };
+  const Normalizer normalizer = normalizer_for(Normalize::channel, dataset, {0, 15}, note, 3);
+  EXPECT_EQ(noted, path +
+                       ": 1 of 3 channels is constant in the training samples (channel 2, counted from 0); "
+                       "data.normalize turns it into 0\n");
+  std::string ours;
+  for (const std::size_t i : {0u, 1u, 69u, 70u, 71u})
+    ours += fmt::format("{:.9f} {:.9f}\n", normalizer.inputs.shift[i], normalizer.inputs.scale[i]);
+  EXPECT_EQ(
+      python(draw + "x = x[:15].astype('f8').reshape(-1, 3)\nm, s = x.mean(0), x.std(0)\n"
+                    "for i in (0, 1, 0, 1, 2): print('%.9f %.9f' % (m[i], 1 / s[i] if s[i] > 1e-9 else 0))"),
+      ours);
+  EXPECT_EQ(normalizer.inputs.shift.size(), 72u);
+  EXPECT_EQ(normalizer.targets, normalizer_for(Normalize::standard, dataset, {0, 15}).targets);
+  EXPECT_EQ(room_for_normalizer(Normalize::channel, dataset.shape()).inputs.shift.size(), 72u);
+  EXPECT_TRUE(error_of([&] {
+                (void)normalizer_for(Normalize::channel, dataset, {0, 15});
+              }).starts_with(path + ": says of no grid on which its samples lie"));
+}
+
 TEST(Normalizer, AConstantColumnBecomesZeroNotInfinity) {
   for (const auto method : {Normalize::standard, Normalize::minmax}) {
     const auto scaling = scaling_for(method, two_columns);

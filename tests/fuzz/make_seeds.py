@@ -4,10 +4,12 @@ usage: make_seeds.py FOLDER     FOLDER/TARGET/... are made
 """
 
 import gzip
+import io
 import json
 import pathlib
 import struct
 import sys
+import zlib
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
@@ -56,6 +58,30 @@ def image_files():
     yield bytes([0]) + struct.pack("<H", len(one)) + one + gzip.compress(huge, mtime=0)
 
 
+def png(colour, depth, row, laced=0):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", 4, 3, depth, colour, 0, 0, laced)
+    palette = chunk(b"PLTE", bytes(range(48))) + chunk(b"tRNS", b"\x80") if colour == 3 else b""
+    pixels = zlib.compress((b"\0" + bytes(row)) * 3)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + palette + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+def pictures():
+    """Whether the target corrects checksums, then the file. JPEGs where Pillow is."""
+    for first in (b"\0", b"\1"):
+        for colour, depth, row in ((0, 1, 1), (0, 8, 4), (0, 16, 8), (2, 8, 12), (3, 4, 2), (4, 8, 8), (6, 16, 32)):
+            yield first + png(colour, depth, row)
+    try:
+        from PIL import Image
+    except ImportError:
+        return
+    for mode, how in (("L", {}), ("RGB", {}), ("RGB", {"progressive": True}), ("CMYK", {})):
+        file = io.BytesIO()
+        Image.new(mode, (9, 7)).save(file, "JPEG", **how)
+        yield b"\0" + file.getvalue()
+
+
 def weights():
     """Whether the target puts the length in front, that length, then the header and the tensors."""
     header = json.dumps({
@@ -75,7 +101,7 @@ def contents():
         yield bytes(300) + bytes([last])
 
 
-SEEDS = {"deck": decks, "user_block": user_blocks, "csv": tables, "idx": image_files, "safetensors": weights,
+SEEDS = {"deck": decks, "user_block": user_blocks, "csv": tables, "idx": image_files, "image": pictures, "safetensors": weights,
          "dataset": contents, "checkpoint": contents}
 
 for target, make in SEEDS.items():

@@ -32,6 +32,8 @@ WRAPPED = {
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
     r"nlohmann/.*": r"train/(stored_plan|plan_document|run_summary|run_events|amendments)\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp|"
                     r"apps/mylos/(advise|precision)_json\.cpp|apps/mylos/report/.*",
+    r"png\.h": r"data/image_png\.cpp",
+    r"turbojpeg\.h": r"data/image_jpeg\.cpp",
     r"xxhash\.h": r"io/digest\.cpp",
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }

@@ -22,6 +22,7 @@ enum class RandomPurpose : std::uint64_t {
   calibration = 4,
   sampling = 5,
   weight_rounding = 6,
+  augmentation = 7,
   fields = 8
 };
 

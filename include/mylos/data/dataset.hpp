@@ -41,6 +41,9 @@ class Dataset {
   /// What a network for this data gives per sample: classes, or targets; 0 where the file does not say.
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
 
+  /// What the classes are called, where the file says so; else empty.
+  [[nodiscard]] std::vector<std::string> class_names() const;
+
   /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs], which
   /// of inputs alone are none. Blocks that are read for the first time are compared with the file's digests:
   /// throws Error (bad_input) with the rows of one that was changed.

@@ -3,6 +3,7 @@
 //   /inputs   [samples, features]  uint8 or float32
 //   /labels   [samples]            int32 in [0, classes): classification, or
 //   /targets  [samples, outputs]   float32: regression
+//   /class_names                   text: the name of each class on a line of its own; `prepare images`
 //   /statistics/inputs/{mean,std,min,max} [features], /statistics/targets/... [outputs]   float64
 //   /digests/{inputs,labels,targets,statistics/...}  digests of blocks (block_digests.hpp)
 //   attributes of /: format, version, classes, identity (a digest of the contents), source, shape (of one

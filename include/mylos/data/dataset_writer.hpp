@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mylos/data/dataset_format.hpp"
 
@@ -17,6 +18,9 @@ class DatasetWriter {
   DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
                 const std::string& sample_shape = "");
   ~DatasetWriter();
+
+  /// What the classes 0, 1, 2 ... are called: names without line breaks.
+  void name_classes(const std::vector<std::string>& names);
 
   /// The next `count` samples' inputs or answers; each kind in order, the kinds in any order. Values are
   /// checked by the caller, who can say where a wrong one comes from.

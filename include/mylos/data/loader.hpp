@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/data/batch_reader.hpp"
@@ -22,8 +23,10 @@ struct LoaderOptions {
   std::int64_t micro_batch = 0;  // most samples of a batch; 0 = the rank's whole share
   int rank = 0;
   int ranks = 1;
-  int ranks_on_node = 1;            // that share this machine's memory
-  std::int64_t first_position = 0;  // samples consumed before; a multiple of the sampler's batch
+  int ranks_on_node = 1;                // that share this machine's memory
+  std::int64_t first_position = 0;      // samples consumed before; a multiple of the sampler's batch
+  AugmentOptions augment = {};          // by the sampler's seed
+  std::vector<std::int64_t> grid = {};  // of a sample, where it is moved: extents, then channels
 };
 
 class Loader final : public BatchReader {

@@ -2,10 +2,11 @@
 // predicts.
 //
 // normalised = (value - shift) * scale, column by column. "standard": shift = mean, scale = 1 / standard
-// deviation; "minmax": to [0, 1], of the training samples. A column that is constant in them keeps scale 1.
-// It is computed in double: a spread may be too small for its inverse to be a float, or too large for a
-// difference to be one. Its state goes into the checkpoint, so that training, evaluation and prediction all
-// apply the same numbers.
+// deviation; "minmax": to [0, 1], of the training samples. "channel": of samples on a grid, mean and
+// deviation of a channel are those of all its points in all samples. A column that is constant in them keeps
+// scale 1. It is computed in double: a spread may be too small for its inverse to be a float, or too large
+// for a difference to be one. Its state goes into the checkpoint, so that training, evaluation and prediction
+// all apply the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +54,14 @@ class Dataset;
 struct DatasetShape;
 struct Split;
 
+/// Of each channel over all points of a grid, from those of each column; channels lie last.
+[[nodiscard]] ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels);
+
 /// From the statistics of the training samples, which are part of a file: the same numbers on every rank.
-/// `note` hears of constant columns.
+/// `note` hears of constant columns. `channels`: of Normalize::channel.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
-                                        const std::function<void(const std::string&)>& note = {});
+                                        const std::function<void(const std::string&)>& note = {},
+                                        std::int64_t channels = 0);
 /// Of the size of what normalizer_for gives; a restart reads the values from the checkpoint.
 [[nodiscard]] Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape);
 

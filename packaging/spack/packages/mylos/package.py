@@ -47,6 +47,8 @@ class Mylos(CMakePackage, CudaPackage):
     depends_on("xxhash@0.8:")
     depends_on("zlib-api")
     depends_on("libdeflate")
+    depends_on("libpng@1.6:")
+    depends_on("libjpeg-turbo@2.1:")
     depends_on("googletest@1.12: +gmock", type="test")
 
     depends_on("cuda@13:", when="+cuda")
@@ -64,6 +66,7 @@ class Mylos(CMakePackage, CudaPackage):
             self.define("Mylos_HOST_ARCH", processor),
             self.define_from_variant("Mylos_ENABLE_CUDA", "cuda"),
             self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
+            self.define("Mylos_ENABLE_IMAGES", True),
             self.define("Mylos_ENABLE_LIBDEFLATE", True),
             self.define("Mylos_ENABLE_NCCL", self.spec.satisfies("+nccl")),
             self.define("Mylos_ENABLE_ONEDNN", self.spec.satisfies("+onednn")),

@@ -1,0 +1,131 @@
+#include "prepare_options.hpp"
+
+#include <limits>
+
+#include "mylos/data/dataset_format.hpp"
+#include "usage.hpp"
+
+namespace mylos::app {
+namespace {
+
+using Command = std::function<ExitCode()>;
+
+constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+
+void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
+  CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
+  text->add_option("file", arguments.text.input)->required();
+  text->add_option("--level", arguments.text.level,
+                   "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
+      ->check(CLI::IsMember({"characters", "bytes"}))
+      ->capture_default_str();
+  text->add_option(
+      "--vocabulary", arguments.text.vocabulary,
+      "Token file (as the training text's) whose characters are the vocabulary; default: the text's own");
+  text->add_option("--out", arguments.text.output, "Token file to write")->required();
+  text->callback([&] { command = [&] { return prepare_text_command(arguments.text); }; });
+
+  CLI::App* tokens = prepare.add_subcommand(
+      "tokens", "Streams of token numbers from a tokenizer (.bin), with llm.c's header or without one");
+  tokens->add_option("files", arguments.tokens.inputs, "Put one behind the other")->required();
+  tokens
+      ->add_option("--type", arguments.tokens.type,
+                   "uint16 or uint32, little-endian (default: as the header says, without header uint16)")
+      ->check(CLI::IsMember({"uint16", "uint32"}));
+  tokens
+      ->add_option("--vocabulary", arguments.tokens.vocabulary,
+                   "Tokens must be below this (default: the largest token + 1)")
+      ->check(integer_from(1, most_counted));
+  tokens->add_option("--out", arguments.tokens.output, "Token file to write")->required();
+  tokens->callback([&] { command = [&] { return prepare_tokens_command(arguments.tokens); }; });
+}
+
+void add_prepare_images(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
+  CLI::App* images = prepare.add_subcommand("images", "Folders of PNG and JPEG images, one folder per class");
+  images
+      ->add_option("folder", arguments.images.folder, "Holds a folder per class; sorted by name: 0, 1, 2 ...")
+      ->required();
+  images
+      ->add_option("--channels", arguments.images.channels,
+                   "1 (grey) or 3 (colours; default: as the first image, and others are refused)")
+      ->check(CLI::IsMember({1, 3}));
+  images->add_option(
+      "--size", arguments.images.size,
+      "Height x width in pixels to which all are resized, 64x64 (default: as they are, all alike)");
+  images
+      ->add_option("--on-corrupt", arguments.images.on_corrupt,
+                   "When a file cannot be decoded: fail, or skip it (all are decoded twice then)")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->capture_default_str();
+  auto* unlabelled = images->add_flag("--unlabelled", arguments.images.unlabelled,
+                                      "The folder holds images itself: inputs alone, for `mylos predict`");
+  images
+      ->add_option("--classes-of", arguments.images.classes_of,
+                   "Dataset file (as the training images') whose classes the folders are")
+      ->excludes(unlabelled);
+  images->add_option("--out", arguments.images.output, "Dataset file to write")->required();
+  images->callback([&] { command = [&] { return prepare_images_command(arguments.images); }; });
+}
+
+void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
+  CLI::App* fields = prepare.add_subcommand(
+      "fields",
+      "Made-up sources on a periodic square and the solutions of -Laplace u = f, to try a U-Net on");
+  const auto number = [fields](const char* name, auto& value, std::int64_t least, const char* meaning) {
+    fields->add_option(name, value, meaning)->check(integer_from(least, most_counted))->capture_default_str();
+  };
+  number("--samples", arguments.fields.samples, 1, "How many");
+  number("--size", arguments.fields.size, 4, "Points along both axes");
+  number("--modes", arguments.fields.modes, 1, "Waves along an axis of the finest that sources have");
+  number("--seed", arguments.fields.seed, 0, "Of the random numbers");
+  fields->add_option("--out", arguments.fields.out, "Dataset file to write")->required();
+  fields->callback([&] { command = [&] { return prepare_fields_command(arguments.fields); }; });
+}
+
+}  // namespace
+
+void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitCode()>& command) {
+  CLI::App* prepare =
+      app.add_subcommand("prepare", "Turn raw data into a dataset or token file (HDF5), checking it once");
+  prepare->require_subcommand(1);
+  CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
+  idx->add_option("images", arguments.idx.images)->required();
+  auto* labels =
+      idx->add_option("labels", arguments.idx.labels, "Without them the file is for `mylos predict` alone");
+  idx->add_option("--classes", arguments.idx.classes, "How many there are (default: the largest label + 1)")
+      ->check(integer_from(1, most_classes))
+      ->needs(labels);
+  idx->add_option("--out", arguments.idx.output, "Dataset file to write")->required();
+  idx->callback([&] { command = [&] { return prepare_idx_command(arguments.idx); }; });
+
+  CLI::App* csv = prepare->add_subcommand(
+      "csv",
+      "A table of numbers, perhaps with a header line; without --targets and --label, to predict from");
+  csv->add_option("file", arguments.csv.input)->required();
+  auto* targets = csv->add_option("--targets", arguments.csv.targets,
+                                  "Columns to predict (regression), a,b,c: names, or else numbers from 1 on");
+  targets->delimiter(',');
+  auto* label =
+      csv->add_option("--label", arguments.csv.label, "Column of class numbers 0, 1, ... (classification)");
+  label->excludes(targets);
+  csv->add_option("--classes", arguments.csv.classes, "How many there are (default: the largest label + 1)")
+      ->check(integer_from(1, most_classes))
+      ->needs(label);
+  auto* header = csv->add_flag("--header", arguments.csv.header,
+                               "The first line names the columns (default: where it is all words)");
+  csv->add_flag("--no-header", arguments.csv.no_header,
+                "The first line is a sample (default: where it is all numbers)")
+      ->excludes(header);
+  csv->add_option("--out", arguments.csv.output, "Dataset file to write")->required();
+  csv->callback([&] { command = [&] { return prepare_csv_command(arguments.csv); }; });
+  add_prepare_images(*prepare, arguments, command);
+  add_prepare_fields(*prepare, arguments, command);
+  add_prepare_tokens(*prepare, arguments, command);
+
+  CLI::App* stamp = prepare->add_subcommand(
+      "stamp", "Check a data file that was edited, or made elsewhere; write its statistics and digests anew");
+  stamp->add_option("file", arguments.stamp, "Dataset or token file")->required();
+  stamp->callback([&] { command = [&] { return prepare_stamp_command(arguments.stamp); }; });
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,27 @@
+// Folders of images: which files they hold, and of which classes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mylos {
+
+struct ImageFile {
+  std::string path;
+  std::int32_t label = 0;
+};
+
+struct ImageFolder {
+  std::vector<std::string> classes;  // empty where images have no labels
+  std::vector<ImageFile> files;      // class by class, in the order of their names
+  std::int64_t others = 0;  // files that are not called .png, .jpg or .jpeg, folders within a class's
+};
+
+/// `labelled`: one folder per class within `path`, of the classes `known` where there are such, else of all.
+/// Else the images of `path` itself. Throws Error (bad_input) with the path of what cannot be read, is empty,
+/// or no class.
+[[nodiscard]] ImageFolder list_images(const std::string& path, bool labelled,
+                                      const std::vector<std::string>& known);
+
+}  // namespace mylos

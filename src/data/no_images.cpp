@@ -1,0 +1,17 @@
+// Decoders of images where libpng or libjpeg-turbo is not in this build.
+#include "image_decoders.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+void require_image_decoders() {
+  fail_input(
+      "this mylos was built without libpng and libjpeg-turbo, which decode images. Install them (Debian: "
+      "libpng-dev, libturbojpeg0-dev) and build again with -DMylos_ENABLE_IMAGES=ON");
+}
+
+std::string decode_image(std::span<const std::byte>, Image&) {
+  return "cannot be decoded by this build";
+}
+
+}  // namespace mylos

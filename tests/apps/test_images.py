@@ -1,0 +1,168 @@
+"""Folders of images: `mylos prepare images`, and runs that see them moved by chance (data.augment): the same bits on any
+number of ranks and after a restart, evaluations untouched.
+
+usage: test_images.py MYLOS
+"""
+import csv
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy
+
+from checkpoints import compare, last_checkpoint
+from small_problem import Command, gpt_deck
+
+try:
+    from PIL import Image
+except ImportError:
+    print("python3-pil is not installed")
+    sys.exit(77)
+
+DECK = """
+[run]
+name = "images"
+steps = 30
+evaluate_every = 15
+[data]
+train = "train.h5"
+test = "test.h5"
+batch = 24
+micro_batch = 3
+normalize = "channel"
+[data.augment]
+crop = 2
+crop_fill = "reflect"
+shift = 1
+rotate = true
+flip_horizontal = true
+[model]
+type = "chain"
+[[model.layers]]
+kind = "conv"
+outputs = 8
+kernel = 3
+activation = "relu"
+[[model.layers]]
+kind = "global_pool"
+[[model.layers]]
+kind = "dense"
+[precision]
+compute = "bf16"
+[optimizer]
+lr = 1e-2
+[checkpoint]
+every = 15
+keep_last = 0
+"""
+
+
+def draw_folder(folder, samples, seed):
+    """Three classes, by which colour the most of a 10 x 10 image's points have."""
+    source = numpy.random.default_rng(seed)
+    for number in range(samples):
+        colour = number % 3
+        pixels = source.integers(0, 160, (10, 10, 3), dtype=numpy.uint8)
+        pixels[..., colour] += 90
+        path = folder / ("blue", "green", "red")[2 - colour] / f"{number}.{('png', 'JPEG')[number % 2]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path, quality=95)
+
+
+def check_prepare(command):
+    for name, samples, seed in (("train", 240, 1), ("test", 60, 2)):
+        draw_folder(command.folder / name, samples, seed)
+        said = command.must("prepare", "images", name, "--out", f"{name}.h5").stdout
+        assert f"{name}.h5: {samples} samples of 300 features, 3 classes" in said, said
+        assert len(re.findall(rf"{name}.h5: channel [012] from \d+ to \d+, mean [\d.]+, standard deviation [\d.]+\n", said)) == 3, said
+    (command.folder / "train" / "red" / "broken.png").write_text("no image", encoding="utf-8")
+    refused = command.must("prepare", "images", "train", "--out", "again.h5", code=2).stderr
+    assert "train/red/broken.png: is neither a PNG nor a JPEG file; --on-corrupt skip" in refused, refused
+    said = command.must("prepare", "images", "train", "--out", "again.h5", "--on-corrupt", "skip").stdout
+    assert "left out train/red/broken.png: is neither" in said and "1 of 241 images are left out" in said, said
+    said = command.must("prepare", "images", "test", "--out", "grey.h5", "--channels", "1", "--size", "5x8",
+                        "--classes-of", "train.h5").stdout
+    assert "60 samples of 40 features, 3 classes" in said, said
+    refused = command.must("prepare", "images", "test", "--out", "x.h5", "--size", "5*8", code=2).stderr
+    assert "'5*8' is no size; expected height x width" in refused, refused
+    command.must("prepare", "images", "test/red", "--unlabelled", "--out", "new.h5")
+
+
+def losses(command, folder, name="history.csv", column="loss"):
+    with open(command.folder / folder / name, newline="", encoding="utf-8") as file:
+        return [row[column] for row in csv.DictReader(file)]
+
+
+def check_learns_and_predicts(command):
+    said = command.must("train", "deck.toml", "run.folder=learn", "run.steps=60").stdout
+    accuracy = float(re.findall(r"accuracy ([\d.]+)", said)[-1])
+    assert accuracy > 0.9, said
+    command.must("predict", "learn", "new.h5", "out.h5")
+    command.must("eval", "learn")
+
+
+def check_ranks(command):
+    for ranks in (1, 2, 4):
+        command.must("train", "deck.toml", f"run.folder=ranks-{ranks}", "run.reproducible=true", ranks=ranks)
+        compare(last_checkpoint(command, "ranks-1"), last_checkpoint(command, f"ranks-{ranks}"), f"{ranks} ranks")
+    command.must("train", "deck.toml", "run.folder=ranks-3", "precision.compute=fp32", ranks=3)
+    command.must("train", "deck.toml", "run.folder=ranks-one", "precision.compute=fp32")
+    pairs = zip(losses(command, "ranks-3"), losses(command, "ranks-one"))
+    assert all(abs(float(a) - float(b)) < 1e-4 for a, b in pairs), "3 ranks see other samples"
+
+
+def check_restart(command):
+    for ranks in (1, 3):
+        whole, parts = f"whole-{ranks}", f"parts-{ranks}"
+        command.must("train", "deck.toml", f"run.folder={whole}", ranks=ranks)
+        command.must("train", "deck.toml", f"run.folder={parts}", "--stop-after", 15, ranks=ranks, code=85)
+        command.must("train", "deck.toml", f"run.folder={parts}", "--restart", "latest", ranks=ranks)
+        compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+    said = command.must("train", "deck.toml", "run.folder=parts-1", "--restart", "latest", "run.steps=40",
+                        "data.augment.crop=0").stdout
+    assert "changed at the restart: data.augment.crop = 0 (was 2)" in said, said
+
+
+def check_evaluations_see_samples_as_they_are(command):
+    """With weights that stand still, all that changes is what the training batches hold."""
+    still = ["optimizer.lr=1e-30", "optimizer.weight_decay=0", "run.steps=15", "precision.compute=fp32"]
+    off = [f"data.augment.{key}" for key in ("crop=0", "shift=0", "rotate=false", "flip_horizontal=false")]
+    command.must("train", "deck.toml", "run.folder=moved", *still)
+    command.must("train", "deck.toml", "run.folder=still", *still, *off)
+    moved, as_they_are = losses(command, "moved"), losses(command, "still")
+    assert sum(a != b for a, b in zip(moved, as_they_are)) > 12, moved
+    tested = [losses(command, folder, "evaluations.csv") for folder in ("moved", "still")]
+    assert tested[0][0] != tested[1][0] and tested[0][1] == tested[1][1], tested  # of the training and the test samples
+    assert command.must("eval", "moved").stdout.replace("moved", "still") == command.must("eval", "still").stdout
+
+
+def check_refused(command):
+    def expect(message, *arguments):
+        found = command.must("train", *arguments, code=2).stderr
+        assert message in found, f"{message} is not in: {found}"
+
+    expect("data.augment.crop needs extents of at least 11; samples of train.h5 are 10 x 10 x 3", "deck.toml", "data.augment.crop=10")
+    expect("unknown key 'data.augment.flip'", "deck.toml", "data.augment.flip=true")
+    (command.folder / "table.csv").write_text("".join(f"{i},{i * 7 % 5},{i % 2}\n" for i in range(40)), encoding="utf-8")
+    command.must("prepare", "csv", "table.csv", "--label", "3", "--out", "table.h5")
+    (command.folder / "mlp.toml").write_text(DECK[:DECK.index("[model]")] + "[model]\nhidden = [4]\n", encoding="utf-8")
+    table = ["mlp.toml", "data.train=table.h5", "data.test=table.h5", "run.folder=table"]
+    expect("table.h5: says of no grid on which its samples lie", *table)
+    still = ["data.augment.crop=0", "data.augment.shift=0", "data.augment.rotate=false", "data.augment.flip_horizontal=false"]
+    expect("and data.normalize = \"channel\" goes by its channels", *table, *still)
+    deck = gpt_deck(run="steps = 4", data="batch = 2\n[data.augment]\ncrop = 1").lstrip()
+    (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+    line = 1 + deck.splitlines().index("crop = 1")
+    expect(f"gpt.toml:{line}: 'data.augment.crop' is a key of labelled samples", "gpt.toml")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
+    (mylos.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    check_prepare(mylos)
+    check_learns_and_predicts(mylos)
+    check_ranks(mylos)
+    check_restart(mylos)
+    check_evaluations_see_samples_as_they_are(mylos)
+    check_refused(mylos)
