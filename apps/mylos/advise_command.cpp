@@ -57,19 +57,23 @@ struct Subject {
       steps = run_length(options, data->epochs());
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
       require_rules_apply(chain, options.precision);
-      require_groups_match(chain, options.optimizer);
+      require_groups_match(chain, options.optimizer, deck.places);
       require_ignored_layers(options.health, chain);
       static_cast<void>(watched_metric(options, *data));
       parameters = chain.parameter_count();
       rows_per_sample = chain.rows_per_sample;
       normalizer = data->normalizer([](const std::string&) {});
     });
+    if (options.run.initial.empty()) return;
+    initial.emplace(ranks, options, make_chain(options.model, options.precision, options.run.seed, false),
+                    deck.places);
   }
 
   Options options;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<GemmEngine> gemm;
   std::unique_ptr<RunData> data;
+  std::optional<InitialWeights> initial;
   Normalizer normalizer;
   std::int64_t steps = 0;
   std::int64_t parameters = 0;
@@ -153,13 +157,14 @@ ExitCode advise_command(const AdviseArguments& arguments) {
                  .least_gain = subject.options.precision.adaptation.least_gain};
   const std::vector<TrialSetting> settings = settings_to_try(subject.options);
   report.largest = largest_micro_batches(subject, settings);
-  report.results = run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
-                                    *subject.gemm, subject.steps},
-                                   settings,
-                                   {.steps = arguments.steps,
-                                    .rounds = arguments.rounds,
-                                    .joules = [&] { return energy.joules(); },
-                                    .progress = progress_of(arguments, output)});
+  report.results =
+      run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
+                       *subject.gemm, subject.steps, subject.initial ? &*subject.initial : nullptr},
+                      settings,
+                      {.steps = arguments.steps,
+                       .rounds = arguments.rounds,
+                       .joules = [&] { return energy.joules(); },
+                       .progress = progress_of(arguments, output)});
   report.advice = advise(report.results, report.rule, arguments.steps);
   const Options advised = advised_options(deck.options, report.results, report.advice.chosen, report.rule);
   output.line(arguments.json ? advice_json(report) : '\n' + advice_text(report));

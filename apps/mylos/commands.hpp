@@ -131,6 +131,7 @@ struct ConvertArguments {
   std::int64_t heads = 0;           // 0: config.json says
   std::int64_t pad_vocabulary = 1;  // to a multiple of this
   std::string type;                 // "" = fp32
+  std::string names;                // out of a checkpoint: "gpt2", "own"; "" = gpt2 of a GPT, else own
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 

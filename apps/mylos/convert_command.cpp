@@ -1,12 +1,15 @@
-// mylos convert IN OUT: between our checkpoint and Hugging Face's GPT-2.
+// mylos convert IN OUT: from our checkpoint to safetensors, and between a GPT's and Hugging Face's GPT-2.
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "commands.hpp"
 #include "mylos/checkpoint/describe.hpp"
+#include "mylos/checkpoint/reader.hpp"
 #include "mylos/comm/options.hpp"
+#include "mylos/config/deck.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
+#include "mylos/interchange/weight_export.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "standard_output.hpp"
 #include "trained_model.hpp"
@@ -40,13 +43,6 @@ std::string describe_losses(const ConversionSafety& safety, DType type) {
 }
 
 ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
-  if (!arguments.output.ends_with(weights_ending)) {
-    fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,
-               weights_ending);
-  }
-  if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
-    fail_input("--heads and --pad-vocabulary are for the way into a checkpoint; {} is one", checkpoint);
-  }
   const GptWeights weights = read_checkpoint_weights(ranks, checkpoint);
   const DType type = type_of(arguments.type);
   if (type != DType::fp32) standard_output(0).line(describe_losses(huggingface_safety(weights), type));
@@ -56,6 +52,34 @@ ExitCode to_huggingface(RankGroup& ranks, const std::string& checkpoint, const C
   return ExitCode::done;
 }
 
+ExitCode to_own_names(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
+  WeightFile file(ranks, checkpoint);
+  const DType type = type_of(arguments.type);
+  if (type != DType::fp32) standard_output(0).line(describe_losses(weights_safety(file), type));
+  write_weights(file, arguments.output, type);
+  std::int64_t weights = 0;
+  for (const WeightEntry& entry : file.entries()) weights += entry.size();
+  standard_output(0).line(fmt::format("{}: {} tensors of {} weights in {}", arguments.output,
+                                      file.entries().size(), weights, name_of(type)));
+  return ExitCode::done;
+}
+
+/// Under Hugging Face's names where it is a GPT, unless the command line says otherwise.
+ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
+  if (!arguments.output.ends_with(weights_ending)) {
+    fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,
+               weights_ending);
+  }
+  if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
+    fail_input("--heads and --pad-vocabulary are for the way into a checkpoint; {} is one", checkpoint);
+  }
+  if (arguments.names == "own") return to_own_names(ranks, checkpoint, arguments);
+  if (arguments.names == "gpt2") return to_huggingface(ranks, checkpoint, arguments);
+  const CheckpointReader reader(ranks, checkpoint);
+  const bool is_gpt = read_stored_deck(reader.header().deck, checkpoint).options.model.type == ModelType::gpt;
+  return is_gpt ? to_huggingface(ranks, checkpoint, arguments) : to_own_names(ranks, checkpoint, arguments);
+}
+
 ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   if (arguments.output.ends_with(weights_ending)) {
     fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input.path,
@@ -63,6 +87,9 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   }
   if (std::filesystem::is_directory(arguments.output)) {
     fail_input("{}: is a folder; give the checkpoint's file, {}/gpt2.h5", arguments.output, arguments.output);
+  }
+  if (!arguments.names.empty()) {
+    fail_input("--names is for the way out of a checkpoint; GPT-2's are what is read");
   }
   if (!arguments.type.empty()) {
     fail_input("--type is for the way out of a checkpoint; masters in a checkpoint are float always");
@@ -81,7 +108,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
   if (ranks.size() > 1) fail_input("mylos convert runs on one rank; start it without mpirun");
   const std::string input = checkpoint_file(ranks, arguments.input);
   require_other_file(input, arguments.output);
-  return looks_like_checkpoint(input) ? to_huggingface(ranks, input, arguments)
+  return looks_like_checkpoint(input) ? to_safetensors(ranks, input, arguments)
                                       : to_checkpoint(ranks, arguments);
 }
 

@@ -11,6 +11,7 @@
 #include "bench_options.hpp"
 #include "child_process.hpp"
 #include "commands.hpp"
+#include "convert_options.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/kernels/known_devices.hpp"
 #include "precision_options.hpp"
@@ -30,8 +31,6 @@ using namespace mylos::app;  // NOLINT: this file is the command
 
 /// What counts of steps, ranks and tokens may be.
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
-
-constexpr const char* best_meaning = "Of a run's folder, the checkpoint that checkpoint.keep_best kept";
 
 void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command
@@ -186,29 +185,6 @@ void add_sample(CLI::App& app, CommandLine& line) {
   sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });
 }
 
-void add_convert(CLI::App& app, CommandLine& line) {
-  CLI::App* convert = app.add_subcommand(
-      "convert", "Turn a GPT's checkpoint into Hugging Face's GPT-2 (safetensors), or the other way round");
-  convert->add_option("input", line.convert.input.path, "Checkpoint file, run's folder, or FILE.safetensors")
-      ->required();
-  convert->add_flag("--best", line.convert.input.best, best_meaning);
-  convert
-      ->add_option("output", line.convert.output,
-                   "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")
-      ->required();
-  convert
-      ->add_option("--heads", line.convert.heads,
-                   "Attention heads, where no config.json beside the safetensors file says")
-      ->check(integer_from(1, 1 << 20));
-  convert
-      ->add_option("--pad-vocabulary", line.convert.pad_vocabulary,
-                   "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes products fast)")
-      ->check(integer_from(1, 1 << 16));
-  convert->add_option("--type", line.convert.type, "Out of a checkpoint: fp32 (default), bf16 or fp16")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
-  convert->callback([&line] { line.command = [&line] { return convert_command(line.convert); }; });
-}
-
 ExitCode print_manual() {
   fmt::print("{}", mylos::deck_manual());
   return ExitCode::done;
@@ -241,7 +217,7 @@ int main(int argument_count, char** arguments) {
   add_use_of_checkpoints(app, line);
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
-  add_convert(app, line);
+  add_convert(app, line.convert, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
   add_report(app, line.report, line.command);

@@ -7,6 +7,10 @@
 
 namespace mylos::app {
 
+/// Of --best.
+inline constexpr const char* best_meaning =
+    "Of a run's folder, the checkpoint that checkpoint.keep_best kept";
+
 /// Accepts integers from `least` to `most`.
 CLI::Validator integer_from(std::int64_t least, std::int64_t most);
 

@@ -27,6 +27,13 @@ class Checks : DeckMistakes {
     }
   }
 
+  void initial() const {
+    if (!options_.run.initial.empty()) return;
+    for (const char* key : {"initial.include", "initial.exclude", "initial.missing", "initial.rename"}) {
+      if (given_.contains(key)) fail({key}, fmt::format("'{}' needs 'run.initial', the file to take", key));
+    }
+  }
+
   void data() const {
     const bool is_gpt = options_.model.type == ModelType::gpt;
     const bool has_shapes =
@@ -237,6 +244,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
     checks.masters();
   }
   checks.length();
+  checks.initial();
   checks.data();
   checks.reproducible();
   checks.scaler();

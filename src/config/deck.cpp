@@ -110,11 +110,12 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   drop_replaced_length(entries, command_line);
   entries.insert(entries.end(), command_line.begin(), command_line.end());
 
-  Deck deck{options_of(entries), ""};
+  Deck deck{.options = options_of(entries), .resolved = ""};
   if (deck.options.run.reproducible && deck.options.communication.backend == "auto")
     deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   const GivenPlaces given = places_of(entries);
+  for (const auto& [key, place] : given) deck.places.emplace(key, place.text());
   ModelOptions& model = deck.options.model;
   if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
   model.shape = deck.options.data.shape;

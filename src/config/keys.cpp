@@ -39,6 +39,25 @@ bool is_path(const std::string& text) {
   return !text.empty() && text.size() <= 4096 && std::none_of(text.begin(), text.end(), controls);
 }
 
+std::optional<std::string> read_patterns(std::vector<std::string>& patterns, const Value& value) {
+  constexpr std::size_t most_patterns = 1000;
+  const Value::List one{value};
+  const auto* list = std::get_if<Value::List>(&value.held);
+  for (const Value& element : list == nullptr ? one : *list) {
+    const auto* pattern = std::get_if<std::string>(&element.held);
+    if (pattern == nullptr || !is_path(*pattern) || patterns.size() == most_patterns)
+      return describe(element);
+    patterns.push_back(*pattern);
+  }
+  return std::nullopt;
+}
+
+Value patterns_value(const std::vector<std::string>& patterns) {
+  Value::List list;
+  for (const std::string& pattern : patterns) list.push_back({pattern});
+  return {std::move(list)};
+}
+
 std::string alternatives(const std::vector<std::string>& words) {
   std::string result;
   for (std::size_t i = 0; i < words.size(); ++i) {

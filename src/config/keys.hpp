@@ -63,6 +63,11 @@ using Words = std::vector<std::pair<std::string, Enumeration>>;
 /// Not empty, no control characters, at most 4096 bytes.
 [[nodiscard]] bool is_path(const std::string& text);
 
+/// Appends a pattern of names, or a list of them. Returns what was found instead, to stand before "for KEY".
+[[nodiscard]] std::optional<std::string> read_patterns(std::vector<std::string>& patterns,
+                                                       const Value& value);
+[[nodiscard]] Value patterns_value(const std::vector<std::string>& patterns);
+
 /// "a, b or c"
 [[nodiscard]] std::string alternatives(const std::vector<std::string>& words);
 
@@ -241,7 +246,8 @@ class Keys {
 
   /// The default is what the options start with.
   void finish(Key& key) const {
-    const auto value = key.write(Options{});
+    const Options none;
+    const auto value = key.write(none);
     const auto* number = value ? std::get_if<double>(&value->held) : nullptr;
     key.default_text = number != nullptr ? shortest(*number) : to_toml(*value);
   }

@@ -29,24 +29,14 @@ std::optional<Value> write_betas(const Options& options) {
 
 constexpr NumberRange factors{0, false, 1000, true};
 constexpr NumberRange decays{0, true, 1000, true};
-constexpr std::size_t most_patterns = 1000;
-
-std::optional<std::string> read_patterns(ParameterGroup& group, const Value& value) {
-  const Value::List one{value};
-  const auto* list = std::get_if<Value::List>(&value.held);
-  for (const Value& element : list == nullptr ? one : *list) {
-    const auto* pattern = std::get_if<std::string>(&element.held);
-    if (pattern == nullptr || !is_path(*pattern) || group.match.size() == most_patterns)
-      return describe(element) + " for 'match'";
-    group.match.push_back(*pattern);
-  }
-  return std::nullopt;
-}
 
 /// A key of a group, or what is wrong with it.
 std::optional<std::string> read_group_key(ParameterGroup& group, const NamedValue& entry) {
   const std::string where = fmt::format(" for '{}'", printable(entry.name));
-  if (entry.name == "match") return read_patterns(group, entry.value);
+  if (entry.name == "match") {
+    const auto found = read_patterns(group.match, entry.value);
+    return found ? std::optional(*found + where) : std::nullopt;
+  }
   if (entry.name == "frozen") {
     const auto* frozen = std::get_if<bool>(&entry.value.held);
     if (frozen == nullptr) return describe(entry.value) + where;
@@ -91,9 +81,7 @@ std::optional<Value> write_parameter_groups(const Options& options) {
   if (options.optimizer.groups.empty()) return std::nullopt;
   Value::List list;
   for (const ParameterGroup& group : options.optimizer.groups) {
-    Value::List patterns;
-    for (const std::string& pattern : group.match) patterns.push_back({pattern});
-    Value::Table table{{"match", {std::move(patterns)}}};
+    Value::Table table{{"match", patterns_value(group.match)}};
     if (group.lr_factor) table.push_back({"lr_factor", {*group.lr_factor}});
     if (group.weight_decay) table.push_back({"weight_decay", {*group.weight_decay}});
     if (group.frozen) table.push_back({"frozen", {*group.frozen}});

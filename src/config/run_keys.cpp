@@ -59,6 +59,10 @@ void add_run_keys(Schema& schema) {
             "What this run is called.");
   keys.text("folder", &RunOptions::folder, is_path, "path (1 to 4096 bytes, no control characters)",
             "\"runs/<name>\"", "Where the run writes: resolved deck, history, checkpoints.");
+  keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)", "none",
+            "Checkpoint (a file) or safetensors file whose weights the run begins with, as [initial] says: "
+            "weights alone, optimizer, loss scale and schedule begin afresh. A run that goes on from a "
+            "checkpoint of its own (--restart) takes that. `docs/initial.md`.");
   keys.integer("seed", &RunOptions::seed, {0, largest_seed}, "",
                "Key of all random numbers: initial weights, order of the samples, dropout.");
   keys.optional_integer("epochs", &RunOptions::epochs, {1, largest_epochs}, "passes over the training data",

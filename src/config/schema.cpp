@@ -13,6 +13,7 @@ namespace {
 Schema build() {
   Schema result;
   add_run_keys(result);
+  add_initial_keys(result);
   add_data_keys(result);
   add_augment_keys(result);
   add_model_keys(result);

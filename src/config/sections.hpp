@@ -16,6 +16,7 @@ namespace mylos {
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
 
 void add_run_keys(Schema& schema);
+void add_initial_keys(Schema& schema);
 void add_data_keys(Schema& schema);
 void add_augment_keys(Schema& schema);  // behind those of data
 void add_model_keys(Schema& schema);

@@ -21,7 +21,8 @@ void require_expressible(const ModelOptions& model) {
   if (model.positions == PositionType::rotary) deviation = "model.positions = \"rotary\"";
   if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
   if (deviation != nullptr)
-    fail_input("a network with {} is no GPT-2 and cannot be written as one", deviation);
+    fail_input("a network with {} is no GPT-2 and cannot be written as one; --names own writes its own names",
+               deviation);
 }
 
 /// A tensor of the file and the parameter that fills it.

@@ -87,7 +87,7 @@ const Entry* Reader::find(std::string_view name) const {
   return found == places_.end() ? nullptr : &entries_[found->second];
 }
 
-std::vector<float> Reader::read(const Entry& entry) {
+DType Reader::type_of(const Entry& entry) const {
   constexpr std::array readable{DType::fp32, DType::fp16, DType::bf16};
   const auto* type = std::find_if(readable.begin(), readable.end(),
                                   [&](DType candidate) { return word_of(candidate) == entry.type; });
@@ -95,10 +95,20 @@ std::vector<float> Reader::read(const Entry& entry) {
     fail_input("{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_, printable(entry.name),
                entry.type);
   }
+  return *type;
+}
+
+std::vector<float> Reader::read(const Entry& entry) {
+  static_cast<void>(type_of(entry));  // before memory is taken
   std::vector<float> values(static_cast<std::size_t>(entry.size()));
-  file_.seekg(data_start_ + entry.begin);
-  dispatch(*type, [&]<class T>(TypeTag<T>) { read_as<T>(file_, path_, values); });
+  read(entry, 0, values);
   return values;
+}
+
+void Reader::read(const Entry& entry, std::int64_t first, std::span<float> values) {
+  const DType type = type_of(entry);
+  file_.seekg(data_start_ + entry.begin + first * static_cast<std::int64_t>(size_of(type)));
+  dispatch(type, [&]<class T>(TypeTag<T>) { read_as<T>(file_, path_, values); });
 }
 
 }  // namespace mylos::safetensors

@@ -4,35 +4,10 @@
 
 #include <algorithm>
 
-#include "mylos/base/error.hpp"
-#include "mylos/base/nearest.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/model/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
-namespace {
-
-constexpr std::size_t names_to_tell = 4;
-
-std::vector<std::string> names_of(const Chain& chain) {
-  std::vector<std::string> names;
-  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
-    for (const ParameterSpec& parameter : chain.stage_parameters(stage))
-      names.push_back(chain.stage_name(stage) + "/" + parameter.name);
-  }
-  return names;
-}
-
-std::string nearest_names(const std::string& pattern, std::vector<std::string> names) {
-  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(pattern, a) < edit_distance(pattern, b);
-  });
-  names.resize(std::min(names.size(), names_to_tell));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-}  // namespace
-
 ParameterSettings settings_of(const OptimizerOptions& options, const ParameterSlot& slot) {
   ParameterSettings settings{.lr_factor = slot.spec.lr_factor,
                              .decay = slot.spec.decay_factor * static_cast<float>(options.weight_decay)};
@@ -46,16 +21,14 @@ ParameterSettings settings_of(const OptimizerOptions& options, const ParameterSl
   return settings;
 }
 
-void require_groups_match(const Chain& chain, const OptimizerOptions& options) {
+void require_groups_match(const Chain& chain, const OptimizerOptions& options, const Places& places) {
   if (options.groups.empty()) return;
-  const std::vector<std::string> names = names_of(chain);
-  for (const ParameterGroup& group : options.groups) {
-    for (const std::string& pattern : group.match) {
-      const auto matches = [&](const std::string& name) { return matches_pattern(pattern, name); };
-      if (std::any_of(names.begin(), names.end(), matches)) continue;
-      fail_input("optimizer.groups: '{}' matches no tensor of this model; near ones are {}",
-                 printable(pattern), nearest_names(pattern, names));
-    }
+  const std::vector<std::string> names = parameter_names(chain);
+  for (std::size_t i = 0; i < options.groups.size(); ++i) {
+    const std::string place =
+        place_of(places, {fmt::format("optimizer.groups.{}", i + 1), "optimizer.groups"});
+    for (const std::string& pattern : options.groups[i].match)
+      require_match(place + "optimizer.groups", pattern, names);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "mylos/precision/policy.hpp"
 
+#include <algorithm>
+
 namespace mylos {
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
@@ -11,6 +13,33 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
     if (matches_pattern(rest, text.substr(i))) return true;
   }
   return false;
+}
+
+std::optional<std::string> renamed(std::string_view from, std::string_view to, std::string_view text) {
+  std::string result;
+  for (;;) {
+    const auto star = from.find('*');
+    if (star == std::string_view::npos) {
+      if (from != text) return std::nullopt;
+      return result.append(to);
+    }
+    if (text.substr(0, star) != from.substr(0, star)) return std::nullopt;
+    from.remove_prefix(star + 1);
+    text.remove_prefix(star);
+    std::size_t taken = 0;
+    while (!matches_pattern(from, text.substr(taken))) {
+      if (++taken > text.size()) return std::nullopt;
+    }
+    const auto place = std::min(to.find('*'), to.size());
+    result.append(to.substr(0, place));
+    if (place < to.size()) {
+      result.append(text.substr(0, taken));
+      to.remove_prefix(place + 1);
+    } else {
+      to = {};
+    }
+    text.remove_prefix(taken);
+  }
 }
 
 DType compute_type(const PrecisionOptions& options, std::string_view name, std::string_view kind) {

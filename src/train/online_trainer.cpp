@@ -9,6 +9,7 @@
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/fault_replay.hpp"
+#include "mylos/train/initial_weights.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "online_parts.hpp"
 
@@ -85,6 +86,8 @@ void require_same(RankGroup& ranks, const Options& options) {
   });
 }
 
+constexpr std::size_t most_lines = 12;  // of what weights are taken from where
+
 std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
 }
@@ -117,6 +120,9 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer);
   });
+  std::optional<InitialWeights> initial;
+  if (!options.run.initial.empty())
+    initial.emplace(ranks, options, make_chain(options.model, options.precision, options.run.seed, false));
   const MemoryProblem problem = shared_problem(options, *assembly.gemm, ranks, nullptr);
   assembly.memory =
       share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
@@ -128,6 +134,10 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
                   static_cast<std::uint64_t>(ranks.rank() * most_samples));
     trainer.execution().fence("online trainer made");
   });
+  if (initial) {
+    initial->load(*assembly.trainer);
+    for (const std::string& text : initial->lines(most_lines)) line(text);
+  }
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty()) line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = assembly.memory;

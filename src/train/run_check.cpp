@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
@@ -11,6 +13,7 @@
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/initial_weights.hpp"
 #include "mylos/train/metric.hpp"
 #include "mylos/train/run_data.hpp"
 #include "mylos/train/run_health.hpp"
@@ -101,7 +104,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
-  require_groups_match(chain, options.optimizer);
+  require_groups_match(chain, options.optimizer, deck.places);
   require_ignored_layers(options.health, chain);
 
   std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';
@@ -113,6 +116,11 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   if (options.precision.adapt) {
     text += fmt::format("# precision.adapt: a run that begins afresh chooses its type; here it is {}\n",
                         name_of(options.precision.compute));
+  }
+  if (!options.run.initial.empty()) {
+    const InitialWeights initial(ranks, options, chain, deck.places);
+    for (const std::string& line : initial.lines(std::numeric_limits<std::size_t>::max()))
+      text += fmt::format("# {}\n", line);
   }
   text += shrunk + machine_line(problem, ranks);
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())

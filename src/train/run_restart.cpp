@@ -26,8 +26,8 @@ bool fixes_the_run(const std::string& key) {
 /// Keys that may change at a restart without a word.
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
-  for (const char* section : {"run.", "memory.", "checkpoint.", "communication.", "kernels.", "health.",
-                              "data.train", "data.test"}) {
+  for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
+                              "health.", "data.train", "data.test"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;

@@ -72,6 +72,7 @@ Run::Run(RunStart&& start)
   header_.deck = start.deck;
   header_.world_size = ranks().size();
   if (start.saved) restore(start);
+  if (start.initial) begin_with(*start.initial, start);
   note_assembly(parts_, state_);
   const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
                                      ranks().rank(), ranks().size(), parts_.step.reproducible};
@@ -175,6 +176,12 @@ void Run::restore(const RunStart& start) {
     if (!gap.empty()) start.line(gap);
   }
   start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
+}
+
+void Run::begin_with(InitialWeights& weights, const RunStart& start) {
+  constexpr std::size_t most_lines = 12;
+  weights.load(*parts_.trainer);
+  for (const std::string& text : weights.lines(most_lines)) start.line(text);
 }
 
 /// By what the run has changed last, in a state from before.

@@ -26,7 +26,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
     steps = run_length(options, data->epochs());
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_rules_apply(chain, options.precision);
-    require_groups_match(chain, options.optimizer);
+    require_groups_match(chain, options.optimizer, request.deck.places);
     require_ignored_layers(options.health, chain);
     static_cast<void>(watched_metric(options, *data));
   });
@@ -65,6 +65,14 @@ void RunStart::open_data() {
   parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
 }
 
+void RunStart::open_initial_weights() {
+  initial.reset();
+  const Options& options = parts.options;
+  if (options.run.initial.empty()) return;
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  initial.emplace(ranks(), options, chain, request.deck.places);
+}
+
 /// A checkpoint to go on from, and what depends on whether there is one.
 void RunStart::find_start() {
   open_checkpoint();
@@ -72,6 +80,7 @@ void RunStart::find_start() {
     if (!saved) amend();
     normalizer = saved ? data->room_for_normalizer() : data->normalizer(request.output.line);
   });
+  if (!saved) open_initial_weights();
   if (!saved) choose_first_type();
   plan_memory();
 }

@@ -9,6 +9,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/train/assembly.hpp"
+#include "mylos/train/initial_weights.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_data.hpp"
 
@@ -26,7 +27,8 @@ struct RunStart {
   std::int64_t steps = 0;            // of the run
   std::unique_ptr<FolderLock> lock;  // on rank 0
   std::optional<CheckpointReader> saved;
-  Normalizer normalizer;  // of a restart: room for the checkpoint's
+  std::optional<InitialWeights> initial;  // of a start from none
+  Normalizer normalizer;                  // of a restart: room for the checkpoint's
 
   void line(const std::string& text) const { request.output.line(text); }
   /// After a restart, whose `parts` and `data` the run has taken: what this deck says otherwise than the
@@ -40,6 +42,7 @@ struct RunStart {
   bool take_folder(bool make);
   void find_start();
   void open_checkpoint();
+  void open_initial_weights();
   void amend();
   void choose_first_type();
   [[nodiscard]] Amendment try_types();

@@ -59,8 +59,9 @@ Amendment RunStart::try_types() {
     });
   };
   const std::vector<TrialResult> results = run_type_trials(
-      {parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps}, settings,
-      {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
+      {parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps,
+       initial ? &*initial : nullptr},
+      settings, {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
   const TypeChoice choice =
       choose_type(results, {.loss_gap = adaptation.loss_gap, .least_gain = adaptation.least_gain});
   const DType type = results[choice.chosen].setting.compute;

@@ -37,6 +37,7 @@ class Trial {
           subject_.gemm, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
       open_batches();
     });
+    if (subject.initial != nullptr) subject.initial->load(*trainer_);
   }
 
   void begin_with(const ScalerState& scaler) {

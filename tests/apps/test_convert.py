@@ -256,7 +256,8 @@ def check_refused_exports(command, _):
     write_deck(command)
     command.must("train", "deck.toml", "run.folder=rotary", "model.positions=rotary")
     refuse(command, ["rotary", "rotary.safetensors"],
-           'a network with model.positions = "rotary" is no GPT-2 and cannot be written as one')
+           'a network with model.positions = "rotary" is no GPT-2 and cannot be written as one; '
+           '--names own writes its own names')
 
 
 with tempfile.TemporaryDirectory() as directory:

@@ -81,6 +81,26 @@ TEST(Policy, StarStandsForAnyCharacters) {
   }
 }
 
+TEST(Policy, ANameTakesWhatStarsHaveMatched) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* text;
+    std::optional<std::string> result;
+  };
+  for (const auto& test : std::vector<Case>{{"a", "b", "a", "b"},
+                                            {"a", "b", "aa", std::nullopt},
+                                            {"h.*.w", "layer*/weight", "h.12.w", "layer12/weight"},
+                                            {"*.*", "*/*", "a.b.c", "a/b.c"},
+                                            {"*.*", "x/*", "a.b", "x/a"},
+                                            {"*", "*", "", ""},
+                                            {"a*b*c", "*-*", "axbxbxc", "x-xbx"},
+                                            {"a*b*c", "*-*", "acb", std::nullopt},
+                                            {"*tail", "head*", "longtailtail", "headlongtail"}}) {
+    EXPECT_EQ(renamed(test.from, test.to, test.text), test.result) << test.from << " and " << test.text;
+  }
+}
+
 TEST(Policy, GradientsAreKeptInFloatAsSoonAsTheyAccumulate) {
   for (const DType compute : {fp32, fp16, bf16}) {
     EXPECT_EQ(gradient_type(GradientType::automatic, compute, false), compute);

@@ -19,6 +19,8 @@ class CheckpointReader {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const CheckpointHeader& header() const { return header_; }
+  /// What this process has open, for who knows the file's arrays by what it holds (WeightFile).
+  [[nodiscard]] const hdf5::File& file() const { return file_; }
 
   /// For arrays whose length only the file knows (the history's tail). Throws Error if there is none.
   [[nodiscard]] bool exists(const std::string& array_or_group) const;

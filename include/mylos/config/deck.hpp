@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/base/places.hpp"
 #include "mylos/config/options.hpp"
 
 namespace mylos {
@@ -16,6 +17,7 @@ namespace mylos {
 struct Deck {
   Options options;
   std::string resolved;  // TOML that reads back to the same options
+  Places places = {};    // of what the deck gives
 };
 
 /// Reads a deck's text. `file_name` is for messages only. Each override is `section.key=value`: the value is

@@ -15,6 +15,7 @@ namespace mylos {
 
 struct Options {
   RunOptions run;
+  InitialOptions initial;
   DataOptions data;
   ModelOptions model;
   PrecisionOptions precision;

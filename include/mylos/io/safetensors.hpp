@@ -51,8 +51,14 @@ class Reader {
   [[nodiscard]] const Entry* find(std::string_view name) const;
   /// All elements as floats. Throws Error (bad_input) unless they are F32, F16 or BF16.
   [[nodiscard]] std::vector<float> read(const Entry& entry);
+  /// Those from `first` on.
+  void read(const Entry& entry, std::int64_t first, std::span<float> values);
+  /// Throws Error (bad_input) where read() would.
+  void require_readable(const Entry& entry) const { static_cast<void>(type_of(entry)); }
 
  private:
+  [[nodiscard]] DType type_of(const Entry& entry) const;
+
   std::string path_;
   std::ifstream file_;
   std::int64_t data_start_ = 0;  // of the tensors, in bytes

@@ -1,6 +1,7 @@
 // Parameter groups: what the deck says of parameters by the patterns that their names match.
 #pragma once
 
+#include "mylos/base/places.hpp"
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/optim/options.hpp"
 
@@ -16,7 +17,8 @@ struct ParameterSettings {
 /// Of each key the last group counts that has it and matches. Without any the parameter's own factors do.
 [[nodiscard]] ParameterSettings settings_of(const OptimizerOptions& options, const ParameterSlot& slot);
 
-/// Throws Error (bad_input) where a pattern matches no parameter of the network, naming near ones.
-void require_groups_match(const Chain& chain, const OptimizerOptions& options);
+/// Throws Error (bad_input) where a pattern matches no parameter of the network, naming near ones. `places`:
+/// of the deck.
+void require_groups_match(const Chain& chain, const OptimizerOptions& options, const Places& places = {});
 
 }  // namespace mylos

@@ -5,8 +5,9 @@
 // step(), save() and load() together; infer() is a matter of one rank.
 //
 // Of the options it reads the network ([model], with inputs and outputs), [precision], [memory], [optimizer],
-// [schedule], [communication], [kernels], run.seed and run.steps (the schedule's length; training may go on
-// after it). When it trains, evaluates, writes and prints is the program's own business, and so are the data.
+// [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps (the schedule's
+// length; training may go on after it). When it trains, evaluates, writes and prints is the program's own
+// business, and so are the data.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,5 @@
-// [run] and [health]: name, length and reporting of a run, and what it warns of.
+// [run], [initial] and [health]: name, length and reporting of a run, with which weights it begins, and what
+// it warns of.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,30 @@ struct RunOptions {
   bool reproducible = false;        // the same bits on every number of ranks that it allows
   double peak_flops = 0;            // FLOP/s of a rank; 0 = measured at the start
   std::int64_t patience = 0;        // evaluations without improvement that end the run; 0 = none do
+  std::string initial = {};         // file whose weights a run begins with; empty: they are drawn
 
   bool operator==(const RunOptions&) const = default;
+};
+
+/// Tensors of a file by other names. A '*' of `to` stands for what that of `from` has matched.
+struct RenameRule {
+  std::string from;  // in the file
+  std::string to;    // a parameter, "hidden1/weight"
+
+  bool operator==(const RenameRule&) const = default;
+};
+
+/// What becomes of parameters that the file of initial weights lacks.
+enum class MissingWeights { refuse, draw };
+
+/// Which of the weights in run.initial are taken, and as what (initial_weights.hpp).
+struct InitialOptions {
+  std::vector<std::string> include = {"*"};  // parameters by patterns of their names
+  std::vector<std::string> exclude = {};     // of these
+  MissingWeights missing = MissingWeights::refuse;
+  std::vector<RenameRule> rename = {};  // of several that match, the last one
+
+  bool operator==(const InitialOptions&) const = default;
 };
 
 /// What a run does that has diverged: ends, or goes back to a checkpoint from before.

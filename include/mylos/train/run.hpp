@@ -40,6 +40,7 @@ struct RunRequest {
 };
 
 struct RunStart;
+class InitialWeights;
 
 class Run {
  public:
@@ -81,6 +82,7 @@ class Run {
  private:
   explicit Run(RunStart&& start);
   void restore(const RunStart& start);
+  void begin_with(InitialWeights& weights, const RunStart& start);
   void open_folder(const RunStart& start);
   void tell_first_choice();
   void go_on_from(EarlierSegment& earlier);

@@ -17,6 +17,7 @@
 #include "mylos/config/options.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/kernels/product_rate.hpp"
+#include "mylos/train/initial_weights.hpp"
 #include "mylos/train/run_data.hpp"
 
 namespace mylos {
@@ -76,7 +77,8 @@ struct TrialSubject {
   const Normalizer& normalizer;
   Communicator& communicator;
   GemmEngine& gemm;
-  std::int64_t run_steps = 0;  // for the schedule
+  std::int64_t run_steps = 0;         // for the schedule
+  InitialWeights* initial = nullptr;  // with which the run begins; null: it draws them
 };
 
 /// All ranks; the same on each. Results are in the order of `settings`. A setting that does not fit the

@@ -1,0 +1,36 @@
+#include "convert_options.hpp"
+
+#include "usage.hpp"
+
+namespace mylos::app {
+
+void add_convert(CLI::App& app, ConvertArguments& arguments, std::function<ExitCode()>& command) {
+  CLI::App* convert = app.add_subcommand("convert",
+                                         "Turn a checkpoint's weights into safetensors, a GPT's into Hugging "
+                                         "Face's GPT-2, or GPT-2 into a checkpoint");
+  convert->add_option("input", arguments.input.path, "Checkpoint file, run's folder, or FILE.safetensors")
+      ->required();
+  convert->add_flag("--best", arguments.input.best, best_meaning);
+  convert
+      ->add_option("output", arguments.output,
+                   "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")
+      ->required();
+  convert
+      ->add_option("--heads", arguments.heads,
+                   "Attention heads, where no config.json beside the safetensors file says")
+      ->check(integer_from(1, 1 << 20));
+  convert
+      ->add_option("--pad-vocabulary", arguments.pad_vocabulary,
+                   "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes products fast)")
+      ->check(integer_from(1, 1 << 16));
+  convert
+      ->add_option("--names", arguments.names,
+                   "Out of a checkpoint: gpt2 (Hugging Face's; a GPT's default) or own (LAYER.PARAMETER; any "
+                   "network)")
+      ->check(CLI::IsMember({"gpt2", "own"}));
+  convert->add_option("--type", arguments.type, "Out of a checkpoint: fp32 (default), bf16 or fp16")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  convert->callback([&] { command = [&] { return convert_command(arguments); }; });
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,64 @@
+// WeightFile: the weights in a checkpoint or in a safetensors file, by the names that they have there.
+//
+// Every rank opens the file and knows what it holds; who reads numbers of it is the caller's choice. Nothing
+// is taken for a tensor before it is read, and a file from outside is checked as CheckpointReader and
+// safetensors::Reader say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/checkpoint/reader.hpp"
+#include "mylos/io/safetensors.hpp"
+
+namespace mylos {
+
+/// A tensor of the file.
+struct WeightEntry {
+  std::string name;                // as the file has it: "hidden1/weight", "hidden1.weight"
+  std::vector<std::int64_t> dims;  // [outputs, inputs] of a matrix
+
+  [[nodiscard]] std::int64_t size() const;
+  /// "[24, 12]"
+  [[nodiscard]] std::string shape() const;
+};
+
+class WeightFile {
+ public:
+  /// All ranks. Throws Error (bad_input) on all of them where it is neither kind of file, or damaged, and
+  /// where ranks find different ones under its name.
+  WeightFile(RankGroup& ranks, const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Everything under /model, or every tensor.
+  [[nodiscard]] const std::vector<WeightEntry>& entries() const { return entries_; }
+  /// Throws Error (bad_input) unless its numbers are floats: of 32 bits in a checkpoint, of 16 too in
+  /// safetensors.
+  void require_readable(const WeightEntry& entry) const;
+  /// Elements of `entry` from `first` on, as float. From the first to the last they are read in order, so
+  /// that a checkpoint's are compared with their CRC-32 at the end: throws Error (bad_input) where they
+  /// differ.
+  void read(const WeightEntry& entry, std::int64_t first, std::span<float> values);
+  /// "checkpoint of step 500" or "safetensors".
+  [[nodiscard]] std::string kind() const;
+  [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
+  /// The name that a parameter of a network has here, "hidden1/weight", under the name of the file: a
+  /// checkpoint has the same, safetensors "hidden1.weight".
+  [[nodiscard]] std::string parameter_name(const std::string& name) const;
+
+ private:
+  void open(RankGroup& ranks);
+
+  std::string path_;
+  std::unique_ptr<CheckpointReader> checkpoint_;  // one of the two
+  std::unique_ptr<safetensors::Reader> tensors_;
+  std::vector<WeightEntry> entries_;
+  std::optional<hdf5::Dataset> dataset_;  // of which the last numbers were read, and their CRC-32 so far
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace mylos

@@ -1,0 +1,51 @@
+// InitialWeights: the weights that a run begins with, taken from a file (run.initial, [initial]) in place of
+// those that are drawn. Weights alone: moments, step, loss scale and schedule begin afresh.
+//
+// A parameter is taken where a pattern of `include` matches it and none of `exclude` does. Its tensor is the
+// one that has its name in the file, by a rule of `rename` or as the file names it ("hidden1/weight" in
+// checkpoints, "hidden1.weight" in safetensors), with the same shape. Rank 0 reads, all get the same.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mylos/base/places.hpp"
+#include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/train/trainer.hpp"
+
+namespace mylos {
+
+class InitialWeights {
+ public:
+  /// All ranks. Opens the file and finds what is taken, for which no memory is. Throws Error (bad_input) on
+  /// all ranks: for a pattern that matches nothing, a tensor of another shape or with other numbers than
+  /// floats, two tensors for one parameter, and parameters that the file lacks where these are not to be
+  /// drawn. `places`: of the deck.
+  InitialWeights(RankGroup& ranks, const Options& options, const Chain& chain, const Places& places = {});
+
+  /// What is taken from where, and what is drawn or not used, as lines of a log: at most `most` tensors and
+  /// names of each kind; the others are counted.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t most) const;
+
+  /// All ranks, before the first step. Masters and compute weights of the network, and the average of its
+  /// weights where there is one.
+  void load(Trainer& trainer);
+
+ private:
+  struct Taken {
+    std::string path;   // the parameter's, "hidden1/weight"
+    std::size_t entry;  // of the file
+  };
+
+  void find(const Options& options, const Chain& chain, const Places& places);
+  void load(Trainer& trainer, const Taken& taken);
+
+  RankGroup& ranks_;
+  WeightFile file_;
+  std::vector<Taken> taken_;         // in the network's order
+  std::vector<std::string> drawn_;   // parameters
+  std::vector<std::string> unused_;  // tensors of the file
+};
+
+}  // namespace mylos

@@ -1,0 +1,122 @@
+#include "mylos/checkpoint/weight_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/checkpoint/describe.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/digest.hpp"
+#include "stored_bytes.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* model_group = "/model";
+
+/// Below /model, a group for each layer.
+std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file) {
+  std::vector<WeightEntry> entries;
+  if (!file.exists(model_group)) fail_input("{}: has no {}, and so no weights", file.path(), model_group);
+  for (const hdf5::Child& layer : file.children(model_group)) {
+    if (layer.kind != hdf5::ObjectKind::group) continue;
+    const std::string group = fmt::format("{}/{}", model_group, layer.name);
+    for (const hdf5::Child& parameter : file.children(group)) {
+      if (parameter.kind != hdf5::ObjectKind::dataset) continue;
+      entries.push_back(
+          {layer.name + "/" + parameter.name, file.dataset(group + "/" + parameter.name).dims()});
+    }
+  }
+  return entries;
+}
+
+std::vector<WeightEntry> entries_of_tensors(const safetensors::Reader& reader) {
+  std::vector<WeightEntry> entries;
+  for (const safetensors::Entry& entry : reader.entries()) entries.push_back({entry.name, entry.shape});
+  return entries;
+}
+
+std::string digest_of(const std::vector<WeightEntry>& entries) {
+  std::string text;
+  for (const WeightEntry& entry : entries) text += fmt::format("{} {}\n", entry.name, entry.shape());
+  return fmt::format("{:08x} of {}", crc32_of(text.data(), text.size()), text.size());
+}
+
+}  // namespace
+
+std::int64_t WeightEntry::size() const {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : dims) elements *= extent;
+  return elements;
+}
+
+std::string WeightEntry::shape() const {
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+WeightFile::WeightFile(RankGroup& ranks, const std::string& path) : path_(path) {
+  open(ranks);
+  const std::string own = digest_of(entries_);
+  const std::string first = broadcast_text(ranks, own);
+  run_on_all(ranks, [&] {
+    if (own != first) fail_input("{}: holds other tensors here than on rank 0", path_);
+  });
+}
+
+void WeightFile::open(RankGroup& ranks) {
+  bool is_checkpoint = false;
+  run_on_all(ranks, [&] {
+    std::error_code failure;
+    if (!std::filesystem::exists(path_, failure))
+      fail_input("{}: there is no such file{}", path_, current_folder_note(path_));
+    if (!std::filesystem::is_regular_file(path_, failure))
+      fail_input("{}: is no file; a run's newest checkpoint is named in its checkpoints/latest", path_);
+    is_checkpoint = looks_like_checkpoint(path_);
+  });
+  char any = is_checkpoint ? 1 : 0;
+  ranks.broadcast(&any, sizeof any, 0);  // the readers below exchange messages of their own
+  if (any != 0) checkpoint_ = std::make_unique<CheckpointReader>(ranks, path_);
+  run_on_all(ranks, [&] {
+    if (checkpoint_) {
+      entries_ = entries_of_checkpoint(checkpoint_->file());
+      return;
+    }
+    if (std::filesystem::path(path_).extension() != ".safetensors")
+      fail_input("{}: is neither a checkpoint nor named FILE.safetensors", path_);
+    tensors_ = std::make_unique<safetensors::Reader>(path_);
+    entries_ = entries_of_tensors(*tensors_);
+  });
+}
+
+void WeightFile::require_readable(const WeightEntry& entry) const {
+  if (tensors_) return tensors_->require_readable(*tensors_->find(entry.name));
+  const hdf5::Dataset dataset = checkpoint_->file().dataset(fmt::format("{}/{}", model_group, entry.name));
+  if (dataset.type() == DType::fp32) return;
+  fail_input("{}: {} holds {}, weights are float32", path_, printable(dataset.path()), dataset.type_name());
+}
+
+void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<float> values) {
+  if (tensors_) return tensors_->read(*tensors_->find(entry.name), first, values);
+  if (first == 0) {
+    dataset_ = checkpoint_->file().dataset(fmt::format("{}/{}", model_group, entry.name));
+    crc_ = 0;
+  }
+  const auto count = static_cast<std::int64_t>(values.size());
+  dataset_.value().read(first, count, values.data());
+  crc_ = crc32_of(values.data(), values.size() * sizeof(float), crc_);
+  if (first + count == entry.size()) require_crc(checkpoint_->file(), dataset_->path(), crc_);
+}
+
+std::string WeightFile::kind() const {
+  return checkpoint_ ? fmt::format("checkpoint of step {}", checkpoint_->header().step) : "safetensors";
+}
+
+std::string WeightFile::parameter_name(const std::string& name) const {
+  const auto dot = name.rfind('.');
+  if (checkpoint_ || dot == std::string::npos) return name;
+  return name.substr(0, dot) + "/" + name.substr(dot + 1);
+}
+
+}  // namespace mylos

@@ -1,0 +1,106 @@
+// [initial]: which weights of run.initial a run begins with.
+#include "keys.hpp"
+#include "mylos/base/nearest.hpp"
+#include "sections.hpp"
+
+namespace mylos {
+namespace {
+
+std::ptrdiff_t stars_of(const std::string& pattern) {
+  return std::count(pattern.begin(), pattern.end(), '*');
+}
+
+void read_pattern_list(Key& key, std::vector<std::string> InitialOptions::*field) {
+  key.read = [field](Options& options, const Value& value) -> std::optional<std::string> {
+    std::vector<std::string> patterns;
+    if (auto found = read_patterns(patterns, value)) return found;
+    options.initial.*field = std::move(patterns);
+    return std::nullopt;
+  };
+  key.write = [field](const Options& options) -> std::optional<Value> {
+    if ((options.initial.*field).empty()) return std::nullopt;
+    return patterns_value(options.initial.*field);
+  };
+}
+
+std::optional<std::string> read_rename(const Value& element, RenameRule& rule) {
+  const auto* table = std::get_if<Value::Table>(&element.held);
+  if (table == nullptr) return describe(element) + " in the list";
+  for (const NamedValue& entry : *table) {
+    const bool is_from = entry.name == "from";
+    if (!is_from && entry.name != "to")
+      return fmt::format("a table with the unknown key '{}'", printable(entry.name));
+    const auto* pattern = std::get_if<std::string>(&entry.value.held);
+    if (pattern == nullptr || !is_path(*pattern))
+      return fmt::format("{} for '{}'", describe(entry.value), entry.name);
+    (is_from ? rule.from : rule.to) = *pattern;
+  }
+  if (rule.from.empty() || rule.to.empty())
+    return fmt::format("a table without '{}'", rule.from.empty() ? "from" : "to");
+  if (stars_of(rule.from) < stars_of(rule.to))
+    return fmt::format("\"{}\" for 'to', which has more stars than 'from' = \"{}\"", printable(rule.to),
+                       printable(rule.from));
+  return std::nullopt;
+}
+
+std::optional<std::string> read_renames(Options& options, const Value& value) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  for (const Value& element : *list) {
+    RenameRule rule;
+    if (auto found = read_rename(element, rule)) return found;
+    options.initial.rename.push_back(std::move(rule));
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> write_renames(const Options& options) {
+  if (options.initial.rename.empty()) return std::nullopt;
+  Value::List list;
+  for (const RenameRule& rule : options.initial.rename)
+    list.push_back({Value::Table{{"from", {rule.from}}, {"to", {rule.to}}}});
+  return Value{std::move(list)};
+}
+
+}  // namespace
+
+void add_initial_keys(Schema& schema) {
+  Keys keys(
+      schema, "initial",
+      "Which weights a run takes from the file `run.initial` before its first step (`docs/initial.md`).",
+      [](auto& options) -> auto& { return options.initial; });
+  const std::string patterns = "name or list of names, '*' for any characters";
+  Key& include = keys.add("include", patterns, "a ",
+                          "Parameters that are taken from the file, by their names: `head/weight`, as `mylos "
+                          "info` prints them.");
+  read_pattern_list(include, &InitialOptions::include);
+  keys.finish(include);
+  Key& exclude =
+      keys.add("exclude", patterns, "a ",
+               "Of these, parameters that are drawn nevertheless: `exclude = \"head/*\"` for another number "
+               "of classes.");
+  read_pattern_list(exclude, &InitialOptions::exclude);
+  exclude.default_text = "none";
+  keys.choice("missing", &InitialOptions::missing,
+              Words<MissingWeights>{{"error", MissingWeights::refuse}, {"draw", MissingWeights::draw}},
+              "What becomes of parameters that the file lacks: the run is refused, or they are drawn, as the "
+              "log says.");
+  Key& rename = keys.add(
+      "rename", "list of tables with `from` and `to` (names, '*' for any characters)", "a ",
+      "Tensors of the file under the names that parameters have here: `[[initial.rename]]`, `from = "
+      "\"encoder.*.weight\"`, `to = \"hidden*/weight\"`. A '*' of `to` stands for what that of `from` has "
+      "matched. Of several that match the last one counts.");
+  rename.is_table_list = true;
+  rename.read = read_renames;
+  rename.write = write_renames;
+  rename.clear = [](Options& options) { options.initial.rename.clear(); };
+  rename.default_text = "none";
+  for (Key& key : schema.keys) {  // without a file they say nothing
+    if (key.section != "initial") continue;
+    key.write = [write = key.write](const Options& options) {
+      return options.run.initial.empty() ? std::nullopt : write(options);
+    };
+  }
+}
+
+}  // namespace mylos

@@ -1,0 +1,220 @@
+"""run.initial: runs that begin with the weights of a file, and `mylos convert` of any network's weights.
+
+usage: test_initial.py MYLOS REPOSITORY
+"""
+import csv
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+import reference_gpt2
+from small_problem import DECK, Command, prepare
+
+SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
+
+TUNE = """
+[run]
+name = "tune"
+initial = "gpt2.h5"
+steps = {steps}
+[data]
+train = "text.h5"
+batch = 8
+{data}
+[model]
+type = "gpt"
+layers = 2
+heads = 4
+width = 48
+context = 32
+[precision]
+compute = "fp32"
+[optimizer]
+lr = 3e-3
+{groups}
+"""
+FREEZE = """
+[[optimizer.groups]]
+match = ["embedding/*", "attention1/*"]
+frozen = true
+"""
+FREEZE_ALL = """
+[[optimizer.groups]]
+match = "*"
+frozen = true
+"""
+
+
+def weights_of(path):
+    found = {}
+    with h5py.File(path) as file:
+        file["/model"].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+    return found
+
+
+def last_checkpoint(command, run):
+    return sorted((command.folder / run / "checkpoints").glob("*.h5"))[-1]
+
+
+def losses_of(command, run):
+    with open(command.folder / run / "history.csv", encoding="utf-8") as file:
+        return [float(row["loss"]) for row in csv.DictReader(file)]
+
+
+def prepare_texts(command, repository):
+    """text.h5, and window.h5: eight windows of it that are a whole batch."""
+    text = pathlib.Path(repository, "inputs/data/tinyshakespeare.txt").read_text(encoding="utf-8")
+    (command.folder / "text.txt").write_text(text, encoding="utf-8")
+    (command.folder / "window.txt").write_text(text[5000:5000 + 8 * SHAPE["context"] + 1], encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    command.must("prepare", "text", "window.txt", "--vocabulary", "text.h5", "--out", "window.h5")
+
+
+def check_fine_tuning(command, repository):
+    """A GPT-2 of Hugging Face, converted: the first loss is that of the file, further ones are lower, frozen weights stay."""
+    prepare_texts(command, repository)
+    (command.folder / "gpt2").mkdir()
+    reference_gpt2.write_safetensors(command.folder / "gpt2/model.safetensors", {
+        "transformer." + name: tensor * numpy.float32(0.2 if tensor.ndim == 2 else 1)
+        for name, tensor in reference_gpt2.random_weights(**SHAPE, tied=True, seed=5).items()})
+    (command.folder / "gpt2/config.json").write_text(
+        json.dumps(reference_gpt2.config_of(**SHAPE, heads=4, tied=True)), encoding="utf-8")
+    (command.folder / "deck.toml").write_text(TUNE.format(steps=60, data="", groups=FREEZE), encoding="utf-8")
+
+    command.must("convert", "gpt2/model.safetensors", "gpt2.h5")
+    said = command.must("train", "deck.toml").stdout
+    assert "run.initial: 28 of 28 parameters from gpt2.h5 (checkpoint of step 0)" in said, said
+    losses = losses_of(command, "runs/tune")
+    assert sum(losses[-10:]) / 10 < losses[0] - 0.4, losses
+    before, after = weights_of(command.folder / "gpt2.h5"), weights_of(last_checkpoint(command, "runs/tune"))
+    assert before.keys() == after.keys() and len(before) == 28
+    for name, tensor in before.items():
+        frozen = name.startswith(("embedding/", "attention1/"))
+        assert (tensor.tobytes() == after[name].tobytes()) == frozen, name
+
+    judged = float(re.search(r"loss ([\d.]+)", command.must("eval", "gpt2.h5", "--data", "window.h5").stdout).group(1))
+    tokens = h5py.File(command.folder / "window.h5")["tokens"][:].astype(int)
+    logits = reference_gpt2.logits(numpy_weights(command.folder / "gpt2/model.safetensors"), 4,
+                                   tokens[:-1].reshape(8, -1))
+    sums = numpy.log(numpy.exp(logits).sum(axis=-1))
+    exact = (sums - numpy.take_along_axis(logits, tokens[1:].reshape(8, -1, 1), axis=-1)[..., 0]).mean()
+    for ranks, keys in ((1, []), (2, []), (3, ["optimizer.shard=state"]), (2, ["optimizer.shard=gradients"])):
+        run = f"runs/first{ranks}{len(keys)}"
+        command.must("train", "deck.toml", f"run.folder={run}", "run.steps=1", "data.train=window.h5",
+                     "data.window=sequential", *keys, ranks=ranks)
+        first = losses_of(command, run)[0]
+        assert abs(first - exact) < 1e-4 and abs(first - judged) < 6e-5, (ranks, keys, first, exact, judged)
+
+
+def numpy_weights(path):
+    tensors = {}
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    for name, entry in json.loads(data[8:8 + length]).items():
+        begin, end = entry["data_offsets"]
+        tensors[name.removeprefix("transformer.")] = \
+            numpy.frombuffer(data[8 + length + begin:8 + length + end], "<f4").reshape(entry["shape"])
+    return tensors
+
+
+def check_restarts(command, _):
+    """A run that is restarted goes on from its own checkpoint, and says nothing of the file, which may be gone."""
+    command.must("train", "deck.toml", "run.folder=whole", "run.steps=12", "checkpoint.every=6")
+    command.must("train", "deck.toml", "run.folder=cut", "run.steps=12", "checkpoint.every=6", "--stop-after", 6,
+                 "--restart", "auto", code=85)
+    (command.folder / "gpt2.h5").rename(command.folder / "gone.h5")
+    said = command.must("train", "deck.toml", "run.folder=cut", "run.steps=12", "checkpoint.every=6", "--restart", "auto")
+    (command.folder / "gone.h5").rename(command.folder / "gpt2.h5")
+    assert "run.initial" not in said.stdout and "restarted from" in said.stdout, said.stdout
+    whole, cut = (weights_of(last_checkpoint(command, run)) for run in ("whole", "cut"))
+    assert all(tensor.tobytes() == cut[name].tobytes() for name, tensor in whole.items())
+
+
+def check_round_trip(command, _):
+    """Any network -> LAYER.PARAMETER in safetensors -> any network: the same bits."""
+    layers = "\n".join(f"[[model.layers]]\nkind = \"dense\"\n{rest}" for rest in
+                       ("name = \"body\"\noutputs = 16\nactivation = \"relu\"\nrepeat = 2", "name = \"top\""))
+    chain = re.sub(r"\[model\].*?\[precision\]", f"[model]\ntype = \"chain\"\n{layers}\n[precision]", DECK, flags=re.S)
+    for number, deck in enumerate((DECK, chain)):
+        prepare(command, deck)
+        run = f"net{number}"
+        command.must("train", "deck.toml", f"run.folder={run}", "run.epochs=1")
+        said = command.must("convert", run, f"{run}.safetensors").stdout
+        before = weights_of(last_checkpoint(command, run))
+        assert f"{run}.safetensors: {len(before)} tensors" in said, said
+        tensors, words = reference_gpt2.read_safetensors(command.folder / f"{run}.safetensors")
+        assert words == {"F32"}
+        assert tensors.keys() == {".".join(name.rsplit("/", 1)) for name in before}, tensors.keys()
+        for name, tensor in before.items():
+            own = tensors[".".join(name.rsplit("/", 1))]
+            assert own.shape == tensor.shape and own.tobytes() == tensor.tobytes(), name
+        (command.folder / "deck.toml").write_text(deck + FREEZE_ALL, encoding="utf-8")
+        for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["precision.masters=none"]),
+                            (2, ["precision.masters=none", "optimizer.shard=gradients"])):
+            folder = f"{run}-{ranks}{len(keys)}"
+            command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", f"run.initial={run}.safetensors",
+                         "run.seed=9", *keys, ranks=ranks)
+            after = weights_of(last_checkpoint(command, folder))
+            word = "BF16" if "precision.masters=none" in keys else "F32"
+            for name, tensor in before.items():
+                assert reference_gpt2.rounded(tensor, word).tobytes() == after[name].tobytes(), (name, ranks, keys)
+    command.must("convert", "net0", "half.safetensors", "--type", "bf16")
+    halves, words = reference_gpt2.read_safetensors(command.folder / "half.safetensors")
+    assert words == {"BF16"}
+    for name, tensor in weights_of(last_checkpoint(command, "net0")).items():
+        assert numpy.array_equal(halves[name.replace("/", ".")], reference_gpt2.rounded(tensor, "BF16")), name
+
+
+def check_own_names_of_a_gpt(command, _):
+    command.must("convert", "gpt2.h5", "own.safetensors", "--names", "own")
+    tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
+    before = weights_of(command.folder / "gpt2.h5")
+    assert all(tensors[name.replace("/", ".")].tobytes() == tensor.tobytes() for name, tensor in before.items())
+    (command.folder / "gpt.toml").write_text(TUNE.format(steps=1, data="", groups=FREEZE_ALL), encoding="utf-8")
+    command.must("train", "gpt.toml", "run.initial=own.safetensors", "run.folder=own")
+    after = weights_of(last_checkpoint(command, "own"))
+    assert all(after[name].tobytes() == tensor.tobytes() for name, tensor in before.items())
+
+
+def check_mistakes(command, _):
+    """Each is told in one line, before anything is written."""
+    deck = DECK + '[initial]\nexclude = "hed/*"\n[[initial.rename]]\nfrom = "hiden*"\nto = "hidden*"\n'
+    prepare(command, deck)
+    line = deck.count("\n", 0, deck.index("exclude")) + 1
+
+    def refuse(message, *keys, start="mylos: "):
+        result = command.must("train", "deck.toml", "run.folder=refused", *keys, code=2)
+        assert result.stderr.startswith(start + message), f"expected\n{message}\nin\n{result.stderr}"
+        assert not (command.folder / "refused").exists()
+
+    refuse(f"deck.toml:{line}: 'initial.exclude' needs 'run.initial', the file to take")
+    refuse(f"deck.toml:{line}: initial.exclude: 'hed/*' matches no tensor of this model; near ones are head/",
+           "run.initial=net0.safetensors")
+    refuse(f"deck.toml:{line + 1}: initial.rename: 'hiden*' matches no tensor of net0.safetensors; near ones are ",
+           "run.initial=net0.safetensors", "initial.exclude=head/*")
+    (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    refuse("net0.safetensors: tensor 'hidden1.weight' is [32, 8], but hidden1/weight of this model is [33, 8]; ",
+           "run.initial=net0.safetensors", "model.hidden=[33,16]")
+    refuse("gpt2/model.safetensors: has no hidden1/weight, hidden1/bias, ", "run.initial=gpt2/model.safetensors")
+    assert "`mylos convert gpt2/model.safetensors gpt2.h5`" in command.run(
+        "train", "deck.toml", "run.folder=refused", "run.initial=gpt2/model.safetensors").stderr
+    data = (command.folder / "net0.safetensors").read_bytes()
+    (command.folder / "cut.safetensors").write_bytes(data[:-100])
+    refuse("cut.safetensors: ", "run.initial=cut.safetensors")
+    checkpoint = bytearray(last_checkpoint(command, "net0").read_bytes())
+    checkpoint[len(checkpoint) // 2] ^= 4
+    (command.folder / "damaged.h5").write_bytes(checkpoint)
+    refuse("damaged.h5: ", "run.initial=damaged.h5")
+    said = command.must("train", "deck.toml", "--check", "run.initial=net0.safetensors", "initial.exclude=head/*").stdout
+    assert "#   hidden1/weight [32, 8] = hidden1.weight\n" in said and "#   drawn, not taken: head/" in said, said
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    for check in (check_fine_tuning, check_restarts, check_round_trip, check_own_names_of_a_gpt, check_mistakes):
+        check(mylos, sys.argv[2])

@@ -1,0 +1,60 @@
+// run.initial and [initial], and what is wrong with them.
+#include <gtest/gtest.h>
+
+#include "config/deck_builders.hpp"
+
+namespace mylos::testing::initial_keys_test {
+
+constexpr std::string_view file = "run.initial = \"base.h5\"\n";
+
+TEST(InitialKeys, AreReadInTheirOrderAndBackFromTheResolvedDeck) {
+  const Deck deck = read_with(std::string(file) + R"(
+[initial]
+include = "hidden*"
+exclude = ["*/bias", "hidden3/*"]
+missing = "draw"
+[[initial.rename]]
+from = "encoder.*.*"
+to = "hidden*/*"
+[[initial.rename]]
+from = "top"
+to = "head/weight"
+)");
+  const InitialOptions expected{{"hidden*"},
+                                {"*/bias", "hidden3/*"},
+                                MissingWeights::draw,
+                                {{"encoder.*.*", "hidden*/*"}, {"top", "head/weight"}}};
+  EXPECT_EQ(deck.options.run.initial, "base.h5");
+  EXPECT_EQ(deck.options.initial, expected);
+  EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.initial, expected);
+  EXPECT_EQ(deck.places.at("initial.exclude"), "deck.toml:7");
+  EXPECT_EQ(deck.places.at("initial.rename.2"), "deck.toml:12");
+  EXPECT_EQ(read_with("").options.initial.include, std::vector<std::string>{"*"});
+}
+
+TEST(InitialKeys, ARunThatDrawsAllHasNone) {
+  const Deck deck = read_with("");
+  EXPECT_EQ(deck.resolved.find("initial ="), std::string::npos);
+  EXPECT_EQ(deck.resolved.find("include"), std::string::npos);
+  EXPECT_EQ(message_of(std::string(smallest) + "[initial]\nmissing = \"draw\""),
+            "deck.toml:4: 'initial.missing' needs 'run.initial', the file to take");
+}
+
+TEST(InitialKeys, AMistakeIsToldWithItsLine) {
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {"from = 'a'", "a table without 'to'"},
+      {"to = 'a'", "a table without 'from'"},
+      {"from = 3\nto = 'a'", "the integer 3 for 'from'"},
+      {"from = 'a'\nto = 'b*'", "\"b*\" for 'to', which has more stars than 'from' = \"a\""},
+      {"from = 'a'\nto = 'b'\nas = 'c'", "a table with the unknown key 'as'"}};
+  for (const auto& [rule, found] : mistakes) {
+    const std::string message = message_of(std::string(file) + "[[initial.rename]]\n" + rule);
+    EXPECT_TRUE(message.starts_with("deck.toml:2: 'initial.rename' must be a list of tables")) << message;
+    EXPECT_TRUE(message.ends_with(", not " + found)) << message;
+  }
+  EXPECT_TRUE(message_of("run.initial = 3").ends_with("not the integer 3"));
+  EXPECT_TRUE(message_of("initial.include = ['a', 3]").ends_with("not the integer 3"));
+  EXPECT_NE(message_of("initial.missing = 'drw'").find("did you mean \"draw\"?"), std::string::npos);
+}
+
+}  // namespace mylos::testing::initial_keys_test

@@ -1,0 +1,222 @@
+// A run that begins with the weights of a file, on any number of ranks and however its masters are cut.
+#include "mylos/train/initial_weights.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/train/run_state.hpp"
+#include "train/synthetic.hpp"
+
+namespace mylos::initial_weights_test {
+
+using namespace testing_support;  // NOLINT
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A number for each place that no two parameters share, some that 16 bits do not hold.
+float number_at(const std::string& path, std::int64_t element) {
+  return static_cast<float>(path.size() % 7 + 1) + static_cast<float>(element) * 0.001953125f + 1e-4f;
+}
+
+std::vector<float> numbers_of(const ParameterSlot& slot) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < slot.size(); ++i) values.push_back(number_at(slot.path(), i));
+  return values;
+}
+
+ParameterLayout layout_of(const Options& options) {
+  return make_parameter_layout(make_chain(options.model, options.precision, 1, false), 0, 1);
+}
+
+std::string name_in_tensors(std::string path) {
+  path[path.rfind('/')] = '.';
+  return path;
+}
+
+/// By rank 0: every parameter but those of `without`, LAYER.PARAMETER behind `prefix`.
+void write_tensors(RankGroup& ranks, const std::string& path, const Options& options,
+                   const std::string& without = "", const std::string& prefix = "") {
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    const ParameterLayout layout = layout_of(options);
+    std::vector<safetensors::NamedShape> shapes;
+    for (const ParameterSlot& slot : layout.slots) {
+      if (slot.layer != without)
+        shapes.push_back({prefix + name_in_tensors(slot.path()), stored_dims(slot.spec)});
+    }
+    safetensors::Writer writer(path, DType::fp32, shapes, {});
+    for (const ParameterSlot& slot : layout.slots) {
+      if (slot.layer != without) writer.write(numbers_of(slot));
+    }
+    writer.close();
+  });
+  ranks.barrier();
+}
+
+/// What this rank holds of each parameter, as float.
+std::map<std::string, std::vector<float>> held_of(const Trainer& trainer) {
+  std::map<std::string, std::vector<float>> held;
+  const ParameterStore& parameters = trainer.model().parameters();
+  for (std::size_t i = 0; i < parameters.layout().slots.size(); ++i) {
+    const HeldPart part = parameters.held_master(i);
+    if (!part.values.empty()) held[parameters.layout().slots[i].path()] = test::values_of(part.values);
+  }
+  return held;
+}
+
+class InitialWeightsOf : public testing::TestWithParam<Shard> {
+ protected:
+  RankGroup ranks{MPI_COMM_WORLD, 30};
+  test::SharedFolder folder{ranks};
+};
+INSTANTIATE_TEST_SUITE_P(Shards, InitialWeightsOf,
+                         testing::Values(Shard::none, Shard::state, Shard::gradients),
+                         [](const auto& shard) { return std::string(name_of(shard.param)); });
+
+TEST_P(InitialWeightsOf, ComeToEveryRankWhateverItHolds) {
+  for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
+    for (const MasterWeights masters : masters_with(compute)) {
+      Options options = small_options(compute);
+      options.precision.masters = masters;
+      options.optimizer.shard = GetParam();
+      options.run.initial = folder.path() + "/weights.safetensors";
+      write_tensors(ranks, options.run.initial, options);
+      SmallRun run(options);
+      InitialWeights initial(ranks, options, run.trainer->model().chain());
+      initial.load(*run.trainer);
+      const ParameterStore& parameters = run.trainer->model().parameters();
+      const ParameterLayout& layout = parameters.layout();
+      for (std::size_t i = 0; i < layout.slots.size(); ++i) {
+        const ParameterSlot& slot = layout.slots[i];
+        const std::vector<float> expected = numbers_of(slot);
+        const std::vector<float> weights = test::values_of(parameters.compute_weight(slot));
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          ASSERT_EQ(weights[k], test::rounded_to(slot.spec.type, expected[k])) << slot.path();
+        const HeldPart held = parameters.held_master(i);
+        if (held.values.empty()) continue;
+        const std::vector<float> values = test::values_of(held.values);
+        for (std::size_t k = 0; k < values.size(); ++k) {
+          const float exact = expected[static_cast<std::size_t>(held.first) + k];
+          ASSERT_EQ(values[k], test::rounded_to(held.values.type(), exact)) << slot.path();
+        }
+      }
+      EXPECT_EQ(run.step().step, 1u);
+    }
+  }
+}
+
+TEST_P(InitialWeightsOf, OfACheckpointAreThoseOfTheNetworkThatWroteIt) {
+  Options options = small_options(DType::bf16);
+  options.optimizer.shard = GetParam();
+  SmallRun source(options);
+  for (int i = 0; i < 3; ++i) source.step();
+  CheckpointState state = parameter_state(source.trainer->model().parameters());
+  const std::string path = folder.path() + "/step.h5";
+  write_checkpoint_file(ranks, path, test::header_of(3), state);
+  options.run.initial = path;
+  options.run.seed = 99;
+  options.optimizer.average = 0.5;
+  SmallRun target(options);
+  InitialWeights initial(ranks, options, target.trainer->model().chain());
+  EXPECT_EQ(initial.lines(2).front(),
+            "run.initial: 6 of 6 parameters from " + path + " (checkpoint of step 3)");
+  initial.load(*target.trainer);
+  EXPECT_EQ(held_of(*target.trainer), held_of(*source.trainer));
+  const Optimizer& optimizer = target.trainer->optimizer();
+  const std::vector<ParameterSlot>& slots = target.trainer->model().parameters().layout().slots;
+  const auto held = held_of(*target.trainer);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const HeldPart average = optimizer.average(i);
+    if (average.values.empty()) continue;
+    EXPECT_EQ(test::values_of(average.values), held.at(slots[i].path())) << "the average begins there too";
+  }
+  EXPECT_EQ(target.trainer->read_state().step, 0u);
+}
+
+class InitialWeightsFound : public testing::Test {
+ protected:
+  [[nodiscard]] std::string message(const Places& places = {}) {
+    try {
+      const Chain chain = make_chain(options.model, options.precision, 1, false);
+      const InitialWeights initial(ranks, options, chain, places);
+      return fmt::format("{}", fmt::join(initial.lines(100), "\n"));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      return error.what();
+    }
+  }
+  RankGroup ranks{MPI_COMM_WORLD, 30};
+  test::SharedFolder folder{ranks};
+  Options options = small_options(DType::fp32);
+  std::string file = options.run.initial = folder.path() + "/weights.safetensors";
+};
+
+TEST_F(InitialWeightsFound, AreToldWithTheirShapes) {
+  write_tensors(ranks, file, options, "", "net.");
+  options.initial.rename = {{"net.*.*", "*/*"}};
+  options.initial.exclude = {"head/*"};
+  EXPECT_EQ(message(), "run.initial: 4 of 6 parameters from " + file +
+                           " (safetensors)\n"
+                           "  hidden1/weight [24, 12] = net.hidden1.weight\n"
+                           "  hidden1/bias [24] = net.hidden1.bias\n"
+                           "  hidden2/weight [16, 24] = net.hidden2.weight\n"
+                           "  hidden2/bias [16] = net.hidden2.bias\n"
+                           "  drawn, not taken: head/weight, head/bias\n"
+                           "  not used of the file: net.head.weight, net.head.bias");
+}
+
+TEST_F(InitialWeightsFound, LackingIsAnErrorUnlessItIsToBeDrawn) {
+  write_tensors(ranks, file, options, "hidden2");
+  EXPECT_THAT(message(),
+              StartsWith(file + ": has no hidden2/weight, hidden2/bias, which this model needs; nearest to "
+                                "hidden2/weight are hidden1/weight, "));
+  options.initial.missing = MissingWeights::draw;
+  EXPECT_THAT(message(), testing::EndsWith("\n  drawn, not taken: hidden2/weight, hidden2/bias"));
+}
+
+TEST_F(InitialWeightsFound, AWrongShapeNamesBothAndTheFile) {
+  Options wider = options;
+  wider.model.hidden = {24, 17};
+  write_tensors(ranks, file, wider);
+  EXPECT_EQ(message(),
+            file +
+                ": tensor 'hidden2.weight' is [17, 24], but hidden2/weight of this model is [16, 24]; change "
+                "the model, or leave it to be drawn: initial.exclude = \"hidden2/weight\"");
+}
+
+TEST_F(InitialWeightsFound, PatternsThatMatchNothingAreToldWithTheirLine) {
+  write_tensors(ranks, file, options);
+  const Places places{{"initial.exclude", "deck.toml:7"},
+                      {"initial.rename.1", "deck.toml:9"},
+                      {"initial.rename.2", "deck.toml:12"}};
+  options.initial.exclude = {"hed/*"};
+  EXPECT_THAT(
+      message(places),
+      StartsWith("deck.toml:7: initial.exclude: 'hed/*' matches no tensor of this model; near ones are "
+                 "head/bias, "));
+  options.initial.exclude = {};
+  options.initial.rename = {{"hidden1.*", "hidden1/*"}, {"hiden1.*", "hidden1/*"}};
+  EXPECT_THAT(message(places),
+              StartsWith("deck.toml:12: initial.rename: 'hiden1.*' matches no tensor of " + file));
+  options.initial.rename = {{"hidden1.*", "hiden1/*"}};
+  EXPECT_THAT(
+      message(places),
+      StartsWith("deck.toml:9: initial.rename: 'hiden1/*' gives 'hiden1/weight', which is no parameter "
+                 "of this model; near ones are hidden1/weight, "));
+  options.initial.rename = {{"hidden1.*", "hidden2/*"}};
+  EXPECT_THAT(message(), HasSubstr("are both to be 'hidden2/"));
+}
+
+TEST_F(InitialWeightsFound, AFileThatIsNoneIsRefused) {
+  options.run.initial = folder.path();
+  EXPECT_THAT(message(), HasSubstr(": is no file; a run's newest checkpoint is named in its "));
+  options.run.initial = folder.path() + "/none.h5";
+  EXPECT_THAT(message(), HasSubstr(": there is no such file"));
+}
+
+}  // namespace mylos::initial_weights_test
