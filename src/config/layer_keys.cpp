@@ -185,9 +185,7 @@ const std::vector<LayerKey>& layer_keys() {
                "Points beyond both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.",
                {conv, max_pool, average_pool}),
       per_axis("dilation", &LayerOptions::dilation, {1, longest_kernel}, "Default 1.", {conv}),
-      choice_of("edges", &LayerOptions::edges,
-                Words<Padding>{
-                    {"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}},
+      choice_of("edges", &LayerOptions::edges, padding_words(),
                 "What lies beyond the edges. Default \"zero\".", {conv}),
       integer_of("groups", &LayerOptions::groups, {1, largest_width},
                  "Parts of the channels that see only their own. Default 1.", {conv}),

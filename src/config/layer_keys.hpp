@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "keys.hpp"
 #include "mylos/config/value.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {
+
+[[nodiscard]] inline Words<Padding> padding_words() {
+  return {{"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}};
+}
 
 /// Appends the layers of a list of tables. Returns what was found where one does not fit: "layer 2 with
 /// 'kernl'; did you mean 'kernel'?".

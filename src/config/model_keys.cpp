@@ -48,6 +48,8 @@ void add_short_form_keys(ModelKeys& keys, const std::string& widths) {
       "resnet: residual blocks of a stage, each of two convolutions. unet: convolutions of a level.");
   keys.integer("kernel", &ModelOptions::kernel, {1, longest_kernel}, "points",
                "cnn, resnet, unet: along each axis of a convolution.");
+  keys.choice("edges", &ModelOptions::edges, padding_words(),
+              "cnn, resnet, unet: what convolutions find beyond the edges.");
   keys.integer("fields", &ModelOptions::fields, {1, largest_width}, "channels",
                "unet: of the output at each point.");
 }
@@ -105,12 +107,13 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
   static const std::vector<std::string> chain{"layers", "loss", "inputs", "outputs"};
-  static const std::vector<std::string> cnn{"channels", "kernel",  "hidden", "activation", "norm",
-                                            "loss",     "dropout", "inputs", "outputs"};
-  static const std::vector<std::string> resnet{"channels", "blocks",  "kernel", "activation", "norm",
-                                               "loss",     "dropout", "inputs", "outputs"};
-  static const std::vector<std::string> unet{"channels", "blocks", "kernel",  "fields", "activation",
-                                             "norm",     "loss",   "dropout", "inputs", "outputs"};
+  static const std::vector<std::string> cnn{"channels", "kernel", "edges",   "hidden", "activation",
+                                            "norm",     "loss",   "dropout", "inputs", "outputs"};
+  static const std::vector<std::string> resnet{"channels", "blocks", "kernel",  "edges",  "activation",
+                                               "norm",     "loss",   "dropout", "inputs", "outputs"};
+  static const std::vector<std::string> unet{"channels", "blocks",     "kernel", "edges",
+                                             "fields",   "activation", "norm",   "loss",
+                                             "dropout",  "inputs",     "outputs"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
   return *all[static_cast<std::size_t>(type)];
 }

@@ -75,6 +75,7 @@ class LayerList {
   [[nodiscard]] LayerOptions convolution(std::string name, std::int64_t outputs) const {
     LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
     layer.kernel = {model_.kernel};
+    layer.edges = model_.edges;
     layer.bias = model_.norm != NormType::batchnorm;  // which takes it away again
     layer.norm = model_.norm;
     layer.activation = model_.activation;

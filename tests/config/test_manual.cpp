@@ -45,7 +45,7 @@ TEST(Manual, StartsWithADeckThatReads) {
 }
 
 TEST(Manual, GivesDefaultsThatAreTheDefaults) {
-  const std::set<std::string> of_short_forms{"model.blocks", "model.kernel", "model.fields"};
+  const std::set<std::string> of_short_forms{"model.blocks", "model.kernel", "model.edges", "model.fields"};
   for (const Key& key : schema().keys) {
     if (key.default_text == "none" || key.name == "folder") continue;
     std::vector<std::string> others;

@@ -47,7 +47,8 @@ struct ModelOptions {
   std::vector<std::int64_t> channels = {};  // of each stage or level
   std::int64_t blocks = 2;                  // residual blocks of a stage, convolutions of a level
   std::int64_t kernel = 3;                  // points along each axis
-  std::int64_t fields = 1;                  // unet: channels of the output
+  Padding edges = Padding::zero;
+  std::int64_t fields = 1;  // unet: channels of the output
 
   // chain
   std::vector<LayerOptions> chain = {};
