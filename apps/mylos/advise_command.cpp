@@ -10,6 +10,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
@@ -58,6 +59,7 @@ struct Subject {
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
       require_rules_apply(chain, options.precision);
       require_groups_match(chain, options.optimizer, deck.places);
+      require_initial_rules_apply(chain, options.model, deck.places);
       require_ignored_layers(options.health, chain);
       static_cast<void>(watched_metric(options, *data));
       parameters = chain.parameter_count();

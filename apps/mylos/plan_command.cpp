@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/system_memory.hpp"
+#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/network_table.hpp"
@@ -42,6 +43,7 @@ Chain chain_of(const Options& options) {
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer);
+  require_initial_rules_apply(chain, options.model);
   return chain;
 }
 

@@ -1,4 +1,5 @@
 // [model].
+#include "initialize_key.hpp"
 #include "keys.hpp"
 #include "layer_keys.hpp"
 #include "limits.hpp"
@@ -174,6 +175,7 @@ void add_model_keys(Schema& schema) {
   add_transformer_keys(keys);
   take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),
                                 [](const Key& key) { return key.path() == "model.layers"; }));
+  schema.keys.push_back(initialize_key());
   keys.limit_to_types(model_keys_of);
 }
 

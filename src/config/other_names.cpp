@@ -16,6 +16,7 @@ std::vector<OtherName> names_of_other_frameworks() {
        {"init_from", "init_from_checkpoint", "pretrained", "pretrained_model", "pretrained_weights",
         "finetune_from", "load_weights", "model_name_or_path"}},
       {"initial.missing", {"strict"}},
+      {"model.initialize", {"initializer", "initialization", "weight_init", "kernel_initializer"}},
       {"run.epochs", {"num_epochs", "n_epochs", "max_epochs", "num_train_epochs", "epoch"}},
       {"run.steps",
        {"num_steps", "n_steps", "max_steps", "train_steps", "total_steps", "iterations", "max_iters",

@@ -3,6 +3,7 @@
 #include "mylos/base/random.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/model/initial_values.hpp"
 
 namespace mylos {
 namespace {
@@ -49,24 +50,54 @@ void draw_normal(const Execution& exec, const Drawn& drawn, T* values, const Ran
       });
 }
 
-/// The initial values of a parameter from element `first` on, rounded to the type of `values`.
-void draw(const Execution& exec, const ParameterSlot& slot, std::uint64_t seed, std::int64_t first,
-          const Tensor& values) {
-  const RandomStream stream(seed, RandomPurpose::initial_weights, slot.path());
-  const Drawn drawn{static_cast<std::uint64_t>(first), values.size(),
-                    static_cast<std::uint64_t>(slot.spec.columns)};
-  if (slot.spec.initial_bound > 0) {
-    dispatch(values.type(), [&]<class T>(TypeTag<T>) {
-      draw_uniform(exec, drawn, values.as<T>(), stream, slot.spec.initial_bound);
-    });
-  } else if (slot.spec.initial_std > 0) {
-    dispatch(values.type(), [&]<class T>(TypeTag<T>) {
-      draw_normal(exec, drawn, values.as<T>(), stream, slot.spec.initial_std);
-    });
-  } else {
-    fill(exec, values, slot.spec.initial_value);
-  }
+/// Elements from `first` on of a matrix in host memory.
+template <class T>
+void copy_rounded(const std::vector<float>& matrix, std::int64_t first, const Tensor& values) {
+  const auto target = values.flat<T>();
+  const auto copy = Kokkos::create_mirror_view(target);
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    copy(i) = from_float<T>(matrix[static_cast<std::size_t>(first + i)]);
+  Kokkos::deep_copy(target, copy);
 }
+
+/// Draws the initial values of one parameter.
+class Draw {
+ public:
+  Draw(const Execution& exec, const ParameterSlot& slot, std::uint64_t seed,
+       std::span<const InitialRule> rules)
+      : exec_(exec), spec_(slot.spec), stream_(seed, RandomPurpose::initial_weights, slot.path()) {
+    const InitialRule* rule = rule_of(rules, slot.path());
+    if (rule == nullptr) return;
+    spec_ = with_initial_values(spec_, *rule);
+    if (rule->kind == Initializer::orthogonal)
+      matrix_ = orthogonal_matrix(stream_, spec_.rows, spec_.columns, rule->gain.value_or(1));
+  }
+
+  /// Those from element `first` on, rounded to the type of `values`.
+  void into(std::int64_t first, const Tensor& values) const {
+    const Drawn drawn{static_cast<std::uint64_t>(first), values.size(),
+                      static_cast<std::uint64_t>(spec_.columns)};
+    if (!matrix_.empty()) {
+      dispatch(values.type(), [&]<class T>(TypeTag<T>) { copy_rounded<T>(matrix_, first, values); });
+    } else if (spec_.initial_bound > 0) {
+      dispatch(values.type(), [&]<class T>(TypeTag<T>) {
+        draw_uniform(exec_, drawn, values.as<T>(), stream_, spec_.initial_bound);
+      });
+    } else if (spec_.initial_std > 0) {
+      dispatch(values.type(), [&]<class T>(TypeTag<T>) {
+        draw_normal(exec_, drawn, values.as<T>(), stream_, spec_.initial_std);
+      });
+    } else {
+      fill(exec_, values, spec_.initial_value);
+    }
+  }
+
+ private:
+  const Execution& exec_;
+  ParameterSpec spec_;
+  RandomStream stream_;
+  std::vector<float> matrix_;  // of a distribution that is drawn as a whole
+};
 
 }  // namespace
 
@@ -161,15 +192,18 @@ Tensor ParameterStore::held_gradients(std::size_t bucket) const {
   return gradient_slices_.tensor(whole.slice_offset, whole.type, 1, slice.count);
 }
 
-void ParameterStore::initialize(const Execution& exec, std::uint64_t seed) {
+void ParameterStore::initialize(const Execution& exec, std::uint64_t seed,
+                                std::span<const InitialRule> rules) {
+  const Tensor copy = layout_.holders > 1 ? borrowed_copy() : Tensor();
   for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
-    const HeldPart held = held_master(i);
-    if (!held.values.empty()) draw(exec, layout_.slots[i], seed, held.first, held.values);
+    const ParameterSlot& slot = layout_.slots[i];
+    const Draw draw(exec, slot, seed, rules);
+    if (const HeldPart held = held_master(i); !held.values.empty()) draw.into(held.first, held.values);
+    if (layout_.holders == 1) continue;
+    draw.into(0, compute_weight(slot));
+    if (!copy.empty() && layout_.borrowed_by_head->slot == i) draw.into(0, copy);
   }
-  if (layout_.holders == 1) return refresh_compute_weights(exec);
-  for (const ParameterSlot& slot : layout_.slots) draw(exec, slot, seed, 0, compute_weight(slot));
-  if (const Tensor copy = borrowed_copy(); !copy.empty())
-    draw(exec, layout_.slots[layout_.borrowed_by_head->slot], seed, 0, copy);
+  if (layout_.holders == 1) refresh_compute_weights(exec);
 }
 
 void ParameterStore::refresh_compute_weights(const Execution& exec) {

@@ -141,6 +141,7 @@ ModelOptions spelled_out(ModelOptions model) {
   chain.outputs = model.outputs;
   chain.chain = layers_of(model);
   chain.shape = model.shape;
+  chain.initialize = model.initialize;
   return chain;
 }
 

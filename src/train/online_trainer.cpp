@@ -5,6 +5,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/config/difference.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_kernels.hpp"
@@ -119,6 +120,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer);
+    require_initial_rules_apply(chain, options.model);
   });
   std::optional<InitialWeights> initial;
   if (!options.run.initial.empty())

@@ -9,6 +9,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/comm/communicator.hpp"
 #include "mylos/io/folder_lock.hpp"
+#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
@@ -105,6 +106,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer, deck.places);
+  require_initial_rules_apply(chain, options.model, deck.places);
   require_ignored_layers(options.health, chain);
 
   std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';

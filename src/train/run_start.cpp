@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
@@ -27,6 +28,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer, request.deck.places);
+    require_initial_rules_apply(chain, options.model, request.deck.places);
     require_ignored_layers(options.health, chain);
     static_cast<void>(watched_metric(options, *data));
   });

@@ -114,7 +114,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
   StepState state;
   state.scaler = initial_scaler_;
   write_state(state);
-  model_.parameters().initialize(exec_, options.run.seed);
+  model_.parameters().initialize(exec_, options.run.seed, options.model.initialize);
   begin_average();
 }
 

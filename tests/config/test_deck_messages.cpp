@@ -18,7 +18,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, data, data.augment, model, precision, precision.scaler, precision.adaptation, memory, optimizer, "
+    "run, initial, data, data.augment, model, precision, precision.scaler, precision.adaptation, memory, "
+    "optimizer, "
     "schedule, "
     "communication, checkpoint, "
     "kernels, health";
@@ -41,7 +42,8 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"[run]\nlr = 1", "deck.toml:2: unknown key 'run.lr'; did you mean 'optimizer.lr'?"},
       {"batch = 3", "deck.toml:1: unknown key 'batch'; did you mean 'data.batch'?"},
       {"[run]\nfoobar = 1",
-       "deck.toml:2: unknown key 'run.foobar'; the keys of [run] are name, folder, seed, epochs, steps, "
+       "deck.toml:2: unknown key 'run.foobar'; the keys of [run] are name, folder, initial, seed, epochs, "
+       "steps, "
        "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops"},
       {"[precision]\nfoobar = 1",
        "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, masters, "
@@ -83,9 +85,10 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
   EXPECT_EQ(message_of("[scaler]\nmode = 'off'"),
             "deck.toml:1: unknown section [scaler]; did you mean [precision.scaler]?");
   EXPECT_EQ(message_of("[zebra]"), "deck.toml:1: unknown section [zebra]; the sections are " + sections);
-  EXPECT_EQ(message_of("[[run]]\nsteps = 1"),
-            "deck.toml:1: 'run' is a section, not a key; its keys are name, folder, seed, epochs, steps, "
-            "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
+  EXPECT_EQ(
+      message_of("[[run]]\nsteps = 1"),
+      "deck.toml:1: 'run' is a section, not a key; its keys are name, folder, initial, seed, epochs, steps, "
+      "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
   EXPECT_EQ(
       message_of("[communication]\n[kernels]\n[precision]\nscaler = 'off'"),
       "deck.toml:4: 'precision.scaler' is a section, not a key; its keys are mode, preset, initial_scale, "

@@ -99,18 +99,19 @@ TEST(HostileDeck, IsUtf8) {
 
 TEST(HostileDeck, CannotSteerTheTerminal) {
   const std::string message = message_of("[run]\n\"\\u001b[31m\" = 2\n");
-  EXPECT_EQ(
-      message,
-      "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, seed, epochs, steps, "
-      "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
+  EXPECT_EQ(message,
+            "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, initial, seed, "
+            "epochs, steps, "
+            "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
-  EXPECT_EQ(message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"),
-            "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
-                "...'; the keys of [run] are name, folder, seed, epochs, steps, reproducible, threads, "
-                "evaluate_every, patience, "
-                "log_every, walltime, peak_flops");
+  EXPECT_EQ(
+      message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"),
+      "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
+          "...'; the keys of [run] are name, folder, initial, seed, epochs, steps, reproducible, threads, "
+          "evaluate_every, patience, "
+          "log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, CutOffOrDamagedIsReadOrRefused) {

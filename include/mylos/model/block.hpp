@@ -29,6 +29,7 @@ struct ParameterSpec {
   std::string name;       // "weight", "bias"
   std::int64_t rows = 1;  // 1 for vectors
   std::int64_t columns = 1;
+  std::int64_t taps = 1;              // of a kernel that slides over a grid: columns are taps times channels
   bool is_matrix = false;             // a vector has one dimension in files
   DType type = DType::fp32;           // of the compute weights
   DType gradient_type = DType::fp32;  // float or `type`

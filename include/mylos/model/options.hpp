@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "mylos/model/layers.hpp"
@@ -21,6 +23,30 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
 enum class LossType { cross_entropy, mse };
 enum class PositionType { learned, rotary };
 enum class FeedForwardType { gelu, swiglu };
+
+/// How initial values are drawn (initial_values.hpp).
+enum class Initializer {
+  xavier_uniform,
+  xavier_normal,
+  he_uniform,
+  he_normal,
+  orthogonal,
+  normal,
+  uniform,
+  constant
+};
+
+/// What is said of the initial values of parameters by their names.
+struct InitialRule {
+  std::vector<std::string> match = {};  // "conv1/weight", with '*' for any characters
+  Initializer kind = Initializer::xavier_uniform;
+  std::optional<double> gain = {};  // xavier, he, orthogonal; none: 1, of he the root of 2
+  double std = 0;                   // normal
+  double bound = 0;                 // uniform
+  double value = 0;                 // constant
+
+  bool operator==(const InitialRule&) const = default;
+};
 
 struct ModelOptions {
   ModelType type = ModelType::mlp;
@@ -53,6 +79,8 @@ struct ModelOptions {
   // chain
   std::vector<LayerOptions> chain = {};
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
+
+  std::vector<InitialRule> initialize = {};  // of several that match, the last one
 
   bool operator==(const ModelOptions&) const = default;
 };

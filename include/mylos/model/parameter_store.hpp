@@ -43,8 +43,9 @@ class ParameterStore {
     return masters_.bytes() + compute_.bytes() + gradient_arena_.bytes() + gradient_slices_.bytes();
   }
 
-  /// Draws masters and compute weights: a pure function of seed, layer name, parameter name and element.
-  void initialize(const Execution& exec, std::uint64_t seed);
+  /// Draws masters and compute weights: a pure function of seed, layer name, parameter name and element. By
+  /// what the last of `rules` says that matches the parameter, else by its own distribution.
+  void initialize(const Execution& exec, std::uint64_t seed, std::span<const InitialRule> rules = {});
   /// Rounds the masters that this rank holds to compute weights; where they are cut over ranks, only those
   /// that are gathered as such.
   void refresh_compute_weights(const Execution& exec);

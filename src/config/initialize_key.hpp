@@ -1,0 +1,11 @@
+// [[model.initialize]]: the distributions of initial values.
+#pragma once
+
+#include "mylos/config/schema.hpp"
+
+namespace mylos {
+
+/// model.initialize.
+[[nodiscard]] Key initialize_key();
+
+}  // namespace mylos

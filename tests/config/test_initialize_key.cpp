@@ -1,0 +1,65 @@
+// [[model.initialize]] and what is wrong with one.
+#include <gtest/gtest.h>
+
+#include "config/deck_builders.hpp"
+
+namespace mylos::testing::initialize_key_test {
+
+TEST(InitializeKey, IsReadInItsOrderAndBackFromTheResolvedDeck) {
+  const Deck deck = read_with(R"(
+[[model.initialize]]
+match = "hidden*/weight"
+kind = "he_normal"
+[[model.initialize]]
+match = ["head/weight", "a"]
+kind = "orthogonal"
+gain = 0.5
+[[model.initialize]]
+match = "*/bias"
+kind = "constant"
+value = -1
+)");
+  const std::vector<InitialRule> expected{
+      {.match = {"hidden*/weight"}, .kind = Initializer::he_normal},
+      {.match = {"head/weight", "a"}, .kind = Initializer::orthogonal, .gain = 0.5},
+      {.match = {"*/bias"}, .kind = Initializer::constant, .value = -1}};
+  EXPECT_EQ(deck.options.model.initialize, expected);
+  EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.initialize, expected);
+}
+
+TEST(InitializeKey, EveryKindIsWrittenAsItIsRead) {
+  for (const std::string kind : {"xavier_uniform", "xavier_normal", "he_uniform", "he_normal", "orthogonal",
+                                 "normal", "uniform", "constant"}) {
+    const std::string name = kind == "normal"     ? "std"
+                             : kind == "uniform"  ? "bound"
+                             : kind == "constant" ? "value"
+                                                  : "gain";
+    const Deck deck =
+        read_with("[[model.initialize]]\nmatch = 'a'\nkind = '" + kind + "'\n" + name + " = 0.5");
+    EXPECT_NE(deck.resolved.find("\"kind\" = \"" + kind + "\", \"" + name + "\" = 0.5"), std::string::npos)
+        << deck.resolved;
+    EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options, deck.options);
+  }
+}
+
+TEST(InitializeKey, AMistakeIsToldWithTheLineOfItsTable) {
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {"kind = 'orthogonal'", "a table without 'match'"},
+      {"match = 'a'", "a table without 'kind'"},
+      {"match = 'a'\nkind = 'he_norml'", "the string \"he_norml\" for 'kind' (did you mean \"he_normal\"?)"},
+      {"match = 'a'\nkind = 'normal'", "a table without 'std', which kind = \"normal\" needs"},
+      {"match = 'a'\nkind = 'normal'\nstd = 0", "the integer 0 for 'std', a number above 0 and at most 1000"},
+      {"match = 'a'\nkind = 'normal'\nstd = 1\ngain = 1",
+       "a table with 'gain', which kind = \"normal\" has not"},
+      {"match = 'a'\nkind = 'he_normal'\nstd = 1", "a table with 'std', which kind = \"he_normal\" has not"},
+      {"match = 'a'\nkind = 'he_normal'\ngai = 1",
+       "a table with the unknown key 'gai' (did you mean 'gain'?)"},
+      {"match = 3", "the integer 3 for 'match'"}};
+  for (const auto& [rule, found] : mistakes) {
+    const std::string message = message_of("[[model.initialize]]\n" + rule);
+    EXPECT_TRUE(message.starts_with("deck.toml:1: 'model.initialize' must be a list of tables")) << message;
+    EXPECT_TRUE(message.ends_with(", not " + found)) << message;
+  }
+}
+
+}  // namespace mylos::testing::initialize_key_test
