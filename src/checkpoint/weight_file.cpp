@@ -15,20 +15,26 @@ namespace mylos {
 namespace {
 
 constexpr const char* model_group = "/model";
+constexpr const char* buffers_group = "/buffers";
 
-/// Below /model, a group for each layer.
-std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file) {
-  std::vector<WeightEntry> entries;
-  if (!file.exists(model_group)) fail_input("{}: has no {}, and so no weights", file.path(), model_group);
-  for (const hdf5::Child& layer : file.children(model_group)) {
+/// Below `top` there is a group for each layer.
+void add_entries(const hdf5::File& file, const std::string& top, std::vector<WeightEntry>& entries) {
+  for (const hdf5::Child& layer : file.children(top)) {
     if (layer.kind != hdf5::ObjectKind::group) continue;
-    const std::string group = fmt::format("{}/{}", model_group, layer.name);
+    const std::string group = fmt::format("{}/{}", top, layer.name);
     for (const hdf5::Child& parameter : file.children(group)) {
       if (parameter.kind != hdf5::ObjectKind::dataset) continue;
       entries.push_back(
-          {layer.name + "/" + parameter.name, file.dataset(group + "/" + parameter.name).dims()});
+          {layer.name + "/" + parameter.name, file.dataset(group + "/" + parameter.name).dims(), top});
     }
   }
+}
+
+std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file) {
+  std::vector<WeightEntry> entries;
+  if (!file.exists(model_group)) fail_input("{}: has no {}, and so no weights", file.path(), model_group);
+  add_entries(file, model_group, entries);
+  if (file.exists(buffers_group)) add_entries(file, buffers_group, entries);
   return entries;
 }
 
@@ -92,7 +98,7 @@ void WeightFile::open(RankGroup& ranks) {
 
 void WeightFile::require_readable(const WeightEntry& entry) const {
   if (tensors_) return tensors_->require_readable(*tensors_->find(entry.name));
-  const hdf5::Dataset dataset = checkpoint_->file().dataset(fmt::format("{}/{}", model_group, entry.name));
+  const hdf5::Dataset dataset = checkpoint_->file().dataset(fmt::format("{}/{}", entry.group, entry.name));
   if (dataset.type() == DType::fp32) return;
   fail_input("{}: {} holds {}, weights are float32", path_, printable(dataset.path()), dataset.type_name());
 }
@@ -100,7 +106,7 @@ void WeightFile::require_readable(const WeightEntry& entry) const {
 void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<float> values) {
   if (tensors_) return tensors_->read(*tensors_->find(entry.name), first, values);
   if (first == 0) {
-    dataset_ = checkpoint_->file().dataset(fmt::format("{}/{}", model_group, entry.name));
+    dataset_ = checkpoint_->file().dataset(fmt::format("{}/{}", entry.group, entry.name));
     crc_ = 0;
   }
   const auto count = static_cast<std::int64_t>(values.size());

@@ -127,13 +127,42 @@ std::string note_on_gpt2(const WeightFile& file) {
 }
 
 void require_shape(const WeightFile& file, const WeightEntry& entry, const std::string& path,
-                   const ParameterSpec& spec) {
-  const WeightEntry own{path, stored_dims(spec)};
+                   std::vector<std::int64_t> dims) {
+  const WeightEntry own{path, std::move(dims)};
   if (entry.dims == own.dims) return;
   fail_input(
       "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or leave it to be drawn: "
       "initial.exclude = \"{}\"",
       file.path(), printable(entry.name), entry.shape(), path, own.shape(), path);
+}
+
+/// Running statistics: not weights, but of them.
+struct NamedBuffer {
+  std::string path;
+  std::int64_t size;
+};
+
+std::vector<NamedBuffer> state_buffers(const Chain& chain) {
+  std::vector<NamedBuffer> buffers;
+  for (const auto& block : chain.blocks) {
+    for (const BufferSpec& spec : block->buffers()) {
+      if (spec.role == BufferRole::state)
+        buffers.push_back({block->signature().name + "/" + spec.name, spec.size});
+    }
+  }
+  return buffers;
+}
+
+/// What a rank holds of a parameter or a buffer.
+HeldPart held_of(const Model& model, const std::string& path) {
+  for (const BufferStore::StateBuffer& buffer : model.buffers().state()) {
+    if (buffer.path == path) return {0, buffer.values};
+  }
+  const std::vector<ParameterSlot>& slots = model.parameters().layout().slots;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot].path() == path) return model.parameters().held_master(slot);
+  }
+  fail_run("the network has no parameter {}", path);
 }
 
 /// "a, b and 3 more"
@@ -155,7 +184,9 @@ InitialWeights::InitialWeights(RankGroup& ranks, const Options& options, const C
 
 void InitialWeights::find(const Options& options, const Chain& chain, const Places& places) {
   const InitialOptions& initial = options.initial;
-  const std::vector<std::string> parameters = parameter_names(chain);
+  std::vector<std::string> parameters = parameter_names(chain);
+  const std::vector<NamedBuffer> buffers = state_buffers(chain);
+  for (const NamedBuffer& buffer : buffers) parameters.push_back(buffer.path);
   const auto require = [&](const char* key, const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns)
       require_match(place_of(places, {key}) + key, pattern, parameters);
@@ -181,11 +212,24 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
         drawn_.push_back(path);
         continue;
       }
-      require_shape(file_, file_.entries()[*entry], path, spec);
+      require_shape(file_, file_.entries()[*entry], path, stored_dims(spec));
       file_.require_readable(file_.entries()[*entry]);
       taken_.push_back({path, *entry});
       used.insert(*entry);
     }
+  }
+  for (const NamedBuffer& buffer : buffers) {
+    const bool wanted =
+        matches_any(initial.include, buffer.path) && !matches_any(initial.exclude, buffer.path);
+    const std::optional<std::size_t> entry = wanted ? names.find(buffer.path) : std::nullopt;
+    if (!entry) {
+      drawn_.push_back(buffer.path);
+      continue;
+    }
+    require_shape(file_, file_.entries()[*entry], buffer.path, {buffer.size});
+    file_.require_readable(file_.entries()[*entry]);
+    taken_.push_back({buffer.path, *entry});
+    used.insert(*entry);
   }
   if (!missing.empty() && initial.missing == MissingWeights::refuse) refuse_missing(file_, missing, names);
   if (taken_.empty()) {
@@ -223,12 +267,7 @@ void InitialWeights::load(Trainer& trainer) {
 
 /// Piece by piece: what a rank holds of each it rounds to the type that its updates move.
 void InitialWeights::load(Trainer& trainer, const Taken& taken) {
-  const ParameterStore& parameters = trainer.model().parameters();
-  const std::vector<ParameterSlot>& slots = parameters.layout().slots;
-  const auto slot = std::find_if(slots.begin(), slots.end(),
-                                 [&](const ParameterSlot& each) { return each.path() == taken.path; });
-  if (slot == slots.end()) fail_run("the network has no parameter {}", taken.path);
-  const HeldPart held = parameters.held_master(static_cast<std::size_t>(slot - slots.begin()));
+  const HeldPart held = held_of(trainer.model(), taken.path);
   const std::int64_t held_end = held.first + (held.values.empty() ? 0 : held.values.size());
   const WeightEntry& entry = file_.entries()[taken.entry];
   const auto most = static_cast<std::size_t>(std::min(piece, entry.size()));

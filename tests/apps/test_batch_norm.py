@@ -206,6 +206,23 @@ def check_recompute(command):
     print(f"recompute: {count} datasets equal in {len(plans)} plans", flush=True)
 
 
+def check_starting_from(command):
+    """Running statistics go with the weights, by way of a checkpoint and of safetensors: the same evaluation."""
+    write_deck(command, residual(), "bf16")
+    command.must("train", "deck.toml", "run.folder=base")
+    expected = command.must("eval", "base").stdout
+    command.must("convert", "base", "base.safetensors")
+    write_deck(command, residual().replace('norm = "batchnorm"', 'norm = "batchnorm"\nnorm_momentum = 1e-7'), "bf16")
+    for source in ("base.safetensors", last_checkpoint(command, "base")):
+        folder = f"from-{pathlib.Path(source).suffix[1:]}"
+        command.must("train", "deck.toml", f"run.folder={folder}", f"run.initial={source}", "run.steps=1", "optimizer.lr=1e-30")
+        for name, values in buffers(command, folder).items():
+            numpy.testing.assert_allclose(values, buffers(command, "base")[name], rtol=1e-5, atol=1e-5, err_msg=name)
+        found = command.must("eval", folder).stdout
+        assert [float(number) for number in re.findall(r"\d+\.\d+", found)] == [
+            float(number) for number in re.findall(r"\d+\.\d+", expected)], f"{found} is not {expected}"
+
+
 def check_refused(command):
     write_deck(command, INPUT_ONLY.replace('kind = "norm"', 'kind = "dense"\noutputs = 4'))
     result = command.must("train", "deck.toml", "run.folder=refused", "data.micro_batch=1", code=2)
@@ -235,4 +252,5 @@ with tempfile.TemporaryDirectory() as directory:
     check_ranks_together(mylos)
     check_unequal_micro_batches(mylos)
     check_recompute(mylos)
+    check_starting_from(mylos)
     check_refused(mylos)

@@ -21,6 +21,7 @@ namespace mylos {
 struct WeightEntry {
   std::string name;                // as the file has it: "hidden1/weight", "hidden1.weight"
   std::vector<std::int64_t> dims;  // [outputs, inputs] of a matrix
+  std::string group = {};          // of a checkpoint: "/model", or "/buffers" for running statistics
 
   [[nodiscard]] std::int64_t size() const;
   /// "[24, 12]"
@@ -34,7 +35,7 @@ class WeightFile {
   WeightFile(RankGroup& ranks, const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Everything under /model, or every tensor.
+  /// Everything under /model and /buffers, or every tensor.
   [[nodiscard]] const std::vector<WeightEntry>& entries() const { return entries_; }
   /// Throws Error (bad_input) unless its numbers are floats: of 32 bits in a checkpoint, of 16 too in
   /// safetensors.

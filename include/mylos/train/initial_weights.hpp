@@ -1,6 +1,8 @@
 // InitialWeights: the weights that a run begins with, taken from a file (run.initial, [initial]) in place of
 // those that are drawn. Weights alone: moments, step, loss scale and schedule begin afresh.
 //
+// Running statistics come with them, where the file has them.
+//
 // A parameter is taken where a pattern of `include` matches it and none of `exclude` does. Its tensor is the
 // one that has its name in the file, by a rule of `rename` or as the file names it ("hidden1/weight" in
 // checkpoints, "hidden1.weight" in safetensors), with the same shape. Rank 0 reads, all get the same.
