@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "library_convolution.hpp"
 #include "mylos/base/timing.hpp"
 
 namespace mylos {
@@ -35,7 +36,42 @@ void end_kernel(std::uint64_t) {
   (*now.open)["kernel " + now.kernel] += std::chrono::duration<double, std::milli>(time).count();
 }
 
+class TimedConvolution final : public LibraryConvolution {
+ public:
+  explicit TimedConvolution(LibraryConvolution& library) : library_(library) {}
+
+  [[nodiscard]] bool multiplies(DType type) const override { return library_.multiplies(type); }
+  [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
+    return library_.samples_at_a_time(pass);
+  }
+  [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
+    return library_.workspace_bytes(pass);
+  }
+  void run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+    Breakdown* const book = books().open;
+    if (book == nullptr) return library_.run(pass, operands, workspace);
+    constexpr const char* names[] = {"y", "dx", "dW"};
+    (*book)[fmt::format("convolution {} to {} points of {}, {}", pass.map.from.channels, pass.map.to.points(),
+                        pass.map.to.channels, names[static_cast<std::size_t>(pass.pass)])] +=
+        milliseconds([&] { library_.run(pass, operands, workspace); });
+  }
+
+ private:
+  LibraryConvolution& library_;
+};
+
 }  // namespace
+
+TimedGemm::TimedGemm() {
+  if (LibraryConvolution* const library = engine_->convolutions())
+    convolutions_ = std::make_unique<TimedConvolution>(*library);
+}
+
+TimedGemm::~TimedGemm() = default;
+
+LibraryConvolution* TimedGemm::convolutions() const {
+  return convolutions_.get();
+}
 
 void TimedGemm::run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
                     void* workspace) {

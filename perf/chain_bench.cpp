@@ -1,0 +1,177 @@
+// The whole training step of a convolutional network with AdamW, on the commands of step_program.hpp.
+//
+//   chain_bench [--instructions NAME] NETWORK [COMMAND]
+//
+//   residual   28 x 28 pictures, batch 128: a stem, three blocks of two convolutions each of 32, 64 and 128
+//              channels on grids of 28, 14 and 7 points, their average, and a classifier
+//   unet       64 x 64 points of 3 channels, batch 16: two convolutions each of 32, 64 and 128 channels down
+//              and of 64 and 32 up again beside what was left there; one channel of targets
+//
+// pytorch_chain.py has the same networks.
+#include <fmt/core.h>
+#include <mpi.h>
+
+#include "commands.hpp"
+#include "mylos/base/random.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "step_program.hpp"
+
+namespace mylos {
+namespace {
+
+using Layers = std::vector<LayerOptions>;
+
+LayerOptions convolution(const std::string& name, std::int64_t channels, std::int64_t stride = 1) {
+  return {.kind = LayerKind::conv,
+          .name = name,
+          .outputs = channels,
+          .kernel = {3},
+          .stride = {stride},
+          .activation = Activation::relu};
+}
+
+void add_block(Layers& layers, const std::string& name, std::int64_t channels, const std::string& from) {
+  layers.push_back(convolution(name + ".1", channels));
+  layers.push_back(convolution(name + ".2", channels));
+  layers.back().activation = Activation::none;
+  layers.push_back({.kind = LayerKind::add, .name = name, .activation = Activation::relu, .skip_from = from});
+}
+
+Layers residual_network() {
+  Layers layers = {convolution("down32", 32)};
+  for (const std::int64_t channels : {32, 64, 128}) {
+    std::string last = fmt::format("down{}", channels);
+    if (channels > 32) layers.push_back(convolution(last, channels, 2));
+    for (int block = 1; block <= 3; ++block) {
+      const std::string name = fmt::format("block{}.{}", channels, block);
+      add_block(layers, name, channels, last);
+      last = name;
+    }
+  }
+  layers.push_back({.kind = LayerKind::global_pool});
+  layers.push_back({.kind = LayerKind::dense});
+  return layers;
+}
+
+Layers unet() {
+  Layers layers;
+  const auto add_two = [&](const std::string& name, std::int64_t channels) {
+    layers.push_back(convolution(name + ".1", channels));
+    layers.push_back(convolution(name, channels));
+  };
+  for (const std::int64_t channels : {32, 64}) {
+    add_two(fmt::format("left{}", channels), channels);
+    layers.push_back({.kind = LayerKind::max_pool});
+  }
+  add_two("bottom", 128);
+  for (const std::int64_t channels : {64, 32}) {
+    layers.push_back({.kind = LayerKind::upsample});
+    layers.push_back({.kind = LayerKind::concat, .skip_from = fmt::format("left{}", channels)});
+    add_two(fmt::format("right{}", channels), channels);
+  }
+  layers.push_back({.kind = LayerKind::conv, .name = "head", .outputs = 1});
+  return layers;
+}
+
+class OneBatch final : public BatchSource {
+ public:
+  OneBatch(const Options& options, std::int64_t samples)
+      : samples_(samples),
+        width_(options.model.inputs),
+        type_(options.precision.compute),
+        inputs_("inputs", static_cast<std::size_t>(samples * width_) * size_of(type_)),
+        labels_("labels", static_cast<std::size_t>(samples)),
+        targets_("targets", static_cast<std::size_t>(samples * options.model.outputs)) {
+    const Arena floats("floats", static_cast<std::size_t>(samples * width_) * sizeof(float));
+    const Tensor values = floats.tensor(0, DType::fp32, samples, width_);
+    const RandomStream stream(1, RandomPurpose::sampling, "inputs");
+    const auto drawn = [&](std::int64_t i) {
+      return 2 * uniform_from(stream.word(0, 0, static_cast<std::uint64_t>(i))) - 1;
+    };
+    for (std::int64_t i = 0; i < values.size(); ++i) values.as<float>()[i] = drawn(i);
+    convert(Execution{}, values, inputs());
+    for (std::int64_t i = 0; i < samples; ++i)
+      labels_(static_cast<std::size_t>(i)) = static_cast<std::int32_t>(i % 10);
+    for (std::size_t i = 0; i < targets_.size(); ++i) targets_(i) = drawn(static_cast<std::int64_t>(i));
+  }
+  MicroBatch next(const Execution&) override {
+    return {inputs(), {.labels = labels_.data(), .targets = targets_.data()}, 0};
+  }
+
+ private:
+  [[nodiscard]] Tensor inputs() const { return inputs_.tensor(0, type_, samples_, width_); }
+
+  std::int64_t samples_;
+  std::int64_t width_;
+  DType type_;
+  Arena inputs_;
+  Kokkos::View<std::int32_t*, Kokkos::HostSpace> labels_;
+  Kokkos::View<float*, Kokkos::HostSpace> targets_;
+};
+
+class ConvolutionalNetwork final : public StepSubject {
+ public:
+  explicit ConvolutionalNetwork(const std::string& network) {
+    ModelOptions& model = options_.model;
+    model.type = ModelType::chain;
+    if (network == "residual") {
+      model.shape = {28, 28, 1};
+      model.outputs = 10;
+      model.chain = residual_network();
+      options_.data.batch = 128;
+    } else if (network == "unet") {
+      model.shape = {64, 64, 3};
+      model.outputs = 64 * 64;
+      model.chain = unet();
+      model.loss = LossType::mse;
+      options_.data.batch = 16;
+    } else {
+      fail_input("\"{}\" is none of residual, unet", network);
+    }
+    model.inputs = model.shape[0] * model.shape[1] * model.shape[2];
+  }
+
+  [[nodiscard]] Options options(const std::string& name) const override {
+    Options options = options_;
+    options.precision.compute = type_of(name);
+    options.optimizer.lr = idle_lr;
+    return options;
+  }
+  [[nodiscard]] std::unique_ptr<BatchSource> batch(const Options& options,
+                                                   std::int64_t samples) const override {
+    return std::make_unique<OneBatch>(options, samples);
+  }
+  /// Of the floor, which knows no convolutions.
+  [[nodiscard]] StepWork work(DType type) const override {
+    StepWork work;
+    work.type = type;
+    return work;
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
+}  // namespace mylos
+
+int main(int argument_count, char** arguments) {
+  int threads = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &threads);  // as the command does
+  int exit_code = 0;
+  {
+    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
+    std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    try {
+      mylos::hold_to_instructions(words);
+      if (words.empty()) mylos::fail_input("say first which network: residual, unet");
+      const mylos::ConvolutionalNetwork network(words.front());
+      exit_code = mylos::answer_commands(network, {words.begin() + 1, words.end()});
+    } catch (const mylos::Error& error) {
+      fmt::print(stderr, "chain_bench: {}\n", error.what());
+      exit_code = 2;
+    }
+  }
+  MPI_Finalize();
+  return exit_code;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Compares the step of convolutional networks with PyTorch's best, in one interleaved run.
+
+  perf/chain_vs_pytorch.py [--network residual|unet] [--rounds 5] [--steps 10] [--threads 2]
+
+The networks are chain_bench's. PyTorch runs channels last, in every type, eager and compiled. Ratios are formed within a
+round, and --instructions and --older are, as step_vs_pytorch.py says. Needs a build with benchmarks, and scripts/peers.
+"""
+
+import argparse
+
+import turns
+
+TYPES = ("fp32", "bf16", "fp16")
+NETWORKS = {"residual": "residual network of 21 convolutions, 28 x 28, batch 128, AdamW",
+            "unet": "U-Net of 11 convolutions, 64 x 64, batch 16, AdamW"}
+PEER = turns.ROOT / "perf/pytorch_chain.py"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    turns.add_options(parser, "chain_bench", 5)
+    turns.add_peer_options(parser)
+    parser.add_argument("--network", choices=NETWORKS, default="residual")
+    arguments = turns.read_options(parser)
+    arguments.floors = False  # they know no convolutions
+
+    turns.print_machine(NETWORKS[arguments.network], arguments)
+    quiet = turns.Quiet(arguments.patience)
+    peer = [PEER, "--threads", str(arguments.threads), "--network", arguments.network]
+    mylos, results = turns.compare_steps([arguments.network], TYPES, [peer], arguments, quiet)
+    turns.print_against_ours(results, TYPES, {}, arguments)
+    has_16_bits = turns.has_16_bit_products(arguments)
+    turns.print_against_peer(results, {("fp32", "fp32"): 1 / 1.1, ("bf16" if has_16_bits else "fp32", ""): 1 / 1.1})
+    quiet.report()
+    mylos.close()
+
+
+if __name__ == "__main__":
+    main()

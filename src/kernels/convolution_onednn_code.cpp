@@ -1,0 +1,103 @@
+#include "convolution_onednn_code.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace mylos::onednn {
+namespace {
+
+using dnnl::memory;
+
+dnnl::primitive_attr with_own_scratch() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+constexpr auto by_definition = dnnl::algorithm::convolution_direct;
+
+dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& engine, const LibraryPass& pass,
+                                                         const ConvolutionGeometry& shape) {
+  const memory::desc from = shape.grid(pass.map.from, pass.type);
+  const memory::desc to =
+      shape.grid(pass.map.to, pass.pass == ConvolutionPass::apply ? pass.result : pass.type);
+  const memory::desc weights = shape.weights(pass.type, memory::format_tag::any);
+  dnnl::primitive_attr attributes = with_own_scratch();
+  if (pass.relu) {
+    dnnl::post_ops relu;
+    relu.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    attributes.set_post_ops(relu);
+  }
+  const memory::desc bias({pass.map.to.channels}, convolution_type(pass.type), memory::format_tag::x);
+  constexpr auto kind = dnnl::prop_kind::forward_training;
+  const auto operation =
+      pass.bias ? dnnl::convolution_forward::desc(kind, by_definition, from, weights, bias, to, shape.stride,
+                                                  shape.dilation, shape.padding, shape.padding)
+                : dnnl::convolution_forward::desc(kind, by_definition, from, weights, to, shape.stride,
+                                                  shape.dilation, shape.padding, shape.padding);
+  return {operation, attributes, engine};
+}
+
+dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pass,
+                              const ConvolutionGeometry& shape) {
+  const auto forward = describe_apply(engine, pass, shape);
+  if (pass.pass == ConvolutionPass::apply) return forward;
+  const memory::desc to = shape.grid(pass.map.to, pass.type);
+  if (pass.pass == ConvolutionPass::adjoint) {
+    const dnnl::convolution_backward_data::desc operation(
+        by_definition, shape.grid(pass.map.from, pass.result),
+        shape.weights(pass.type, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
+        shape.padding);
+    return dnnl::convolution_backward_data::primitive_desc(operation, with_own_scratch(), engine, forward);
+  }
+  const dnnl::convolution_backward_weights::desc operation(
+      by_definition, shape.grid(pass.map.from, pass.type),
+      shape.weights(DType::fp32, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
+      shape.padding);
+  return dnnl::convolution_backward_weights::primitive_desc(operation, with_own_scratch(), engine, forward);
+}
+
+/// Code that oneDNN makes for the shape; reference code takes a hundred times as long, and its products of
+/// gathered rows gather whole samples.
+bool is_fast(const dnnl::primitive_desc& descriptor) {
+  const std::string_view name = descriptor.impl_info_str();
+  return name.starts_with("jit") || name.starts_with("brgconv") || name.starts_with("brdgmm");
+}
+
+}  // namespace
+
+memory::data_type convolution_type(DType type) {
+  return type == DType::fp32 ? memory::data_type::f32 : memory::data_type::bf16;
+}
+
+ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryPass& pass) {
+  const ConvolutionGeometry shape(pass);
+  const bool gradient = pass.pass == ConvolutionPass::weights;
+  ConvolutionCode result;
+  try {
+    result.convolution = describe(engine, pass, shape);
+    if (!is_fast(result.convolution)) return {};
+    result.own_weights =
+        gradient ? result.convolution.diff_weights_desc(0) : result.convolution.weights_desc(0);
+    const memory::desc plain = shape.weights(gradient ? DType::fp32 : pass.type);
+    const memory::desc& from = gradient ? result.own_weights : plain;
+    const memory::desc& to = gradient ? plain : result.own_weights;
+    dnnl::primitive_attr attributes = with_own_scratch();
+    result.reorder = {engine, from, engine, to, attributes};
+    if (gradient) {
+      dnnl::post_ops sum;
+      sum.append_sum();
+      attributes.set_post_ops(sum);
+      result.adding_reorder = {engine, from, engine, to, attributes};
+      result.scratch_bytes = result.adding_reorder.scratchpad_desc().get_size();
+    }
+  } catch (const dnnl::error&) {  // it has none for this shape
+    return {};
+  }
+  result.scratch_bytes = std::max({result.scratch_bytes, result.convolution.scratchpad_desc().get_size(),
+                                   result.reorder.scratchpad_desc().get_size()});
+  result.is_served = true;
+  return result;
+}
+
+}  // namespace mylos::onednn
