@@ -1,0 +1,331 @@
+"""Networks of [[model.layers]] in NumPy and double, from docs/deck.md and docs/formulas.md alone: which layers fit behind each
+other, their weights by the checkpoint's names, outputs, losses and the statistics of batch normalisation.
+
+Nothing here goes backward: gradients are compared with difference quotients of these losses.
+"""
+import itertools
+import math
+
+import numpy
+
+from reference.random_numbers import INITIAL_WEIGHTS, Stream
+
+EPSILON = 1e-5  # of norms
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "tanh", "silu")
+DEFAULTS = {"bias": True, "groups": 1, "transposed": False, "edges": "zero", "between": "nearest", "norm": "none",
+            "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1}
+PAD_MODES = {"zero": "constant", "periodic": "wrap", "reflect": "reflect"}
+erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
+
+
+class Impossible(Exception):
+    """`layer` does not fit where it stands: the name by which a message should say so."""
+
+    def __init__(self, layer, why):
+        super().__init__(f"{layer}: {why}")
+        self.layer = layer
+
+
+def activate(name, x):
+    if name == "relu":
+        return numpy.maximum(x, 0)
+    if name == "gelu":
+        return x * (1 + erf(x / math.sqrt(2))) / 2
+    if name == "gelu_tanh":
+        return x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2
+    if name == "tanh":
+        return numpy.tanh(x)
+    return x / (1 + numpy.exp(-x)) if name == "silu" else x
+
+
+def per_axis(layer, name, key, default, axes):
+    """The key's numbers along each axis."""
+    given = layer.get(key, default)
+    numbers = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(numbers) not in (1, axes):
+        raise Impossible(name, f"{len(numbers)} numbers as {key} on {axes} axes")
+    return numbers * axes if len(numbers) == 1 else numbers
+
+
+class Operation:
+    """A block: takes [samples, *extents, channels], or what lies at a name besides; `parameters`: name, shape and what
+    they begin with, a bound of random numbers or a value."""
+
+    def __init__(self, name, kind, apply, parameters=(), skip=None):
+        self.name, self.kind, self.apply, self.skip = name, kind, apply, skip
+        self.parameters = list(parameters)
+
+
+class Network:
+    """Layers are appended one after the other. `extents` and `channels` are those of the last one's output."""
+
+    def __init__(self, shape, inputs):
+        self.extents, self.channels = (tuple(shape[:-1]), shape[-1]) if shape else ((), inputs)
+        self.places = {"input": (0, self.extents, self.channels)}
+        self.operations, self.left, self.momenta = [], {}, {}
+
+    @property
+    def columns(self):
+        return math.prod(self.extents) * self.channels
+
+    def add(self, layer, number, outputs=0):
+        """The deck's layer of this number, from 1; outputs: those of a dense layer that does not say them."""
+        name = layer.get("name", f"{layer['kind']}{number}")
+        layer = DEFAULTS | layer
+        for copy in range(1, layer["repeat"] + 1):
+            self.add_one(layer, name if layer["repeat"] == 1 else f"{name}.{copy}", outputs)
+
+    def add_one(self, layer, name, outputs):
+        kind = layer["kind"]
+        if kind == "dense":
+            self.add_dense(layer, name, layer.get("outputs", outputs))
+        elif kind == "conv":
+            self.add_convolution(layer, name)
+        elif kind in ("max_pool", "average_pool"):
+            self.add_pool(layer, name)
+        elif kind == "global_pool":
+            self.append(name, kind, lambda x, own: x.reshape(len(x), -1, x.shape[-1]).mean(axis=1))
+            self.extents = ()
+        elif kind == "upsample":
+            self.add_upsampling(layer, name)
+        elif kind in ("add", "concat", "branch"):
+            self.add_join(layer, name)
+        elif layer["norm"] == "none" and (kind == "norm" or layer["activation"] == "none" and layer["dropout"] == 0):
+            raise Impossible(name, "nothing to do")
+        if layer["norm"] != "none":
+            self.add_norm(layer, name if kind == "norm" else f"{name}.norm")
+        # Dropout is not computed here.
+        if layer["activation"] != "none" or layer["dropout"] > 0:
+            self.append(name if kind == "activation" else f"{name}.activation", "activation",
+                        lambda x, own, activation=layer["activation"]: activate(activation, x))
+        self.places[name] = (len(self.operations), self.extents, self.channels)
+
+    def finish(self):
+        if self.left:
+            raise Impossible(next(iter(self.left.values())), "read by no later layer")
+
+    def append(self, *operation, **others):
+        self.operations.append(Operation(*operation, **others))
+
+    def require_grid(self, name):
+        if not self.extents:
+            raise Impossible(name, "a vector where a grid is wanted")
+        return len(self.extents)
+
+    def add_dense(self, layer, name, outputs):
+        inputs = self.columns
+        bound = 1 / math.sqrt(inputs)
+        self.append(name, "linear", lambda x, own: x.reshape(len(x), -1) @ own["weight"].T + own["bias"],
+                    [("weight", (outputs, inputs), bound), ("bias", (outputs,), bound)])
+        self.extents, self.channels = (), outputs
+
+    def add_convolution(self, layer, name):
+        axes = self.require_grid(name)
+        outputs, groups, n = layer["outputs"], layer["groups"], self.extents
+        kernel, stride, dilation = (per_axis(layer, name, key, 1, axes) for key in ("kernel", "stride", "dilation"))
+        centred = [(k - 1) * d // 2 for k, d in zip(kernel, dilation)]
+        padding = per_axis(layer, name, "padding", centred, axes)
+        if self.channels % groups or outputs % groups:
+            raise Impossible(name, "groups do not divide")
+        reach = [d * (k - 1) for k, d in zip(kernel, dilation)]
+        if layer["transposed"]:
+            more = [min(max(s + 2 * p - r - 1, 0), s - 1) for s, p, r in zip(stride, padding, reach)]
+            m = [(e - 1) * s - 2 * p + r + 1 + o for e, s, p, r, o in zip(n, stride, padding, reach, more)]
+        else:
+            m = [(e + 2 * p - r - 1) // s + 1 for e, s, p, r in zip(n, stride, padding, reach)]
+        padded = m if layer["transposed"] else n
+        least = {"zero": -1, "periodic": 0, "reflect": 1}[layer["edges"]]
+        if min(m) < 1 or least >= 0 and any(p + least > e for p, e in zip(padding, padded)):
+            raise Impossible(name, f"{m} points, padding {padding}")
+        taps = list(itertools.product(*map(range, kernel)))
+        few, many = (outputs, self.channels) if layer["transposed"] else (self.channels, outputs)
+        shape = (many, len(taps) * few // groups)
+        bound = 1 / math.sqrt(shape[1])
+        numbers = taps, groups, stride, dilation, padding, layer["edges"]
+        whole = (*m, outputs)
+        apply = (lambda x, own: transposed(x, own, whole, *numbers)) if layer["transposed"] else \
+            (lambda x, own: convolved(x, own, whole, *numbers))
+        bias = [("bias", (outputs,), bound)] if layer["bias"] else []
+        self.append(name, "conv", apply, [("weight", shape, bound), *bias])
+        self.extents, self.channels = tuple(m), outputs
+
+    def add_pool(self, layer, name):
+        axes = self.require_grid(name)
+        window = per_axis(layer, name, "kernel", 2, axes)
+        stride = per_axis(layer, name, "stride", layer.get("kernel", 2), axes)
+        padding = per_axis(layer, name, "padding", 0, axes)
+        if any(p >= w or e + 2 * p < w for w, p, e in zip(window, padding, self.extents)):
+            raise Impossible(name, "no window fits")
+        m = [(e + 2 * p - w) // s + 1 for e, p, w, s in zip(self.extents, padding, window, stride)]
+        pool = layer["kind"]
+        self.append(name, pool, lambda x, own: pooled(pool, x, m, window, stride, padding))
+        self.extents = tuple(m)
+
+    def add_upsampling(self, layer, name):
+        axes = self.require_grid(name)
+        factor, between = per_axis(layer, name, "factor", 2, axes), layer["between"]
+        self.append(name, "upsample", lambda x, own: finer(x, factor, between))
+        self.extents = tuple(e * f for e, f in zip(self.extents, factor))
+
+    def add_join(self, layer, name):
+        kind, source = layer["kind"], layer.get("skip_from")
+        if source not in self.places:
+            raise Impossible(name, f"there is no {source} before it")
+        boundary, extents, channels = self.places[source]
+        here = len(self.operations)
+        if boundary >= here:
+            raise Impossible(name, f"{source} is its input")
+        self.left.pop(boundary, None)
+        if kind == "branch":
+            self.left[here] = self.operations[-1].name
+            self.append(name, kind, lambda x, own: own["skip"], skip=boundary)
+            self.extents, self.channels = extents, channels
+            return
+        # A vector joins as a grid of one point.
+        if [e for e in extents if e > 1] != [e for e in self.extents if e > 1] or \
+                len(extents) == len(self.extents) and extents != self.extents:
+            raise Impossible(name, f"{extents} beside {self.extents}")
+        if kind == "add" and channels != self.channels:
+            raise Impossible(name, f"{channels} channels to {self.channels}")
+        self.append(name, kind, lambda x, own: joined(kind, x, own["skip"]), skip=boundary)
+        self.channels += channels if kind == "concat" else 0
+
+    def add_norm(self, layer, name):
+        kind, channels, groups = layer["norm"], self.channels, layer["norm_groups"]
+        if kind == "groupnorm" and channels % groups:
+            raise Impossible(name.removesuffix(".norm"), "norm_groups do not divide")
+        parameters = [("weight", (channels,), None), ("bias", (channels,), None)]
+        if kind == "batchnorm":
+            self.momenta[name] = layer["norm_momentum"]
+            self.append(name, kind, batch_normalised, parameters)
+        elif kind == "groupnorm":
+            self.append(name, kind, lambda x, own: group_normalised(x, groups) * own["weight"] + own["bias"], parameters)
+        elif kind == "layernorm":
+            self.append(name, kind, lambda x, own: standard(x, -1) * own["weight"] + own["bias"], parameters)
+        else:
+            self.append(name, kind, lambda x, own: x / numpy.sqrt((x * x).mean(axis=-1, keepdims=True) + EPSILON) *
+                        own["weight"], parameters[:1])
+
+    def initial_weights(self, seed):
+        weights = {}
+        for operation in self.operations:
+            for name, shape, bound in operation.parameters:
+                path = f"{operation.name}/{name}"
+                rows = shape if len(shape) == 2 else (1, *shape)
+                weights[path] = numpy.full(shape, 1.0 if name == "weight" else 0.0) if bound is None else \
+                    ((2 * Stream(seed, INITIAL_WEIGHTS, path).uniform(*rows) - 1) * numpy.float32(bound)).reshape(shape)
+        return weights
+
+    def outputs(self, weights, x, shape, running=None, noise=None):
+        """[samples, columns] -> [samples, outputs] and what each batch normalisation saw, by points. running: /buffers of
+        a checkpoint, for evaluations; noise: a function of each result."""
+        x = numpy.asarray(x, dtype=numpy.float64)
+        results, seen = [x.reshape(len(x), *shape) if shape else x], {}
+        for operation in self.operations:
+            own = {name: weights[f"{operation.name}/{name}"] for name, _, _ in operation.parameters}
+            if operation.skip is not None:
+                own["skip"] = results[operation.skip]
+            if operation.kind == "batchnorm":
+                seen[operation.name] = results[-1].reshape(-1, results[-1].shape[-1])
+                if running is not None:
+                    own["running"] = [running[f"{operation.name}/running_{of}"] for of in ("mean", "variance")]
+            y = operation.apply(results[-1], own)
+            results.append(noise(y) if noise else y)
+        return results[-1].reshape(len(x), -1), seen
+
+
+def loss_of(outputs, truth):
+    """The mean over these samples: of the cross-entropy of labels, or of squared differences."""
+    if truth.ndim == 2:
+        return ((outputs - truth) ** 2).mean()
+    shifted = outputs - outputs.max(axis=1, keepdims=True)
+    return (numpy.log(numpy.exp(shifted).sum(axis=1)) - shifted[numpy.arange(len(truth)), truth]).mean()
+
+
+def standard(x, axes):
+    centred = x - x.mean(axis=axes, keepdims=True)
+    return centred / numpy.sqrt((centred ** 2).mean(axis=axes, keepdims=True) + EPSILON)
+
+
+def group_normalised(x, groups):
+    parts = x.reshape(len(x), -1, groups, x.shape[-1] // groups)
+    return standard(parts, (1, 3)).reshape(x.shape)
+
+
+def batch_normalised(x, own):
+    if "running" in own:
+        mean, variance = own["running"]
+        n = (x - mean) / numpy.sqrt(variance + EPSILON)
+    else:
+        n = standard(x, tuple(range(x.ndim - 1)))
+    return n * own["weight"] + own["bias"]
+
+
+def joined(kind, x, skip):
+    skip = skip.reshape(*x.shape[:-1], skip.shape[-1])
+    return x + skip if kind == "add" else numpy.concatenate([x, skip], axis=-1)
+
+
+def window_at(tap, step, counts, spread):
+    """Where a tap sees the points of a padded grid, one for each of the output's."""
+    return (slice(None), *(slice(t * d, t * d + s * (m - 1) + 1, s) for t, s, m, d in zip(tap, step, counts, spread)))
+
+
+def by_groups(x, groups):
+    return x.reshape(*x.shape[:-1], groups, x.shape[-1] // groups)
+
+
+def convolved(x, own, whole, taps, groups, stride, dilation, padding, edges):
+    padded = numpy.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)], mode=PAD_MODES[edges])
+    weight = own["weight"].reshape(groups, whole[-1] // groups, len(taps), -1)
+    y = 0
+    for number, tap in enumerate(taps):
+        seen = by_groups(padded[window_at(tap, stride, whole[:-1], dilation)], groups)
+        y = y + numpy.einsum("...ge,gce->...gc", seen, weight[:, :, number])
+    return y.reshape(len(x), *whole) + own.get("bias", 0)
+
+
+def transposed(x, own, whole, taps, groups, stride, dilation, padding, edges):
+    """What the convolution of `whole` to x gathers goes back where it came from; from beyond the edges, to what lies
+    there."""
+    wide = numpy.zeros((len(x), *(m + 2 * p for m, p in zip(whole, padding)), whole[-1]))
+    weight = own["weight"].reshape(groups, x.shape[-1] // groups, len(taps), -1)
+    for number, tap in enumerate(taps):
+        given = numpy.einsum("...ge,gec->...gc", by_groups(x, groups), weight[:, :, number])
+        wide[window_at(tap, stride, x.shape[1:-1], dilation)] += given.reshape(*x.shape[:-1], whole[-1])
+    for axis, p in enumerate(padding, start=1):
+        numbers = numpy.pad(numpy.arange(whole[axis - 1]), p, mode=PAD_MODES[edges], **(
+            {"constant_values": -1} if edges == "zero" else {}))
+        wide = numpy.moveaxis(wide, axis, 0)
+        folded = numpy.zeros((whole[axis - 1], *wide.shape[1:]))
+        numpy.add.at(folded, numbers[numbers >= 0], wide[numbers >= 0])
+        wide = numpy.moveaxis(folded, 0, axis)
+    return wide + own.get("bias", 0)
+
+
+def pooled(kind, x, counts, window, stride, padding):
+    """Of points of the grid alone."""
+    edges = [(0, 0), *((p, p) for p in padding), (0, 0)]
+    taps = itertools.product(*map(range, window))
+    ones = [1] * len(window)
+    if kind == "max_pool":
+        padded = numpy.pad(x, edges, constant_values=-numpy.inf)
+        return numpy.maximum.reduce([padded[window_at(tap, stride, counts, ones)] for tap in taps])
+    padded, inside = numpy.pad(x, edges), numpy.pad(numpy.ones_like(x), edges)
+    places = [window_at(tap, stride, counts, ones) for tap in taps]
+    return sum(padded[place] for place in places) / sum(inside[place] for place in places)
+
+
+def finer(x, factor, between):
+    for axis, f in enumerate(factor, start=1):
+        n = x.shape[axis]
+        new = numpy.arange(n * f)
+        if between == "nearest":
+            x = x.take(new // f, axis=axis)
+            continue
+        place = (new + 0.5) / f - 0.5
+        below = numpy.floor(place).astype(int)
+        share = (place - below).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+        x = x.take(numpy.clip(below, 0, n - 1), axis=axis) * (1 - share) + \
+            x.take(numpy.clip(below + 1, 0, n - 1), axis=axis) * share
+    return x
