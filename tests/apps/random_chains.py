@@ -268,11 +268,9 @@ def draw_run(source, deck, network):
         names = [operation.name for operation in operations]
         choices = ["*", *kinds, *names]
         precision["rules"] = {source.choice(choices): source.choice(TYPES) for _ in range(source.randint(1, 2))}
-    blocks = len(network.operations)
-    first = source.randrange(max(1, blocks))
-    memory["recompute"] = source.choice(["auto", "auto", "none", "all", f"every {source.randint(1, 4)}", "lists"])
-    if memory["recompute"] == "lists":
-        memory["recompute"] = [[0, 0]] if blocks == 1 or first == 0 else [[0, first - 1]]
+    last = source.randrange(len(deck.layers))  # each layer is a block or more
+    groups = source.choice([[[0, last]], [[last, last]], [[first, first] for first in range(last + 1)]])
+    memory["recompute"] = source.choice(["auto", "auto", "none", "all", f"every {source.randint(1, 4)}", groups])
     # Not with batch normalisation: a run that does not fit is told that micro-batches of one sample have one value of a
     # channel (exit code 2), where the search for a smaller micro-batch comes to them (train/memory_plan.cpp, refuse).
     if not network.momenta and source.random() < 0.08:
