@@ -7,6 +7,7 @@
 
 #include "mylos/base/arena.hpp"
 #include "mylos/base/random.hpp"
+#include "mylos/model/make_chain.hpp"
 #include "mylos/train/trainer.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
@@ -115,7 +116,7 @@ struct SmallRun {
     gemm = make_gemm_engine(options.kernels);
     plan = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
                           communicator->size());
-    Chain chain = make_mlp(options.model, options.precision, options.run.seed, plan.accumulates);
+    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
     const DType input_type = chain.input_type();
     change_chain(chain);
     trainer =
