@@ -9,8 +9,10 @@ import math
 import numpy
 
 from reference.random_numbers import INITIAL_WEIGHTS, Stream
+from reference.rounding import Amplified
 
 EPSILON = 1e-5  # of norms
+MOST_DEVIATIONS = 20  # that the mean of what is normalised may be away from 0, where float is compared
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "tanh", "silu")
 DEFAULTS = {"bias": True, "groups": 1, "transposed": False, "edges": "zero", "between": "nearest", "norm": "none",
             "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1}
@@ -199,9 +201,10 @@ class Network:
             self.momenta[name] = layer["norm_momentum"]
             self.append(name, kind, batch_normalised, parameters)
         elif kind == "groupnorm":
-            self.append(name, kind, lambda x, own: group_normalised(x, groups) * own["weight"] + own["bias"], parameters)
+            self.append(name, kind, lambda x, own: group_normalised(x, groups, own["noise"]) * own["weight"] + own["bias"],
+                        parameters)
         elif kind == "layernorm":
-            self.append(name, kind, lambda x, own: standard(x, -1) * own["weight"] + own["bias"], parameters)
+            self.append(name, kind, lambda x, own: standard(x, -1, own["noise"]) * own["weight"] + own["bias"], parameters)
         else:
             self.append(name, kind, lambda x, own: x / numpy.sqrt((x * x).mean(axis=-1, keepdims=True) + EPSILON) *
                         own["weight"], parameters[:1])
@@ -222,7 +225,7 @@ class Network:
         x = numpy.asarray(x, dtype=numpy.float64)
         results, seen = [x.reshape(len(x), *shape) if shape else x], {}
         for operation in self.operations:
-            own = {name: weights[f"{operation.name}/{name}"] for name, _, _ in operation.parameters}
+            own = {name: weights[f"{operation.name}/{name}"] for name, _, _ in operation.parameters} | {"noise": noise}
             if operation.skip is not None:
                 own["skip"] = results[operation.skip]
             if operation.kind == "batchnorm":
@@ -242,14 +245,19 @@ def loss_of(outputs, truth):
     return (numpy.log(numpy.exp(shifted).sum(axis=1)) - shifted[numpy.arange(len(truth)), truth]).mean()
 
 
-def standard(x, axes):
-    centred = x - x.mean(axis=axes, keepdims=True)
-    return centred / numpy.sqrt((centred ** 2).mean(axis=axes, keepdims=True) + EPSILON)
+def standard(x, axes, noise=None):
+    mean = x.mean(axis=axes, keepdims=True)
+    centred = x - mean
+    root = numpy.sqrt((centred ** 2).mean(axis=axes, keepdims=True) + EPSILON)
+    # Gradients take the mean's own rounding twice divided by the root; no difference of rounded losses knows of it.
+    if noise and ((numpy.abs(mean) > MOST_DEVIATIONS * root) & (numpy.ptp(x, axis=axes, keepdims=True) > 0)).any():
+        raise Amplified(f"a mean of {numpy.abs(mean / root).max():g} deviations")
+    return centred / root
 
 
-def group_normalised(x, groups):
+def group_normalised(x, groups, noise):
     parts = x.reshape(len(x), -1, groups, x.shape[-1] // groups)
-    return standard(parts, (1, 3)).reshape(x.shape)
+    return standard(parts, (1, 3), noise).reshape(x.shape)
 
 
 def batch_normalised(x, own):
@@ -257,7 +265,7 @@ def batch_normalised(x, own):
         mean, variance = own["running"]
         n = (x - mean) / numpy.sqrt(variance + EPSILON)
     else:
-        n = standard(x, tuple(range(x.ndim - 1)))
+        n = standard(x, tuple(range(x.ndim - 1)), own["noise"])
     return n * own["weight"] + own["bias"]
 
 
