@@ -56,6 +56,11 @@ void check_group_norm(const GridShape& grid, std::int64_t groups) {
   if (groups < 1 || grid.channels % groups != 0)
     fail_input("group normalisation of {} channels in {} groups: the groups must divide them", grid.channels,
                groups);
+  if (grid.points() * (grid.channels / groups) == 1)
+    fail_input(
+        "group normalisation of {} channels in {} groups: a group has one value, which becomes 0; take fewer "
+        "groups",
+        grid.channels, groups);
 }
 
 std::size_t group_norm_workspace(const GridShape& grid, std::int64_t groups, std::int64_t samples) {

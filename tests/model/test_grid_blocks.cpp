@@ -130,6 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(GroupNormBlock, NeedsGroupsThatDivideTheChannels) {
   EXPECT_THROW(GroupNormBlock({.name = "n", .grid = grid, .groups = 4}), Error);
+  EXPECT_THROW(GroupNormBlock({.name = "n", .grid = {.channels = 6}, .groups = 6}), Error) << "one value";
 }
 
 }  // namespace mylos::grid_blocks_test
