@@ -1,6 +1,6 @@
-// mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; a classifier's are
-// probabilities. Numbers that are inf or NaN are an error, and nothing is written, unless the user allows
-// them.
+// mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; those of
+// cross-entropies are probabilities. Numbers that are inf or NaN are an error, and nothing is written, unless
+// the user allows them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,19 +52,22 @@ class OutputFile {
  public:
   OutputFile(const TrainedModel& trained, const std::string& path)
       : trained_(trained),
-        classifies_(trained.model->chain().loss() == LossType::cross_entropy),
+        loss_(trained.model->chain().loss()),
         outputs_(trained.model->chain().outputs()),
         pending_(path),
         file_(hdf5::File::create(pending_.temporary())),
         result_(file_.create_dataset("/outputs", DType::fp32,
                                      {trained.data->samples(DataPart::train), outputs_})) {
-    file_.write_attribute("/outputs", "meaning",
-                          classifies_ ? "probability of each class" : "targets in their own units");
+    file_.write_attribute("/outputs", "meaning", meaning_of_outputs());
     file_.write_attribute("/", "checkpoint", trained.path);
   }
 
   void write(const Share& samples, std::span<float> values) {
-    if (classifies_) {
+    if (loss_ == LossType::binary_cross_entropy) {
+      for (float& value : values) {
+        if (std::isfinite(value)) value = 1 / (1 + std::exp(-value));  // else it is to be seen
+      }
+    } else if (loss_ == LossType::cross_entropy) {
       const auto width = static_cast<std::size_t>(outputs_);
       for (std::size_t row = 0; row < values.size(); row += width) softmax(values.subspan(row, width));
     } else {
@@ -80,8 +83,14 @@ class OutputFile {
   void publish() { pending_.publish(); }
 
  private:
+  [[nodiscard]] const char* meaning_of_outputs() const {
+    if (loss_ == LossType::cross_entropy) return "probability of each class";
+    return loss_ == LossType::binary_cross_entropy ? "probability of each target"
+                                                   : "targets in their own units";
+  }
+
   const TrainedModel& trained_;
-  bool classifies_;
+  LossType loss_;
   std::int64_t outputs_;
   PendingFile pending_;
   hdf5::File file_;

@@ -25,6 +25,7 @@ class ModelChecks : DeckMistakes {
                                          name_of(other), name_of(type)));
       }
     }
+    loss();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
@@ -36,6 +37,20 @@ class ModelChecks : DeckMistakes {
   }
 
  private:
+  /// A key of another loss, with another value than it has anyway, would have no effect.
+  void loss() const {
+    const ModelOptions& model = options_.model;
+    const auto refuse = [&](const char* key, LossType of) {
+      fail({key}, fmt::format("'{}' is a key of model.loss = \"{}\", and the loss is \"{}\"", key,
+                              name_of(of), name_of(model.loss)));
+    };
+    if (model.huber_delta != ModelOptions{}.huber_delta && model.loss != LossType::huber)
+      refuse("model.huber_delta", LossType::huber);
+    if (model.loss == LossType::cross_entropy) return;
+    if (model.label_smoothing > 0) refuse("model.label_smoothing", LossType::cross_entropy);
+    if (!model.class_weights.empty()) refuse("model.class_weights", LossType::cross_entropy);
+  }
+
   static bool has_key(const std::vector<std::string>& keys, const std::string& name) {
     return std::find(keys.begin(), keys.end(), name) != keys.end();
   }

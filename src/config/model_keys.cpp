@@ -99,22 +99,58 @@ void take_layers_too(Key& key) {
   };
 }
 
+Words<LossType> losses() {
+  Words<LossType> words;
+  for (const LossType loss : {LossType::cross_entropy, LossType::mse, LossType::l1, LossType::huber,
+                              LossType::relative_l2, LossType::binary_cross_entropy})
+    words.emplace_back(name_of(loss), loss);
+  return words;
+}
+
+void add_class_weights(Key& key) {
+  constexpr NumberRange range{0, false, 1e30, true};
+  key.read = [range](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* list = std::get_if<Value::List>(&value.held);
+    if (list == nullptr) return describe(value);
+    std::vector<double> weights;
+    for (const Value& entry : *list) {
+      const auto weight = number_in(entry);
+      if (!weight || !range.holds(*weight) || !range.lost_in_float(*weight).empty())
+        return fmt::format("{} at place {}", describe(entry), weights.size() + 1);
+      weights.push_back(*weight);
+    }
+    options.model.class_weights = std::move(weights);
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    if (options.model.class_weights.empty()) return std::nullopt;
+    Value::List list;
+    for (const double weight : options.model.class_weights) list.push_back({weight});
+    return Value{std::move(list)};
+  };
+  key.default_text = "none";
+}
+
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
-  static const std::vector<std::string> mlp{"hidden", "activation", "norm",   "dropout",
-                                            "loss",   "inputs",     "outputs"};
+  static const std::vector<std::string> mlp{
+      "hidden", "activation", "norm",        "dropout",         "loss",
+      "inputs", "outputs",    "huber_delta", "label_smoothing", "class_weights"};
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
-  static const std::vector<std::string> chain{"layers", "loss", "inputs", "outputs"};
-  static const std::vector<std::string> cnn{"channels", "kernel", "edges",   "hidden", "activation",
-                                            "norm",     "loss",   "dropout", "inputs", "outputs"};
-  static const std::vector<std::string> resnet{"channels", "blocks", "kernel",  "edges",  "activation",
-                                               "norm",     "loss",   "dropout", "inputs", "outputs"};
-  static const std::vector<std::string> unet{"channels", "blocks",     "kernel", "edges",
-                                             "fields",   "activation", "norm",   "loss",
-                                             "dropout",  "inputs",     "outputs"};
+  static const std::vector<std::string> chain{"layers",        "loss",   "huber_delta", "label_smoothing",
+                                              "class_weights", "inputs", "outputs"};
+  static const std::vector<std::string> cnn{
+      "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",   "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
+  static const std::vector<std::string> resnet{
+      "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",   "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
+  static const std::vector<std::string> unet{
+      "channels", "blocks",      "kernel",          "edges",         "fields",  "activation", "norm",
+      "loss",     "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
   return *all[static_cast<std::size_t>(type)];
 }
@@ -164,9 +200,22 @@ void add_model_keys(Schema& schema) {
       "what each part of a layer adds. cnn: of the hidden layers. resnet: of what the head reads. unet: "
       "behind "
       "each convolution of a level.");
-  keys.choice("loss", &ModelOptions::loss,
-              Words<LossType>{{"cross_entropy", LossType::cross_entropy}, {"mse", LossType::mse}},
-              "All but gpt: classification, or regression by the mean squared error.");
+  keys.choice(
+      "loss", &ModelOptions::loss, losses(),
+      "All but gpt: what is made small, a mean over samples. cross_entropy: of classes. Of targets: mse "
+      "(the mean of squared errors), l1 (of their sizes), huber (squares up to `huber_delta`, sizes "
+      "beyond), relative_l2 (the error's norm by the targets'), and binary_cross_entropy, whose targets "
+      "are probabilities from 0 to 1 and whose outputs are their logits.");
+  keys.number("huber_delta", &ModelOptions::huber_delta, {0, false, 1e30, true}, "",
+              "huber: the error where its square ends and its size begins, of normalised targets.");
+  keys.number("label_smoothing", &ModelOptions::label_smoothing, {0, true, 1, false}, "",
+              "cross_entropy: so much of the label's probability is shared out over all classes.");
+  Key& weights =
+      keys.add("class_weights", "list of numbers above 0", "a ",
+               "cross_entropy: what each class's samples weigh in the loss, one number per class. "
+               "The loss stays a mean over samples, not over weights, so that it does not depend on "
+               "how a batch is cut.");
+  add_class_weights(weights);
   keys.integer("inputs", &ModelOptions::inputs, {0, largest_features}, "features per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",

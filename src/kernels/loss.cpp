@@ -46,6 +46,11 @@ struct HostLogits {
         row.sum(classes, [=](std::int64_t c) { return math::exp(to_float(logits[c]) - largest); });
     return {largest, sum};
   }
+  /// The sum of what the classes' logits lie below a value.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float sum_below(float value) const {
+    const T* const logits = x;
+    return row.sum(classes, [=](std::int64_t c) { return value - to_float(logits[c]); });
+  }
   /// How many of the first `count` are not smaller than a value.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int64_t count, float value) const {
     const T* const logits = x;
@@ -93,6 +98,16 @@ struct DeviceLogits {
       return of_lane;
     });
   }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float sum_below(float value) const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      float of_lane = 0;
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        for_each_in_tile(classes - first,
+                         [&](std::int64_t i) { of_lane += value - to_float(tile.element[i]); });
+      });
+      return of_lane;
+    });
+  }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int32_t count, float value) const {
     return row.sum_lanes([&](std::int64_t lane) {
       std::int32_t of_lane = 0;
@@ -135,6 +150,7 @@ struct CrossEntropy {
   std::int32_t* row_correct;  // or nullptr
   std::int64_t columns;
   std::int64_t classes;
+  ClassificationOptions options;
 
   template <class Logits>
   KOKKOS_FORCEINLINE_FUNCTION void work_on(const Row& row, std::int64_t index, const Logits& x) const {
@@ -143,7 +159,13 @@ struct CrossEntropy {
     const float at_label =
         known ? to_float(logits[index * columns + label]) : Kokkos::Experimental::quiet_NaN_v<float>;
     const auto [largest, sum] = x.sum_exponentials();
-    const float loss = Kokkos::log(sum) + (largest - at_label);
+    const float log_sum = Kokkos::log(sum);
+    const float weight = options.class_weights != nullptr && known ? options.class_weights[label] : 1.0f;
+    const float spread =
+        options.smoothing / static_cast<float>(classes);  // what each class takes of the label's 1
+    float below = largest - at_label;
+    if (options.smoothing > 0) below = (1.0f - options.smoothing) * below + spread * x.sum_below(largest);
+    const float loss = weight * (log_sum + below);
     if (row_correct != nullptr) {
       // A NaN anywhere makes the loss NaN: such a row is not correct.
       const bool correct = at_label == largest && loss == loss && x.as_large(label, at_label) == 0;
@@ -151,12 +173,13 @@ struct CrossEntropy {
       row.once([=]() { *result = static_cast<std::int32_t>(correct); });
     }
     if (d_logits != nullptr) {
-      const float factor = *loss_scale * inverse_count;
+      const float factor = *loss_scale * inverse_count * weight;
+      const float of_label = 1.0f - options.smoothing + spread;
       const float inverse_sum = known ? 1.0f / sum : at_label;
       const float highest = largest;
       x.map(columns, d_logits + index * columns, label, [=](float logit, bool is_label) {
         const float probability = math::exp(logit - highest) * inverse_sum;
-        return factor * (probability - (is_label ? 1.0f : 0.0f));
+        return factor * (probability - (is_label ? of_label : spread));
       });
     }
     float* const result = row_loss + index;
@@ -193,42 +216,17 @@ void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T>& 
 template <class T>
 void cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
                    const Tensor& d_logits, const float* loss_scale, float inverse_count, float* row_loss,
-                   std::int32_t* row_correct, std::int64_t counted) {
+                   std::int32_t* row_correct, std::int64_t counted, const ClassificationOptions& options) {
   const std::int64_t columns = logits.columns();
   const CrossEntropy<T> all{logits.as<T>(), labels,        d_logits.empty() ? nullptr : d_logits.as<T>(),
                             loss_scale,     inverse_count, row_loss,
-                            row_correct,    columns,       counted > 0 ? counted : columns};
+                            row_correct,    columns,       counted > 0 ? counted : columns,
+                            options};
   if constexpr (!runs_on_host) {
     if (can_be_held(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
       return read_once(exec, logits.rows(), all);
   }
   read_each_time(exec, logits.rows(), all);
-}
-
-template <class T>
-void squared_error(const Execution& exec, const Tensor& predictions_tensor, const float* targets,
-                   const Tensor& d_tensor, const float* loss_scale, float inverse_count, float* row_loss) {
-  const T* predictions = predictions_tensor.as<T>();
-  T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
-  const std::int64_t columns = predictions_tensor.columns();
-  const float inverse_columns = 1.0f / static_cast<float>(columns);
-  for_each_row(
-      exec, "squared_error", predictions_tensor.rows(), columns,
-      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* p = predictions + index * columns;
-        const float* t = targets + index * columns;
-        const float sum = row.sum(columns, [=](std::int64_t c) {
-          const float error = to_float(p[c]) - t[c];
-          return error * error;
-        });
-        if (d_predictions != nullptr) {
-          T* d = d_predictions + index * columns;
-          const float factor = *loss_scale * inverse_count * (2.0f * inverse_columns);
-          row.for_each(columns,
-                       [=](std::int64_t c) { d[c] = from_float<T>(factor * (to_float(p[c]) - t[c])); });
-        }
-        row.once([=]() { row_loss[index] = sum * inverse_columns; });
-      });
 }
 
 template <class Value, class Sum>
@@ -244,19 +242,11 @@ void add_rows(const Execution& exec, const Value* values, std::int64_t count, Su
 
 void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
-                           float* row_loss, std::int32_t* row_correct, std::int64_t classes) {
+                           float* row_loss, std::int32_t* row_correct, std::int64_t classes,
+                           const ClassificationOptions& options) {
   dispatch(logits.type(), [&](auto type) {
     cross_entropy<typename decltype(type)::type>(exec, logits, labels, d_logits, loss_scale, inverse_count,
-                                                 row_loss, row_correct, classes);
-  });
-}
-
-void mean_squared_error(const Execution& exec, const Tensor& predictions, const float* targets,
-                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                        float* row_loss) {
-  dispatch(predictions.type(), [&](auto type) {
-    squared_error<typename decltype(type)::type>(exec, predictions, targets, d_predictions, loss_scale,
-                                                 inverse_count, row_loss);
+                                                 row_loss, row_correct, classes, options);
   });
 }
 

@@ -44,8 +44,8 @@ class MlpBuilder {
     append(std::make_unique<NormBlock>(std::move(options)));
   }
 
-  Chain finish(LossType loss) {
-    chain_.head = std::make_unique<OutputLoss>(loss, width_, last_type());
+  Chain finish(const ModelOptions& model) {
+    chain_.head = std::make_unique<OutputLoss>(model, width_, last_type());
     return std::move(chain_);
   }
 
@@ -120,7 +120,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
     if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);
   }
   builder.add_dense("head", model.outputs, Activation::none, 0);
-  return builder.finish(model.loss);
+  return builder.finish(model);
 }
 
 }  // namespace mylos

@@ -113,7 +113,7 @@ class NetworkBuilder {
           name_, last.outputs, model_.outputs,
           model_.loss == LossType::cross_entropy ? "classes" : "targets");
     }
-    chain_.head = std::make_unique<OutputLoss>(model_.loss, last.outputs, last.output_type);
+    chain_.head = std::make_unique<OutputLoss>(model_, last.outputs, last.output_type);
     return std::move(chain_);
   }
 

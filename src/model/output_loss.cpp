@@ -6,6 +6,29 @@
 
 namespace mylos {
 
+OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type)
+    : OutputLoss(model.loss, outputs, type) {
+  huber_delta_ = static_cast<float>(model.huber_delta);
+  label_smoothing_ = static_cast<float>(model.label_smoothing);
+  class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
+  if (!class_weights_.empty() && static_cast<std::int64_t>(class_weights_.size()) != outputs) {
+    fail_input("model.class_weights has {} weights, but there are {} classes", class_weights_.size(),
+               outputs);
+  }
+}
+
+ClassificationOptions OutputLoss::classification(const Execution& exec) const {
+  if (class_weights_.empty()) return {.smoothing = label_smoothing_};
+  if (weights_on_device_.size() == 0) {
+    const Kokkos::View<float*, Device> weights("class weights", class_weights_.size());
+    using OnHost = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(exec, weights, OnHost(class_weights_.data(), class_weights_.size()));
+    exec.fence("class weights");
+    weights_on_device_ = weights;
+  }
+  return {.smoothing = label_smoothing_, .class_weights = weights_on_device_.data()};
+}
+
 LossCost OutputLoss::cost(const GemmEngine&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
@@ -21,12 +44,31 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
                                    const LossGradients& gradients, LossSums* sums) const {
   Pieces pieces(memory.workspace);
   const RowSums rows(pieces, memory.input.rows());
-  if (loss_ == LossType::cross_entropy) {
-    softmax_cross_entropy(context.exec, memory.input, truth.labels, gradients.input, gradients.scale,
-                          gradients.inverse_count, rows.loss, rows.correct, truth.classes);
-  } else {
-    mean_squared_error(context.exec, memory.input, truth.targets, gradients.input, gradients.scale,
-                       gradients.inverse_count, rows.loss);
+  const auto of_targets = [&](const auto& loss, auto... more) {
+    loss(context.exec, memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count,
+         rows.loss, more...);
+  };
+  switch (loss_) {
+    case LossType::cross_entropy:
+      softmax_cross_entropy(context.exec, memory.input, truth.labels, gradients.input, gradients.scale,
+                            gradients.inverse_count, rows.loss, rows.correct, truth.classes,
+                            classification(context.exec));
+      break;
+    case LossType::mse:
+      of_targets(mean_squared_error);
+      break;
+    case LossType::l1:
+      of_targets(mean_absolute_error);
+      break;
+    case LossType::huber:
+      of_targets(mean_huber_loss, huber_delta_);
+      break;
+    case LossType::relative_l2:
+      of_targets(relative_l2_error);
+      break;
+    case LossType::binary_cross_entropy:
+      of_targets(mean_binary_cross_entropy);
+      break;
   }
   rows.add_to(context.exec, loss_, sums);
 }

@@ -134,14 +134,19 @@ std::vector<LayerOptions> layers_of(const ModelOptions& model) {
 
 ModelOptions spelled_out(ModelOptions model) {
   if (!is_short_form(model.type)) return model;
-  ModelOptions chain;
+  ModelOptions chain = model;
   chain.type = ModelType::chain;
-  chain.loss = model.loss;
-  chain.inputs = model.inputs;
-  chain.outputs = model.outputs;
   chain.chain = layers_of(model);
-  chain.shape = model.shape;
-  chain.initialize = model.initialize;
+  const ModelOptions usual;  // of what the layers say now
+  chain.hidden = usual.hidden;
+  chain.activation = usual.activation;
+  chain.norm = usual.norm;
+  chain.dropout = usual.dropout;
+  chain.channels = usual.channels;
+  chain.blocks = usual.blocks;
+  chain.kernel = usual.kernel;
+  chain.edges = usual.edges;
+  chain.fields = usual.fields;
   return chain;
 }
 

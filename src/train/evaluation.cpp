@@ -71,7 +71,7 @@ void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
 }  // namespace
 
 Judged judged_by(const Chain& chain) {
-  if (chain.loss() == LossType::mse) return Judged::targets;
+  if (chain.loss() != LossType::cross_entropy) return Judged::targets;
   return chain.input_type() == DType::int32 ? Judged::tokens : Judged::classes;
 }
 

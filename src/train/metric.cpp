@@ -42,7 +42,7 @@ std::vector<Metric> measured_metrics(const Options& options, const RunData& data
   for (const DataPart part : judging_parts) {
     if (!data.has(part)) continue;
     metrics.push_back({part, Quantity::loss});
-    if (options.model.loss != LossType::mse) metrics.push_back({part, Quantity::accuracy});
+    if (options.model.loss == LossType::cross_entropy) metrics.push_back({part, Quantity::accuracy});
   }
   return metrics;
 }

@@ -10,6 +10,7 @@ class SampleData final : public RunData {
  public:
   SampleData(const Options& options, Answers answers)
       : normalize_(options.data.normalize),
+        has_probabilities_(options.model.loss == LossType::binary_cross_entropy),
         augment_(options.data.augment),
         train_(options.data.train, answers),
         grid_(options.data.shape.empty() ? train_.grid() : options.data.shape),
@@ -44,8 +45,12 @@ class SampleData final : public RunData {
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.loss == LossType::cross_entropy)) {
       fail_input("{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"", path(),
-                 classifies ? "class labels" : "targets", classifies ? "mse" : "cross_entropy",
+                 classifies ? "class labels" : "targets", name_of(model.loss),
                  classifies ? "cross_entropy" : "mse");
+    }
+    if (has_probabilities_) {
+      require_probabilities(train_);
+      if (test_) require_probabilities(*test_);
     }
   }
 
@@ -53,10 +58,15 @@ class SampleData final : public RunData {
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
   [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
-    return normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back());
+    Normalizer normalizer =
+        normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back());
+    if (has_probabilities_) normalizer.targets = {};
+    return normalizer;
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
-    return mylos::room_for_normalizer(normalize_, train_.shape());
+    Normalizer normalizer = mylos::room_for_normalizer(normalize_, train_.shape());
+    if (has_probabilities_) normalizer.targets = {};
+    return normalizer;
   }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
 
@@ -95,7 +105,20 @@ class SampleData final : public RunData {
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
   }
 
+  static void require_probabilities(const Dataset& data) {
+    if (data.task() != Task::regression) return;
+    const ColumnStatistics of = data.target_statistics();
+    for (std::size_t i = 0; i < of.minimum.size(); ++i) {
+      if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
+      fail_input(
+          "{}: target {} (counted from 0) goes from {} to {}; model.loss = \"binary_cross_entropy\" learns "
+          "probabilities, from 0 to 1",
+          data.path(), i, of.minimum[i], of.maximum[i]);
+    }
+  }
+
   Normalize normalize_;
+  bool has_probabilities_;  // targets that stay as they are
   AugmentOptions augment_;
   Dataset train_;
   std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty where it is not known

@@ -194,7 +194,8 @@ def common(source, kind, network, rows, plain, share, layer=None):
     norm = own.get("norm", found.get("norm"))
     channels = own.get("outputs", network.channels)
     if norm == "groupnorm" and channels != 8 or norm == "groupnorm" and source.random() < 0.3:
-        found["norm_groups"] = source.choice([g for g in range(1, channels + 1) if channels % g == 0])
+        of_one = rows * channels  # a group of one value has no deviation
+        found["norm_groups"] = source.choice([g for g in range(1, channels + 1) if channels % g == 0 and g < of_one] or [1])
     if norm == "batchnorm":
         if source.random() < 0.3:
             found["norm_over"] = source.choice(["micro_batch", "ranks"])

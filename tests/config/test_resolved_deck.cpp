@@ -31,7 +31,7 @@ class Draw {
                one_of<Activation>(6),
                one_of<NormType>(2),
                fraction(),
-               one_of<LossType>(2),
+               one_of<LossType>(6),
                integer(0, 1 << 28),
                integer(0, 1 << 28),
                0,
@@ -43,6 +43,11 @@ class Draw {
                true,
                {},
                true};
+    if (o.model.loss == LossType::huber) o.model.huber_delta = positive(1e-3, 100);
+    if (o.model.loss == LossType::cross_entropy) {
+      o.model.label_smoothing = fraction();
+      o.model.class_weights = {positive(1e-3, 100), positive(1e-3, 100)};
+    }
     const bool is_transformer = integer(0, 1) == 0;
     if (is_transformer) {
       o.model = transformer();

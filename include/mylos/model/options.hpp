@@ -20,7 +20,14 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
   return names[static_cast<std::size_t>(type)];
 }
 
-enum class LossType { cross_entropy, mse };
+enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy };
+
+/// As a deck says it.
+[[nodiscard]] constexpr std::string_view name_of(LossType loss) {
+  constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
+                                        "huber",         "relative_l2", "binary_cross_entropy"};
+  return names[static_cast<int>(loss)];
+}
 enum class PositionType { learned, rotary };
 enum class FeedForwardType { gelu, swiglu };
 
@@ -81,6 +88,11 @@ struct ModelOptions {
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
 
   std::vector<InitialRule> initialize = {};  // of several that match, the last one
+
+  // of the loss
+  double huber_delta = 1;                  // huber: where the square ends
+  double label_smoothing = 0;              // cross_entropy: in [0, 1)
+  std::vector<double> class_weights = {};  // cross_entropy: one per class; empty: all are 1
 
   bool operator==(const ModelOptions&) const = default;
 };

@@ -1,13 +1,20 @@
-// OutputLoss: cross-entropy or mean squared error of the last block's output. No parameters.
+// OutputLoss: the loss of the last block's output. No parameters.
+//
+// Each is a mean over samples, whatever their classes weigh: the sum of the weights would differ from one
+// micro-batch to the next, and the loss would depend on how a batch is cut.
 #pragma once
 
+#include <vector>
+
+#include "mylos/kernels/loss.hpp"
 #include "mylos/model/loss_head.hpp"
 
 namespace mylos {
 
 class OutputLoss final : public LossHead {
  public:
-  /// `type`: of the output that it reads.
+  /// `type`: of the output that it reads. Throws Error (bad_input) unless class_weights has one for each.
+  OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type);
   OutputLoss(LossType loss, std::int64_t outputs, DType type)
       : loss_(loss),
         signature_{.name = "loss",
@@ -29,7 +36,13 @@ class OutputLoss final : public LossHead {
   [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
  private:
+  [[nodiscard]] ClassificationOptions classification(const Execution& exec) const;
+
   LossType loss_;
+  float huber_delta_ = 1;
+  float label_smoothing_ = 0;
+  std::vector<float> class_weights_;
+  mutable Kokkos::View<float*, Device> weights_on_device_;  // made by the first batch
   Signature signature_;
 };
 

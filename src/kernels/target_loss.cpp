@@ -1,0 +1,146 @@
+// Losses of predicted numbers against targets, number by number or by a sample's norm.
+#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/loss.hpp"
+#include "mylos/kernels/math.hpp"
+
+namespace mylos {
+namespace {
+
+/// Of one prediction p and its target t: the loss, and its slope in p.
+struct SquaredError {
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) { return (p - t) * (p - t); }
+  KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) { return 2.0f * (p - t); }
+};
+
+struct AbsoluteError {
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) { return math::absolute(p - t); }
+  KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) {
+    const float error = p - t;
+    return error > 0 ? 1.0f : error < 0 ? -1.0f : error;  // NaN stays NaN
+  }
+};
+
+struct HuberLoss {
+  float delta;
+
+  KOKKOS_FORCEINLINE_FUNCTION float value(float p, float t) const {
+    const float size = math::absolute(p - t);
+    return size <= delta ? 0.5f * size * size : delta * (size - 0.5f * delta);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION float slope(float p, float t) const {
+    const float error = p - t;
+    return error > delta ? delta : error < -delta ? -delta : error;
+  }
+};
+
+/// Of a logit. -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-p) is max(p, 0) - p t + log(1 + e^-|p|),
+/// where nothing overflows.
+struct BinaryCrossEntropy {
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) {
+    return (p > 0 ? p : 0.0f) - p * t + Kokkos::log1p(math::exp(-math::absolute(p)));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) { return math::sigmoid(p) - t; }
+};
+
+template <class T, class Loss>
+void mean_of_columns(const Execution& exec, KernelName name, const Tensor& predictions_tensor,
+                     const float* targets, const Tensor& d_tensor, const float* loss_scale,
+                     float inverse_count, float* row_loss, const Loss& loss) {
+  const T* predictions = predictions_tensor.as<T>();
+  T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
+  const std::int64_t columns = predictions_tensor.columns();
+  const float inverse_columns = 1.0f / static_cast<float>(columns);
+  for_each_row(
+      exec, name, predictions_tensor.rows(), columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* p = predictions + index * columns;
+        const float* t = targets + index * columns;
+        const Loss of = loss;
+        const float sum = row.sum(columns, [=](std::int64_t c) { return of.value(to_float(p[c]), t[c]); });
+        if (d_predictions != nullptr) {
+          T* d = d_predictions + index * columns;
+          const float factor = *loss_scale * inverse_count * inverse_columns;
+          row.for_each(columns, [=](std::int64_t c) {
+            d[c] = from_float<T>(factor * of.slope(to_float(p[c]), t[c]));
+          });
+        }
+        row.once([=]() { row_loss[index] = sum * inverse_columns; });
+      });
+}
+
+template <class Loss>
+void mean_of_columns_of(const Execution& exec, KernelName name, const Tensor& predictions,
+                        const float* targets, const Tensor& d_predictions, const float* loss_scale,
+                        float inverse_count, float* row_loss, const Loss& loss) {
+  dispatch(predictions.type(), [&](auto type) {
+    mean_of_columns<typename decltype(type)::type>(exec, name, predictions, targets, d_predictions,
+                                                   loss_scale, inverse_count, row_loss, loss);
+  });
+}
+
+template <class T>
+void relative_error(const Execution& exec, const Tensor& predictions_tensor, const float* targets,
+                    const Tensor& d_tensor, const float* loss_scale, float inverse_count, float* row_loss) {
+  const T* predictions = predictions_tensor.as<T>();
+  T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
+  const std::int64_t columns = predictions_tensor.columns();
+  for_each_row(
+      exec, "relative_l2", predictions_tensor.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* p = predictions + index * columns;
+        const float* t = targets + index * columns;
+        const float error = Kokkos::sqrt(
+            row.sum(columns, [=](std::int64_t c) { return SquaredError::value(to_float(p[c]), t[c]); }));
+        const float norm = Kokkos::sqrt(row.sum(columns, [=](std::int64_t c) { return t[c] * t[c]; }));
+        const float share = norm > 0 ? 1.0f / norm : 1.0f;
+        if (d_predictions != nullptr) {
+          T* d = d_predictions + index * columns;
+          const float inverse_error = error == 0 ? 0.0f : 1.0f / error;
+          const float factor = *loss_scale * inverse_count * share;
+          row.for_each(columns, [=](std::int64_t c) {
+            d[c] = from_float<T>(factor * ((to_float(p[c]) - t[c]) * inverse_error));
+          });
+        }
+        row.once([=]() { row_loss[index] = error * share; });
+      });
+}
+
+}  // namespace
+
+void mean_squared_error(const Execution& exec, const Tensor& predictions, const float* targets,
+                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
+                        float* row_loss) {
+  mean_of_columns_of(exec, "squared_error", predictions, targets, d_predictions, loss_scale, inverse_count,
+                     row_loss, SquaredError{});
+}
+
+void mean_absolute_error(const Execution& exec, const Tensor& predictions, const float* targets,
+                         const Tensor& d_predictions, const float* loss_scale, float inverse_count,
+                         float* row_loss) {
+  mean_of_columns_of(exec, "absolute_error", predictions, targets, d_predictions, loss_scale, inverse_count,
+                     row_loss, AbsoluteError{});
+}
+
+void mean_huber_loss(const Execution& exec, const Tensor& predictions, const float* targets,
+                     const Tensor& d_predictions, const float* loss_scale, float inverse_count,
+                     float* row_loss, float delta) {
+  mean_of_columns_of(exec, "huber_loss", predictions, targets, d_predictions, loss_scale, inverse_count,
+                     row_loss, HuberLoss{delta});
+}
+
+void mean_binary_cross_entropy(const Execution& exec, const Tensor& logits, const float* targets,
+                               const Tensor& d_logits, const float* loss_scale, float inverse_count,
+                               float* row_loss) {
+  mean_of_columns_of(exec, "binary_entropy", logits, targets, d_logits, loss_scale, inverse_count, row_loss,
+                     BinaryCrossEntropy{});
+}
+
+void relative_l2_error(const Execution& exec, const Tensor& predictions, const float* targets,
+                       const Tensor& d_predictions, const float* loss_scale, float inverse_count,
+                       float* row_loss) {
+  dispatch(predictions.type(), [&](auto type) {
+    relative_error<typename decltype(type)::type>(exec, predictions, targets, d_predictions, loss_scale,
+                                                  inverse_count, row_loss);
+  });
+}
+
+}  // namespace mylos

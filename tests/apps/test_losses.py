@@ -1,0 +1,146 @@
+"""Losses that the deck chooses: what a run says of them is what numpy makes of its predictions, whatever ranks and micro-batches.
+
+usage: test_losses.py MYLOS
+"""
+import csv
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import compare, last_checkpoint
+from small_problem import Command
+
+DECK = """
+[run]
+name = "losses"
+steps = 40
+evaluate_every = 40
+[data]
+train = "{data}.h5"
+test = "{data}.h5"
+batch = 24
+[model]
+hidden = [16]
+{model}
+[precision]
+compute = "{compute}"
+[optimizer]
+lr = 1e-2
+[checkpoint]
+every = 20
+keep_last = 0
+"""
+
+WEIGHTS = [0.5, 3.0, 1.0]
+
+
+def write_data(command):
+    source = numpy.random.default_rng(1)
+    inputs = source.normal(size=(240, 5)).astype("f4")
+    sums = inputs @ source.normal(size=(5, 3)) + 0.1 * source.normal(size=(240, 3))
+    for name, key, values in (("numbers", "targets", sums), ("odds", "targets", 1 / (1 + numpy.exp(-3 * sums))),
+                              ("classes", "labels", sums.argmax(1))):
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
+            file["inputs"] = inputs
+            file[key] = values.astype("f4" if key == "targets" else "i4")
+            if key == "labels":
+                file.attrs["classes"] = 3
+
+
+def huber(p, t, delta):
+    e = abs(p - t)
+    return numpy.where(e < delta, e * e / 2, delta * (e - delta / 2)).mean()
+
+
+def smoothed(p, labels, smoothing, weights):
+    """Of probabilities."""
+    target = (1 - smoothing) * numpy.eye(3)[labels] + smoothing / 3
+    return (weights[labels] * -(target * numpy.log(p)).sum(1)).mean()
+
+
+CASES = {  # the keys of [model], the data, and the loss of predictions
+    "mse": ('loss = "mse"', "numbers", lambda p, t: ((p - t) ** 2).mean()),
+    "l1": ('loss = "l1"', "numbers", lambda p, t: abs(p - t).mean()),
+    "huber": ('loss = "huber"\nhuber_delta = 0.3', "numbers", lambda p, t: huber(p, t, 0.3)),
+    "relative_l2": ('loss = "relative_l2"', "numbers",
+                    lambda p, t: (numpy.linalg.norm(p - t, axis=1) / numpy.linalg.norm(t, axis=1)).mean()),
+    "binary_cross_entropy": ('loss = "binary_cross_entropy"', "odds",
+                             lambda p, t: -(t * numpy.log(p) + (1 - t) * numpy.log(1 - p)).mean()),
+    "weighted": (f"class_weights = {WEIGHTS}", "classes", lambda p, t: smoothed(p, t, 0, numpy.array(WEIGHTS))),
+    "smoothed": (f"label_smoothing = 0.2\nclass_weights = {WEIGHTS}", "classes",
+                 lambda p, t: smoothed(p, t, 0.2, numpy.array(WEIGHTS))),
+}
+
+
+def write_deck(command, case, compute="fp32"):
+    model, data, _ = CASES[case]
+    (command.folder / "deck.toml").write_text(DECK.format(model=model, data=data, compute=compute), encoding="utf-8")
+
+
+def history(command, folder):
+    with open(command.folder / folder / "history.csv", newline="", encoding="utf-8") as file:
+        return [float(row["loss"]) for row in csv.DictReader(file)]
+
+
+def check_values(command):
+    for case, (_, data, loss) in CASES.items():
+        write_deck(command, case)
+        said = command.must("train", "deck.toml", f"run.folder={case}").stdout
+        command.must("predict", case, f"{data}.h5", "out.h5")
+        with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / f"{data}.h5") as file:
+            answers = file["labels" if data == "classes" else "targets"][:]
+            expected = loss(out["outputs"][:].astype("f8"), answers)
+        found = float(re.findall(r"test loss ([\d.e-]+)", said)[-1])
+        assert abs(found - expected) < 1e-4 * max(1, expected), f"{case}: {found}, numpy {expected}\n{said}"
+        losses = history(command, case)
+        assert found < 0.7 * losses[0], f"{case} does not learn: {losses}"
+        print(f"{case}: {found} (numpy {expected:.6g}), from {losses[0]}", flush=True)
+
+
+def check_ranks_and_micro_batches(command):
+    for case in ("weighted", "huber", "relative_l2"):
+        write_deck(command, case)
+        for ranks, micro_batch in ((1, 5), (2, 0), (3, 4)):
+            folder = f"{case}-{ranks}-{micro_batch}"
+            command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", ranks=ranks)
+            for one, other in zip(history(command, case), history(command, folder)):
+                assert abs(one - other) < 1e-4 * max(1, one), f"{folder}: {one}, {other}"
+        write_deck(command, case, "bf16")
+        for ranks in (1, 2):
+            folder = f"{case}-same-{ranks}"
+            command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
+            compare(last_checkpoint(command, f"{case}-same-1"), last_checkpoint(command, folder), folder)
+        command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
+        command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
+        command.must("train", "deck.toml", f"run.folder={case}-whole", ranks=2)
+        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-parts"), case)
+        command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
+
+
+def check_refused(command):
+    def expect(message, *arguments):
+        found = command.must("train", "deck.toml", "run.folder=refused", *arguments, code=2).stderr
+        assert message in found, f"{message} is not in: {found}"
+
+    write_deck(command, "huber")
+    expect("deck.toml:13: 'model.huber_delta' is a key of model.loss = \"huber\", and the loss is \"l1\"", "model.loss=l1")
+    expect("'model.label_smoothing' is a key of model.loss = \"cross_entropy\"", "model.label_smoothing=0.1")
+    expect("'model.class_weights' is a key of model.loss = \"cross_entropy\"", "model.class_weights=[1, 2]")
+    expect("target 0 (counted from 0) goes from -", "model.loss=binary_cross_entropy", "model.huber_delta=1")
+    write_deck(command, "weighted")
+    expect("model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
+    expect("'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
+    expect("classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; use \"cross_entropy\"",
+           "model.loss=relative_l2", "model.class_weights=[]")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
+    write_data(mylos)
+    check_values(mylos)
+    check_ranks_and_micro_batches(mylos)
+    check_refused(mylos)
