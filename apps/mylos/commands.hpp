@@ -54,8 +54,9 @@ struct NamedCheckpoint {
 
 struct EvaluateArguments {
   NamedCheckpoint checkpoint;
-  std::string data;            // "" = the deck's
-  std::string split = "test";  // "test", "train", "validation"
+  std::string data;                  // "" = the deck's
+  std::string split = "test";        // "test", "train", "validation"
+  std::vector<std::string> metrics;  // beside the loss: "top5", "confusion", "r2"
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
 

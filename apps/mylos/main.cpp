@@ -142,6 +142,11 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
       ->excludes(data)
       ->check(CLI::IsMember({"test", "train", "validation"}))
       ->capture_default_str();
+  evaluate
+      ->add_option("--metrics", line.evaluate.metrics,
+                   "More of them, a,b: top5 and confusion (the matrix) of classes, r2 of targets")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"top5", "confusion", "r2"}));
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");

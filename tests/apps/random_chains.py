@@ -128,6 +128,7 @@ def fits(layers, layer, network, rows):
     if copy.columns > MOST_COLUMNS or layer["kind"] == "branch" and layer.get("repeat", 1) > 1:
         return False
     has_values = layer.get("norm") != "batchnorm" or rows > 1 or math.prod(copy.extents) > 1
+    has_values &= layer.get("norm") != "groupnorm" or copy.channels > 1 or math.prod(copy.extents) > 1
     names = [operation.name for operation in copy.operations]
     return has_values and len(set(names)) == len(names)
 
@@ -194,8 +195,8 @@ def common(source, kind, network, rows, plain, share, layer=None):
     norm = own.get("norm", found.get("norm"))
     channels = own.get("outputs", network.channels)
     if norm == "groupnorm" and channels != 8 or norm == "groupnorm" and source.random() < 0.3:
-        of_one = rows * channels  # a group of one value has no deviation
-        found["norm_groups"] = source.choice([g for g in range(1, channels + 1) if channels % g == 0 and g < of_one] or [1])
+        # A group of one value has no deviation.
+        found["norm_groups"] = source.choice([g for g in range(1, channels + 1) if channels % g == 0 and 2 * g <= channels] or [1])
     if norm == "batchnorm":
         if source.random() < 0.3:
             found["norm_over"] = source.choice(["micro_batch", "ranks"])

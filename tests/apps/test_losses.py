@@ -121,6 +121,39 @@ def check_ranks_and_micro_batches(command):
         command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
 
 
+def check_metrics(command):
+    """Of all samples and of those held out, against numpy's, on 1 and 3 ranks."""
+    def expect(case, metrics, of):
+        model, data, _ = CASES[case]
+        write_deck(command, case)
+        command.must("train", "deck.toml", f"run.folder=measured-{case}", "data.validation=0.25")
+        command.must("predict", f"measured-{case}", f"{data}.h5", "out.h5")
+        with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / f"{data}.h5") as file:
+            outputs, answers = out["outputs"][:].astype("f8"), file["labels" if data == "classes" else "targets"][:]
+        for split, part in (("test", slice(None)), ("train", slice(0, 180)), ("validation", slice(180, None))):
+            for ranks in (1, 3):
+                said = command.must("eval", f"measured-{case}", "--split", split, "--metrics", metrics, ranks=ranks).stdout
+                of(said, outputs[part], answers[part])
+
+    def of_classes(said, p, labels):
+        counts = numpy.zeros((3, 3), int)
+        numpy.add.at(counts, (labels, p.argmax(1)), 1)
+        table = [[int(word) for word in line.split()[1:]] for line in said.splitlines()[-3:]]
+        assert table == counts.tolist(), f"{said}\n{counts}"
+        assert f"top-1 accuracy {(p.argmax(1) == labels).mean():.4f}, top-5 accuracy 1.0000 ({len(labels)} samples)" in said, said
+
+    def of_targets(said, p, t):
+        r2 = 1 - ((t - p) ** 2).sum(0) / ((t - t.mean(0)) ** 2).sum(0)
+        found = [float(number) for number in re.findall(r"R2 (?:of target \d: )?([-\d.]+)", said)]
+        assert numpy.allclose(found, [r2.mean(), *r2], atol=1e-5), f"{said}\n{r2}"
+
+    expect("smoothed", "top5,confusion", of_classes)
+    expect("mse", "r2", of_targets)
+    for case, metric in (("mse", "top5"), ("smoothed", "r2")):
+        refused = command.must("eval", f"measured-{case}", "--metrics", metric, code=2).stderr
+        assert f"has no {metric}: its model.loss is" in refused, refused
+
+
 def check_refused(command):
     def expect(message, *arguments):
         found = command.must("train", "deck.toml", "run.folder=refused", *arguments, code=2).stderr
@@ -143,4 +176,5 @@ with tempfile.TemporaryDirectory() as directory:
     write_data(mylos)
     check_values(mylos)
     check_ranks_and_micro_batches(mylos)
+    check_metrics(mylos)
     check_refused(mylos)

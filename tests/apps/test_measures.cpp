@@ -1,0 +1,71 @@
+// Against numpy's sorting and its own sums.
+#include "../../apps/mylos/measures.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/support.hpp"
+
+namespace mylos::app::measures_test {
+
+using namespace mylos::testing_support;
+
+TEST(Measures, OfClassesAreWhatNumpySorts) {
+  constexpr std::int64_t rows = 500, classes = 12;
+  const TemporaryFolder folder;
+  python(
+      "import numpy as n\ns = n.random.default_rng(2)\nx = s.integers(0, 9, (500, 12)).astype('f4')\n"  // with
+                                                                                                        // equals
+      "x.tofile('" +
+      (folder / "x") + "')\ns.integers(0, 12, 500).astype('i4').tofile('" + (folder / "y") + "')\n");
+  const std::string x = read_file(folder / "x"), y = read_file(folder / "y");
+  const std::span logits(reinterpret_cast<const float*>(x.data()), rows * classes);
+  const std::span labels(reinterpret_cast<const std::int32_t*>(y.data()), rows);
+  ClassMeasures measures(classes);
+  measures.add(logits.subspan(300 * classes), labels.subspan(300));  // in any order
+  measures.add(logits.first(300 * classes), labels.first(300));
+  std::string ours = fmt::format("{:.6f} {:.6f}\n", measures.accuracy(1), measures.accuracy(5));
+  for (std::int64_t label = 0; label < classes; ++label) {
+    for (std::int64_t predicted = 0; predicted < classes; ++predicted)
+      ours += fmt::format("{} ", measures.confused(label, predicted));
+  }
+  EXPECT_EQ(
+      python("import numpy as n\nx = n.fromfile('" + (folder / "x") +
+             "', 'f4').reshape(500, 12)\ny = n.fromfile('" + (folder / "y") +
+             "', 'i4')\n"
+             "best = n.argsort(-x, axis=1, kind='stable')\n"
+             "print('%.6f %.6f' % ((best[:, 0] == y).mean(), (best[:, :5] == y[:, None]).any(1).mean()))\n"
+             "m = n.zeros((12, 12), int)\nn.add.at(m, (y, best[:, 0]), 1)\nprint(*m.ravel(), end=' ')"),
+      ours);
+  EXPECT_EQ(measures.rows(), rows);
+}
+
+TEST(Measures, ARowWithNaNIsNowhereRight) {
+  ClassMeasures measures(2);
+  const std::vector<float> logits{1, std::nanf(""), 2, 1};
+  measures.add(logits, std::vector<std::int32_t>{0, 0});
+  EXPECT_EQ(measures.accuracy(1), 0.5);
+  EXPECT_EQ(measures.accuracy(5), 0.5);
+  EXPECT_EQ(measures.confused(0, 0), 1);
+  EXPECT_EQ(measures.rows_with_nan(), 1);
+}
+
+TEST(Measures, R2IsThatOfItsDefinitionInAnyOrder) {
+  // Targets 3, -0.5, 2, 7 and predictions 2.5, 0, 2, 8: 0.9486 (scikit-learn's manual, r2_score).
+  TargetMeasures one(1);
+  one.add(std::vector<float>{2.5f, 0, 2, 8}, std::vector<float>{3, -0.5f, 2, 7});
+  EXPECT_NEAR(one.r2()[0], 0.948608137, 1e-9);
+  TargetMeasures two(2), other(2);
+  two.add(std::vector<float>{0, 1, 1, 1}, std::vector<float>{0, 5, 1, 5});
+  two.add(std::vector<float>{1, 1}, std::vector<float>{2, 5});
+  other.add(std::vector<float>{1, 1}, std::vector<float>{2, 5});
+  other.add(std::vector<float>{0, 1, 1, 1}, std::vector<float>{0, 5, 1, 5});
+  EXPECT_EQ(two.r2()[0], 0.5);
+  EXPECT_EQ(two.r2()[0], other.r2()[0]);
+  EXPECT_TRUE(std::isnan(two.r2()[1])) << "a constant target";
+  two.add(std::vector<float>{INFINITY, 1}, std::vector<float>{2, 5});
+  EXPECT_TRUE(std::isnan(two.r2()[0]));
+}
+
+}  // namespace mylos::app::measures_test
