@@ -128,7 +128,8 @@ def fits(layers, layer, network, rows):
     if copy.columns > MOST_COLUMNS or layer["kind"] == "branch" and layer.get("repeat", 1) > 1:
         return False
     has_values = layer.get("norm") != "batchnorm" or rows > 1 or math.prod(copy.extents) > 1
-    has_values &= layer.get("norm") != "groupnorm" or copy.channels > 1 or math.prod(copy.extents) > 1
+    if layer.get("norm") == "groupnorm":
+        has_values = copy.channels // layer.get("norm_groups", 8) * math.prod(copy.extents) > 1
     names = [operation.name for operation in copy.operations]
     return has_values and len(set(names)) == len(names)
 
@@ -194,7 +195,7 @@ def common(source, kind, network, rows, plain, share, layer=None):
             found["norm"] = "rmsnorm"  # the last dense layer has one value of each
     norm = own.get("norm", found.get("norm"))
     channels = own.get("outputs", network.channels)
-    if norm == "groupnorm" and channels != 8 or norm == "groupnorm" and source.random() < 0.3:
+    if norm == "groupnorm" and (channels != 8 or math.prod(network.extents) == 1 or source.random() < 0.3):
         # A group of one value has no deviation.
         found["norm_groups"] = source.choice([g for g in range(1, channels + 1) if channels % g == 0 and 2 * g <= channels] or [1])
     if norm == "batchnorm":
