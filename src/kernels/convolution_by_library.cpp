@@ -22,7 +22,7 @@ bool suits_library(const ConvolutionMap& map, ConvolutionPass pass) {
 /// to = sums + bias, rounded.
 template <class T>
 void finish_points(const Execution& exec, std::int64_t rows, std::int64_t channels, const float* sums,
-                 const T* bias_values, T* to) {
+                   const T* bias_values, T* to) {
   for_each_tile(
       exec, "finish_points", rows, channels,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
@@ -162,8 +162,8 @@ void ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
                   pieces.of_library);
     if (!finishes() && !adds_bias) continue;
     dispatch(type_, [&]<class T>(TypeTag<T>) {
-      finish_points(exec, count * target.points(), target.channels, sums, static_cast<const T*>(operands.bias),
-                  to.as<T>());
+      finish_points(exec, count * target.points(), target.channels, sums,
+                    static_cast<const T*>(operands.bias), to.as<T>());
     });
   }
 }
