@@ -1,11 +1,12 @@
-// Convolutions on grids, forward and backward, by products: what the taps of a kernel see is gathered into
-// the rows of a matrix, some rows at a time, so that the workspace stays bounded whatever the batch.
+// Convolutions on grids, forward and backward, by the engine's library of convolutions where it has one for
+// the pass, else by products: what the taps of a kernel see is gathered into the rows of a matrix, some rows
+// at a time, so that the workspace stays bounded whatever the batch.
 //
 //   y = x * W + bias        dx = dy * W, by the adjoint        dW = sum over points of dy and what it saw
 //
 // Formulas, padding and groups: convolution_shape.hpp. Sums are in float and rounded to the result's type
 // once. They have an order that the shape, the type and the engine give, without atomics: the same bits for
-// any number of threads wherever the engine's products have them.
+// any number of threads wherever the engine's products have them (a library's dW has not).
 //
 // A kernel of one point without stride and padding is a product of the matrices as they are. A convolution
 // whose groups are channels of input and output (depthwise) is no product at all.
@@ -37,7 +38,8 @@ class Convolution {
   /// Exactly what the passes below need for `samples` rows, and enough for fewer; aligned as an Arena aligns.
   /// Besides what is gathered, and what the engine wants: backward the weights once in the type and twice in
   /// float, and, where points beyond the edges stand for several of the grid, a padded grid in float for as
-  /// many samples as fit into convolution_gathered_bytes, but at least one.
+  /// many samples as fit into convolution_gathered_bytes, but at least one. Of a library: the weights in its
+  /// layout, what it wants, and floats of no more samples than that in place of types it does not multiply.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
