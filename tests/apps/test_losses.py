@@ -102,7 +102,7 @@ def check_values(command):
 
 
 def check_ranks_and_micro_batches(command):
-    for case in ("weighted", "huber", "relative_l2"):
+    for case in ("weighted", "relative_l2"):
         write_deck(command, case)
         for ranks, micro_batch in ((1, 5), (2, 0), (3, 4)):
             folder = f"{case}-{ranks}-{micro_batch}"
@@ -131,7 +131,7 @@ def check_metrics(command):
         with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / f"{data}.h5") as file:
             outputs, answers = out["outputs"][:].astype("f8"), file["labels" if data == "classes" else "targets"][:]
         for split, part in (("test", slice(None)), ("train", slice(0, 180)), ("validation", slice(180, None))):
-            for ranks in (1, 3):
+            for ranks in (1, 3) if split == "validation" else (1,):
                 said = command.must("eval", f"measured-{case}", "--split", split, "--metrics", metrics, ranks=ranks).stdout
                 of(said, outputs[part], answers[part])
 
