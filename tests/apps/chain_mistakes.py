@@ -174,7 +174,7 @@ def grid_behind_a_vector(source, deck):
 
 def other_outputs_than_the_data(source, deck):
     deck.layers.append({"kind": "dense", "outputs": 5555, "name": "last one"})
-    return ["'last one'"]
+    return ["'last one'", "needs 'outputs'"]  # of the layer that was the last
 
 
 def another_shape_than_the_data(source, deck):
