@@ -138,6 +138,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
 }
 
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
+  statement.require_enough_samples();
   MemoryPlan result{.statement = statement, .plan = {}, .budget = problem.budget};
   for (const std::size_t lent : {std::size_t{0}, problem.starts ? start_spread : 0}) {
     result.statement = statement;
@@ -160,6 +161,7 @@ bool fits_budget(const MemoryProblem& problem, std::size_t lent) {
   if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
   MemoryStatement statement = state_memory(problem);
   statement.lend_to_process(lent);
+  if (!statement.has_enough_samples()) return false;
   return least_bytes(statement, problem.options.memory) <= problem.budget;
 }
 
@@ -238,6 +240,7 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
 
 MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source) {
   MemoryPlan result{.statement = state_memory(problem), .plan = {}, .budget = problem.budget};
+  result.statement.require_enough_samples();
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
   result.engines = engines_in_use(problem);

@@ -95,14 +95,13 @@ void require_no_moving_order(const Chain& chain, bool reproducible) {
 }
 
 /// Of the largest micro-batch.
-void require_enough_rows(const Chain& chain, std::int64_t rows) {
+void note_least_micro_batch(const Chain& chain, int ranks, MemoryStatement& statement) {
   for (const auto& block : chain.blocks) {
-    if (rows >= block->least_rows()) continue;
-    fail_input(
-        "layer '{}' normalises each channel over the values of a micro-batch, and with micro-batches of one "
-        "sample has one value of each; it needs a larger data.batch or data.micro_batch, or norm = "
-        "\"layernorm\"",
-        block->signature().name);
+    const std::int64_t rows = block->least_rows(ranks);
+    const std::int64_t samples = (rows + chain.rows_per_sample - 1) / chain.rows_per_sample;
+    if (samples <= statement.least_micro_batch) continue;
+    statement.least_micro_batch = samples;
+    statement.wants_samples = block->signature().name;
   }
 }
 
@@ -217,6 +216,15 @@ std::size_t MemoryStatement::network_bytes() const {
   return sum;
 }
 
+void MemoryStatement::require_enough_samples() const {
+  if (has_enough_samples()) return;
+  fail_input(
+      "layer '{}' normalises each channel over the values of a micro-batch, and with micro-batches of one "
+      "sample has one value of each; it needs a larger data.batch or data.micro_batch, or norm = "
+      "\"layernorm\"",
+      wants_samples);
+}
+
 void MemoryStatement::lend_to_process(std::size_t bytes) {
   for (MemoryEntry& entry : entries) {
     if (entry.name == library_name) entry.bytes -= std::min(bytes, 2 * start_spread);
@@ -235,7 +243,6 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
         step.micro_batch, chain.rows_per_sample, most_rows, most_rows / chain.rows_per_sample);
   }
   require_no_moving_order(chain, options.run.reproducible);
-  require_enough_rows(chain, step.micro_batch * chain.rows_per_sample);
   const WeightMemory weights(options, chain, place.ranks);
   const ParameterLayout& layout = weights.layout;
 
@@ -245,6 +252,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
+  note_least_micro_batch(chain, place.ranks, statement);
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(layout, weights.moments, problem.rates);

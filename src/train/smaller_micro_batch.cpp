@@ -40,8 +40,10 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
   if (fits_budget(problem, problem.starts ? start_spread : 0)) return std::nullopt;
   const std::int64_t share = batch_share(problem.options.data.batch, 0, problem.place.ranks).count;
   const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
-  const std::vector<std::int64_t> sizes =
+  std::vector<std::int64_t> sizes =
       problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
+  const std::int64_t least = state_memory(problem).least_micro_batch;
+  std::erase_if(sizes, [least](std::int64_t samples) { return samples < least; });
   Options options = problem.options;
   const MemoryProblem smaller = problem.with(options);
   const auto is_too_large = [&](std::int64_t samples) {

@@ -227,6 +227,10 @@ def check_refused(command):
     write_deck(command, INPUT_ONLY.replace('kind = "norm"', 'kind = "dense"\noutputs = 4'))
     result = command.must("train", "deck.toml", "run.folder=refused", "data.micro_batch=1", code=2)
     assert "'first.norm' normalises" in result.stderr and "data.micro_batch" in result.stderr, result.stderr
+    result = command.must("train", "deck.toml", "run.folder=refused", "memory.budget=20 MiB", code=3)
+    assert "smallest budget that would do" in result.stderr, result.stderr
+    result = command.must("train", "deck.toml", "run.folder=refused", "memory.budget=20 MiB", "memory.on_oom=shrink", code=3)
+    assert "smallest budget that would do" in result.stderr, result.stderr
     write_deck(command, residual())
     result = command.must("train", "deck.toml", "run.folder=refused", "run.reproducible=true", "data.micro_batch=8", code=2)
     assert "run.reproducible" in result.stderr and "groupnorm" in result.stderr, result.stderr

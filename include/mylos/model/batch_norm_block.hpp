@@ -32,7 +32,10 @@ class BatchNormBlock final : public Block {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
-  [[nodiscard]] std::int64_t least_rows() const override { return options_.grid.points() == 1 ? 2 : 1; }
+  [[nodiscard]] std::int64_t least_rows(int ranks) const override {
+    const bool has_others = options_.grid.points() > 1 || (options_.over_ranks && ranks > 1);
+    return has_others ? 1 : 2;
+  }
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

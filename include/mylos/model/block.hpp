@@ -114,8 +114,8 @@ class Block {
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
   [[nodiscard]] virtual std::vector<BufferSpec> buffers() const { return {}; }
-  /// The fewest of a micro-batch with which it can be trained.
-  [[nodiscard]] virtual std::int64_t least_rows() const { return 1; }
+  /// The fewest of a rank's micro-batch with which it can be trained, on so many ranks.
+  [[nodiscard]] virtual std::int64_t least_rows(int /*ranks*/) const { return 1; }
   /// Whether forward and backward exchange something with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
