@@ -30,7 +30,7 @@ COMMANDS = {
     "trian deck.toml": "mylos: unknown command 'trian'; did you mean 'train'?\n`mylos --help` says more.",
     "": "mylos: a command is missing; the commands are train, plan, advise, eval, predict, info, sample, prepare, convert, "
         "types, check-precision, bench, report, manual\n`mylos --help` says more.",
-    "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, text, tokens, stamp\n"
+    "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, images, fields, text, tokens, stamp\n"
                      "`mylos prepare --help` says more.",
     "bench": "mylos bench: a command is missing; the commands are allreduce, gemm, checkpoint\n`mylos bench --help` says "
              "more.",
