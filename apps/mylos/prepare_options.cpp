@@ -10,7 +10,7 @@ namespace {
 
 using Command = std::function<ExitCode()>;
 
-constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t most_prepared = std::numeric_limits<std::int32_t>::max();
 
 void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
@@ -35,7 +35,7 @@ void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command&
   tokens
       ->add_option("--vocabulary", arguments.tokens.vocabulary,
                    "Tokens must be below this (default: the largest token + 1)")
-      ->check(integer_from(1, most_counted));
+      ->check(integer_from(1, most_prepared));
   tokens->add_option("--out", arguments.tokens.output, "Token file to write")->required();
   tokens->callback([&] { command = [&] { return prepare_tokens_command(arguments.tokens); }; });
 }
@@ -72,7 +72,9 @@ void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command&
       "fields",
       "Made-up sources on a periodic square and the solutions of -Laplace u = f, to try a U-Net on");
   const auto number = [fields](const char* name, auto& value, std::int64_t least, const char* meaning) {
-    fields->add_option(name, value, meaning)->check(integer_from(least, most_counted))->capture_default_str();
+    fields->add_option(name, value, meaning)
+        ->check(integer_from(least, most_prepared))
+        ->capture_default_str();
   };
   number("--samples", arguments.fields.samples, 1, "How many");
   number("--size", arguments.fields.size, 4, "Points along both axes");

@@ -17,7 +17,7 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t piece = std::int64_t{1} << 20;  // elements that are read and exchanged at a time
-constexpr std::size_t longest_name = 1000;             // bytes, of a tensor that a pattern may match
+constexpr std::size_t longest_tensor_name = 1000;      // bytes, of a tensor that a pattern may match
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
@@ -72,13 +72,13 @@ class NamesHere {
   [[nodiscard]] std::vector<std::string> names_of_file() const {
     std::vector<std::string> names;
     for (const WeightEntry& entry : file_.entries()) {
-      if (entry.name.size() <= longest_name) names.push_back(entry.name);
+      if (entry.name.size() <= longest_tensor_name) names.push_back(entry.name);
     }
     return names;
   }
 
   void add(const std::string& name, std::size_t entry) {
-    if (name.size() > longest_name) return;
+    if (name.size() > longest_tensor_name) return;
     std::string here = file_.parameter_name(name);
     for (std::size_t i = options_.rename.size(); i-- > 0;) {
       const auto other = renamed(options_.rename[i].from, options_.rename[i].to, name);
