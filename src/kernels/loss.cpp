@@ -150,7 +150,10 @@ struct CrossEntropy {
   std::int32_t* row_correct;  // or nullptr
   std::int64_t columns;
   std::int64_t classes;
-  ClassificationOptions options;
+  const float* class_weights;  // or nullptr
+  float smoothing;
+  float of_other;  // of the probability that is aimed at, what a class has
+  float of_label;  // and the label's
 
   template <class Logits>
   KOKKOS_FORCEINLINE_FUNCTION void work_on(const Row& row, std::int64_t index, const Logits& x) const {
@@ -160,11 +163,9 @@ struct CrossEntropy {
         known ? to_float(logits[index * columns + label]) : Kokkos::Experimental::quiet_NaN_v<float>;
     const auto [largest, sum] = x.sum_exponentials();
     const float log_sum = Kokkos::log(sum);
-    const float weight = options.class_weights != nullptr && known ? options.class_weights[label] : 1.0f;
-    const float spread =
-        options.smoothing / static_cast<float>(classes);  // what each class takes of the label's 1
+    const float weight = class_weights != nullptr && known ? class_weights[label] : 1.0f;
     float below = largest - at_label;
-    if (options.smoothing > 0) below = (1.0f - options.smoothing) * below + spread * x.sum_below(largest);
+    if (smoothing > 0) below = (1.0f - smoothing) * below + of_other * x.sum_below(largest);
     const float loss = weight * (log_sum + below);
     if (row_correct != nullptr) {
       // A NaN anywhere makes the loss NaN: such a row is not correct.
@@ -174,12 +175,13 @@ struct CrossEntropy {
     }
     if (d_logits != nullptr) {
       const float factor = *loss_scale * inverse_count * weight;
-      const float of_label = 1.0f - options.smoothing + spread;
       const float inverse_sum = known ? 1.0f / sum : at_label;
       const float highest = largest;
+      const float at_label_aim = of_label;
+      const float at_other_aim = of_other;
       x.map(columns, d_logits + index * columns, label, [=](float logit, bool is_label) {
         const float probability = math::exp(logit - highest) * inverse_sum;
-        return factor * (probability - (is_label ? of_label : spread));
+        return factor * (probability - (is_label ? at_label_aim : at_other_aim));
       });
     }
     float* const result = row_loss + index;
@@ -218,10 +220,21 @@ void cross_entropy(const Execution& exec, const Tensor& logits, const std::int32
                    const Tensor& d_logits, const float* loss_scale, float inverse_count, float* row_loss,
                    std::int32_t* row_correct, std::int64_t counted, const ClassificationOptions& options) {
   const std::int64_t columns = logits.columns();
-  const CrossEntropy<T> all{logits.as<T>(), labels,        d_logits.empty() ? nullptr : d_logits.as<T>(),
-                            loss_scale,     inverse_count, row_loss,
-                            row_correct,    columns,       counted > 0 ? counted : columns,
-                            options};
+  const std::int64_t classes = counted > 0 ? counted : columns;
+  const float of_other = options.smoothing / static_cast<float>(classes);
+  const CrossEntropy<T> all{logits.as<T>(),
+                            labels,
+                            d_logits.empty() ? nullptr : d_logits.as<T>(),
+                            loss_scale,
+                            inverse_count,
+                            row_loss,
+                            row_correct,
+                            columns,
+                            classes,
+                            options.class_weights,
+                            options.smoothing,
+                            of_other,
+                            1.0f - options.smoothing + of_other};
   if constexpr (!runs_on_host) {
     if (can_be_held(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
       return read_once(exec, logits.rows(), all);
