@@ -93,6 +93,19 @@ void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
   if (bytes > 0) std::memcpy(all, exchange_.data(), exchange_.size());
 }
 
+void RankGroup::add_up(std::span<std::int64_t> values) {
+  require_idle();
+  if (size_ == 1 || values.empty()) return;
+  exchange_.resize(values.size_bytes());
+  std::memcpy(exchange_.data(), values.data(), values.size_bytes());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, exchange_.data(), mpi_count(values.size()), MPI_INT64_T, MPI_SUM,
+                       communicator_, &request),
+        "sum");
+  wait(request, "sum");
+  std::memcpy(values.data(), exchange_.data(), values.size_bytes());
+}
+
 void RankGroup::barrier() {
   require_idle();
   if (size_ == 1) return;

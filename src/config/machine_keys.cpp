@@ -50,11 +50,17 @@ void add_checkpoint_keys(Schema& schema) {
                          {"train.loss", "train.loss"},
                          {"validation.loss", "validation.loss"},
                          {"validation.accuracy", "validation.accuracy"},
+                         {"validation.top5", "validation.top5"},
+                         {"validation.r2", "validation.r2"},
                          {"test.loss", "test.loss"},
-                         {"test.accuracy", "test.accuracy"}},
+                         {"test.accuracy", "test.accuracy"},
+                         {"test.top5", "test.top5"},
+                         {"test.r2", "test.r2"}},
       "When an evaluation is better by this metric than all before it, a checkpoint is written. "
       "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean over "
-      "the steps since the evaluation before. \"\": none is kept for that.");
+      "the steps since the evaluation before. top5 and r2: where `run.metrics` names them. \"\": none is "
+      "kept "
+      "for that.");
   keys.boolean(
       "background", &CheckpointOptions::background,
       "Steps go on while rank 0 writes a copy of the state, or each rank one of what is cut over them "

@@ -23,6 +23,7 @@ std::vector<OtherName> names_of_other_frameworks() {
         "train_iters", "num_iterations"}},
       {"run.threads", {"num_threads", "n_threads", "omp_num_threads", "num_workers"}},
       {"run.evaluate_every", {"eval_every", "eval_interval", "eval_steps", "val_check_interval"}},
+      {"run.metrics", {"metric", "eval_metrics", "extra_metrics"}},
       {"run.patience", {"early_stopping_patience", "early_stopping", "n_iter_no_change"}},
       {"run.log_every", {"log_interval", "logging_steps", "log_every_n_steps", "print_every"}},
       {"run.walltime", {"time_limit", "max_time"}},

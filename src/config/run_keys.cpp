@@ -32,6 +32,33 @@ void add_shape(Key& key) {
   key.default_text = "none";
 }
 
+void fill_metrics(Key& key) {
+  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+    const auto* list = std::get_if<Value::List>(&value.held);
+    if (list == nullptr) return describe(value);
+    std::vector<Measure> measures;
+    for (const Value& element : *list) {
+      const auto* word = std::get_if<std::string>(&element.held);
+      const auto found = std::find_if(std::begin(all_measures), std::end(all_measures), [&](Measure measure) {
+        return word != nullptr && *word == name_of(measure);
+      });
+      if (found == std::end(all_measures)) return describe(element) + " in the list";
+      if (std::find(measures.begin(), measures.end(), *found) != measures.end())
+        return fmt::format("{} twice in the list", describe(element));
+      measures.push_back(*found);
+    }
+    options.run.metrics = std::move(measures);
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    if (options.run.metrics.empty()) return std::nullopt;
+    Value::List list;
+    for (const Measure measure : options.run.metrics) list.push_back({std::string(name_of(measure))});
+    return Value{std::move(list)};
+  };
+  key.default_text = "none";
+}
+
 void fill_walltime(Key& key) {
   key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
     const auto* text = std::get_if<std::string>(&value.held);
@@ -82,6 +109,15 @@ void add_run_keys(Schema& schema) {
       "evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
       "How often the validation and the test data are evaluated, both where there are both. 0: after "
       "each epoch.");
+  Key& metrics = keys.add(
+      "metrics", "list of words from \"top5\", \"confusion\" and \"r2\"", "a ",
+      "What evaluations measure beside loss and accuracy (`docs/metrics.md`): top5, the share of samples "
+      "whose "
+      "label is among the five largest outputs, and confusion, how many of each class were taken for each "
+      "(`confusion.json`), for model.loss = \"cross_entropy\"; r2, 1 - squared errors / squared deviations, "
+      "the "
+      "mean over targets, for a regression.");
+  fill_metrics(metrics);
   keys.integer(
       "patience", &RunOptions::patience, {0, largest_count}, "evaluations",
       "The run ends (exit code 0) after so many evaluations that were no better than the best before "

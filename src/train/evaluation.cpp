@@ -58,6 +58,10 @@ void copy_outputs(const StepContext& step, Model& model, const Tensor& floats, s
   Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(to.data(), to.size()), floats.flat<float>());
 }
 
+std::size_t bytes_of_floats(const Chain& chain, std::int64_t samples) {
+  return aligned_bytes(static_cast<std::size_t>(samples * chain.outputs()) * sizeof(float));
+}
+
 /// MPI counts bytes in 32 bits.
 void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
   constexpr std::size_t most_values = std::size_t{1} << 20;
@@ -79,23 +83,38 @@ double Evaluation::perplexity() const {
   return std::exp(loss);
 }
 
-std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples) {
+std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures) {
   return view_bytes(sizeof(LossSums)) + view_bytes(sizeof(JudgedSums)) +
-         Staging::memory_bytes(chain, samples);
+         Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : bytes_of_floats(chain, samples));
 }
 
-Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass) {
+Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass,
+                    std::span<const Measure> wanted) {
   struct Part {
     JudgedSums sums;
     std::int64_t rows = 0;
   } own;
+  const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
+  for (const Measure measure : wanted) {
+    const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
+    if (!why.empty()) fail_input("{} is not measured: {}", name_of(measure), why);
+  }
+  Measures measures(wanted, chain.outputs());
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
-    const Staging staging(context.model.chain(), context.model.samples());
+    const Staging staging(chain, context.model.samples());
+    const Arena floats("outputs as floats",
+                       measures.any() ? bytes_of_floats(chain, context.model.samples()) : 0);
+    std::vector<float> outputs;
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
+      if (measures.any()) {
+        copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
+                     outputs);
+        measures.add(outputs, batch);
+      }
       Truth truth = staged.truth;
       truth.classes = context.classes;
       context.model.loss(step, truth, batch_sums.data());
@@ -111,7 +130,12 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
 
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
-  Evaluation result{.judged = judged_by(context.model.chain())};
+  measures.add_up(ranks);
+  Evaluation result{.judged = judged_by(chain), .classes = measures.classes(), .targets = measures.targets()};
+  for (const Measure measure : wanted) {
+    if (measure == Measure::top5) result.top5 = measures.classes()->accuracy(5);
+    if (measure == Measure::r2) result.r2 = measures.targets()->mean_r2();
+  }
   JudgedSums total;
   for (const Part& part : all) {
     result.count += part.rows;
@@ -127,10 +151,7 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume) {
   const Chain& chain = context.model.chain();
-  const auto floats_of = [&](std::int64_t samples) {
-    return static_cast<std::size_t>(samples * chain.outputs());
-  };
-  const Arena memory("predictions", aligned_bytes(floats_of(context.model.samples()) * sizeof(float)));
+  const Arena memory("predictions", bytes_of_floats(chain, context.model.samples()));
   const Staging staging(chain, context.model.samples());
   std::vector<float> own;
   std::vector<float> others;
@@ -150,7 +171,7 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
       const Share& part = shares[static_cast<std::size_t>(rank)];
       if (part.count == 0) continue;
       std::vector<float>& values = rank == ranks.rank() ? own : others;
-      values.resize(floats_of(part.count));
+      values.resize(static_cast<std::size_t>(part.count * chain.outputs()));
       broadcast_in_pieces(ranks, values, rank);
       run_on_all(ranks, [&] {
         if (ranks.rank() == 0) consume(part, values);
@@ -162,14 +183,16 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
 std::string describe(const Evaluation& evaluation) {
   switch (evaluation.judged) {
     case Judged::targets:
-      return fmt::format("loss {:.6g} ({} samples)", evaluation.loss, evaluation.count);
+      return fmt::format("loss {:.6g}{} ({} samples)", evaluation.loss,
+                         evaluation.r2 ? fmt::format(", R2 {:.6g}", *evaluation.r2) : "", evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);
     case Judged::classes:
       break;
   }
-  return fmt::format("loss {:.4f}, accuracy {:.4f} ({} samples)", evaluation.loss, evaluation.accuracy,
+  return fmt::format("loss {:.4f}, accuracy {:.4f}{} ({} samples)", evaluation.loss, evaluation.accuracy,
+                     evaluation.top5 ? fmt::format(", top-5 {:.4f}", *evaluation.top5) : "",
                      evaluation.count);
 }
 

@@ -37,8 +37,9 @@ constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";
 
 /// Of an evaluation on a device. On hosts its sums are among what the process grows by.
-std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples) {
-  return memory_is_host ? 0 : evaluation_bytes(chain, samples);
+std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
+                                    std::span<const Measure> measures) {
+  return memory_is_host && measures.empty() ? 0 : evaluation_bytes(chain, samples, measures);
 }
 
 /// Of the batches of a run that has no data file yet.
@@ -298,8 +299,10 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"sums of micro-batches", sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
-      {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch)},
+      {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},
       {"evaluation data", evaluation, false},
+      {"measures of evaluations",
+       Measures::memory_bytes(options.run.metrics, chain.outputs(), step.micro_batch), false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };
   return statement;

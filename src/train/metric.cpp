@@ -7,6 +7,20 @@
 namespace mylos {
 namespace {
 
+const char* name_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::loss:
+      return "loss";
+    case Quantity::accuracy:
+      return "accuracy";
+    case Quantity::top5:
+      return "top5";
+    case Quantity::r2:
+      break;
+  }
+  return "r2";
+}
+
 std::string names_of(const std::vector<Metric>& metrics) {
   std::string names;
   for (const Metric& metric : metrics) names += (names.empty() ? "" : ", ") + name_of(metric);
@@ -16,19 +30,29 @@ std::string names_of(const std::vector<Metric>& metrics) {
 std::string why_not_measured(const std::string& metric, const RunData& data) {
   if (metric.starts_with("validation.") && !data.has(DataPart::validation)) return "data.validation is 0";
   if (metric.starts_with("test.") && !data.has(DataPart::test)) return "the deck names no data.test";
-  return "only evaluated classes and tokens have an accuracy";
+  if (metric.ends_with(".accuracy")) return "only evaluated classes and tokens have an accuracy";
+  return fmt::format("run.metrics does not name \"{}\"", metric.substr(metric.find('.') + 1));
 }
 
 }  // namespace
 
 std::string name_of(const Metric& metric) {
-  return fmt::format("{}.{}", name_of(metric.part), metric.quantity == Quantity::loss ? "loss" : "accuracy");
+  return fmt::format("{}.{}", name_of(metric.part), name_of(metric.quantity));
 }
 
 std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric) {
   for (const EvaluationRow& row : rows) {
     if (row.part != metric.part) continue;
-    return metric.quantity == Quantity::loss ? row.loss : row.accuracy;
+    switch (metric.quantity) {
+      case Quantity::loss:
+        return row.loss;
+      case Quantity::accuracy:
+        return row.accuracy;
+      case Quantity::top5:
+        return row.top5;
+      case Quantity::r2:
+        return row.r2;
+    }
   }
   return std::nullopt;
 }
@@ -43,6 +67,10 @@ std::vector<Metric> measured_metrics(const Options& options, const RunData& data
     if (!data.has(part)) continue;
     metrics.push_back({part, Quantity::loss});
     if (options.model.loss == LossType::cross_entropy) metrics.push_back({part, Quantity::accuracy});
+    for (const Measure measure : options.run.metrics) {
+      if (measure == Measure::top5) metrics.push_back({part, Quantity::top5});
+      if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});
+    }
   }
   return metrics;
 }

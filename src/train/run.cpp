@@ -192,6 +192,8 @@ void Run::take(std::vector<EvaluationRow> rows) {
   }
   try {
     evaluation_log_.write(rows);
+    if (ranks().rank() == 0 && evaluations_->has_confusion())
+      evaluations_->write_confusion(file("confusion.json"), position_.step);
     log_.write_events();
   } catch (const Error& error) {
     meet_trouble(error);

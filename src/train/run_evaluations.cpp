@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "mylos/base/seconds_since.hpp"
+#include "mylos/io/atomic_publish.hpp"
 
 namespace mylos {
 
 RunEvaluations::RunEvaluations(const RunData& data, const Normalizer& normalizer,
-                               const EvaluationOptions& options, std::int64_t every)
-    : every_(every) {
+                               const EvaluationOptions& options, const RunOptions& run)
+    : class_names_(data.class_names()), measures_(run.metrics), every_(run.evaluate_every) {
   for (const DataPart part : judging_parts) {
     if (data.has(part)) parts_.push_back({part, data.pass_over(part, normalizer, options), ""});
   }
@@ -27,7 +29,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
-    const Evaluation found = mylos::evaluate(context, communicator, *part.pass);
+    const Evaluation found = mylos::evaluate(context, communicator, *part.pass, measures_);
     part.last = describe(found);
     note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step), position.step,
                      name_of(part.part), part.last));
@@ -35,9 +37,31 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
     row.part = part.part;
     row.loss = found.loss;
     if (found.judged != Judged::targets) row.accuracy = found.accuracy;
+    row.top5 = found.top5;
+    row.r2 = found.r2;
+    if (std::find(measures_.begin(), measures_.end(), Measure::confusion) != measures_.end())
+      part.confusion = found.classes;
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
   return rows;
+}
+
+void RunEvaluations::write_confusion(const std::string& path, std::int64_t step) const {
+  nlohmann::ordered_json document = {{"format", "mylos-confusion"}, {"version", 1}, {"step", step}};
+  std::vector<std::string> names = class_names_;
+  const std::int64_t classes = parts_.front().confusion->classes();
+  for (auto i = static_cast<std::int64_t>(names.size()); i < classes; ++i) names.push_back(std::to_string(i));
+  document["classes"] = names;
+  for (const Part& part : parts_) {
+    auto& rows = document["parts"][name_of(part.part)];
+    for (std::int64_t label = 0; label < classes; ++label) {
+      auto& row = rows.emplace_back(nlohmann::ordered_json::array());
+      for (std::int64_t predicted = 0; predicted < classes; ++predicted)
+        row.push_back(part.confusion->confused(label, predicted));
+    }
+  }
+  // Names are bytes of folders' names, which need not be UTF-8.
+  publish_text(path, document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace mylos

@@ -77,8 +77,7 @@ Run::Run(RunStart&& start)
   const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
                                      ranks().rank(), ranks().size(), parts_.step.reproducible};
   run_on_all(ranks(), [&] {
-    evaluations_ =
-        std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run.evaluate_every);
+    evaluations_ = std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run);
   });
   open_folder(start);
   if (!start.saved) tell_first_choice();

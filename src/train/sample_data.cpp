@@ -70,6 +70,8 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
 
+  [[nodiscard]] std::vector<std::string> class_names() const override { return train_.class_names(); }
+
   [[nodiscard]] bool has(DataPart part) const override {
     return part == DataPart::train || (part == DataPart::test && test_) ||
            (part == DataPart::validation && splits_.validation.count > 0);

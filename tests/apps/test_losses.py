@@ -3,6 +3,7 @@
 usage: test_losses.py MYLOS
 """
 import csv
+import json
 import pathlib
 import re
 import sys
@@ -154,6 +155,47 @@ def check_metrics(command):
         assert f"has no {metric}: its model.loss is" in refused, refused
 
 
+def check_metrics_of_runs(command):
+    """run.metrics: in evaluations.csv, confusion.json and for keep_best what `eval` says of the weights, on any ranks."""
+    def rows_of(folder):
+        with open(command.folder / folder / "evaluations.csv", encoding="utf-8") as file:
+            return [row for row in csv.DictReader(file) if row["part"] != "train"]
+
+    write_deck(command, "smoothed")
+    asked = ("data.validation=0.25", "run.metrics=['confusion', 'top5']", "data.micro_batch=6", "run.reproducible=true", "run.evaluate_every=10")
+    for ranks in (1, 2, 4):
+        folder = f"told-{ranks}"
+        command.must("train", "deck.toml", f"run.folder={folder}", "checkpoint.keep_best=validation.top5", *asked, ranks=ranks)
+        confusion = json.loads((command.folder / folder / "confusion.json").read_text(encoding="utf-8"))
+        said = command.must("eval", folder, "--split", "validation", "--metrics", "confusion").stdout
+        table = [[int(word) for word in line.split()[1:]] for line in said.splitlines()[-3:]]
+        assert confusion["parts"]["validation"] == table and confusion["classes"] == ["0", "1", "2"], confusion
+        assert confusion["step"] == int(rows_of(folder)[-1]["step"])
+        for row in rows_of(folder):
+            assert row["top5"] == "1" and row["r2"] == "" and float(row["accuracy"]) < 1, row
+        if ranks > 1:
+            same = [{key: value for key, value in row.items() if key != "elapsed_s"} for row in rows_of(folder)]
+            assert same == [{key: value for key, value in row.items() if key != "elapsed_s"} for row in rows_of("told-1")], folder
+            assert confusion == json.loads((command.folder / "told-1/confusion.json").read_text(encoding="utf-8"))
+    command.must("train", "deck.toml", "run.folder=told-parts", "--stop-after", 20, *asked, code=85)
+    command.must("train", "deck.toml", "run.folder=told-parts", "--restart", "latest", *asked, ranks=2)
+    assert [row["top5"] for row in rows_of("told-parts")] == [row["top5"] for row in rows_of("told-1")]
+    write_deck(command, "mse")
+    command.must("train", "deck.toml", "run.folder=told-r2", "data.validation=0.25", "run.metrics=['r2']", "checkpoint.keep_best=validation.r2",
+                 "run.evaluate_every=10", ranks=3)
+    held_out = [row for row in rows_of("told-r2") if row["part"] == "validation"]
+    last = held_out[-1]
+    said = command.must("eval", "told-r2", "--split", "validation", "--metrics", "r2").stdout
+    assert abs(float(re.search(r"R2 ([-\d.]+)", said)[1]) - float(last["r2"])) < 1e-5 and last["top5"] == "", (said, last)
+    best = max(held_out, key=lambda row: float(row["r2"]))
+    kept = json.loads((command.folder / "told-r2/summary.json").read_text(encoding="utf-8"))["best"]
+    assert kept["metric"] == "validation.r2" and kept["step"] == int(best["step"]), (kept, best)
+    refused = command.must("train", "deck.toml", "run.folder=refused", "run.metrics=['top5']", "data.validation=0.25", code=2).stderr
+    assert "\"top5\" of 'run.metrics' is measured of classes (model.loss = \"cross_entropy\"), and 'model.loss' is \"mse\"" in refused, refused
+    refused = command.must("train", "deck.toml", "run.folder=refused", "checkpoint.keep_best=validation.r2", "data.validation=0.25", code=2).stderr
+    assert "run.metrics does not name \"r2\"; measured are train.loss, validation.loss" in refused, refused
+
+
 def check_refused(command):
     def expect(message, *arguments):
         found = command.must("train", "deck.toml", "run.folder=refused", *arguments, code=2).stderr
@@ -177,4 +219,5 @@ with tempfile.TemporaryDirectory() as directory:
     check_values(mylos)
     check_ranks_and_micro_batches(mylos)
     check_metrics(mylos)
+    check_metrics_of_runs(mylos)
     check_refused(mylos)

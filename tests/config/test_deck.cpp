@@ -24,6 +24,7 @@ threads = 4
 evaluate_every = 50
 log_every = 1
 patience = 6
+metrics = ["r2"]
 walltime = "01:02:03"
 reproducible = false
 [data]
@@ -104,7 +105,7 @@ gemm = "kokkos"
                                  "deck.toml", {})
                            .options;
   const RunOptions run{
-      "everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false, 0, 6};
+      "everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false, 0, 6, {Measure::r2}};
   const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
   ModelOptions model;
   model.hidden = {32, 16};

@@ -44,4 +44,19 @@ TEST(EvaluationMemory, IsWhatIsStatedAndGivenBack) {
   EXPECT_EQ(AllocationsByLabel::total(), 0u);
 }
 
+TEST(EvaluationMemory, WithMeasuresIsWhatIsStated) {
+  const World world(small_options(DType::bf16));
+  const auto trainer = world.trainer(plan_memory(world.problem(std::size_t{1} << 40)));
+  Model& model = trainer->model();
+  ZeroPass pass(model.samples());
+  const std::vector measures{Measure::top5, Measure::confusion};
+  const AllocationsByLabel allocations;
+  const Evaluation found =
+      evaluate({trainer->execution(), *world.gemm, model}, *world.communicator, pass, measures);
+  EXPECT_EQ(AllocationsByLabel::peak(), evaluation_bytes(model.chain(), model.samples(), measures));
+  EXPECT_EQ(AllocationsByLabel::total(), 0u);
+  EXPECT_EQ(found.classes->rows(), found.count);
+  EXPECT_EQ(found.classes->accuracy(1), found.accuracy);
+}
+
 }  // namespace mylos::evaluation_memory_test

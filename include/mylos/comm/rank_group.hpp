@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -55,6 +56,8 @@ class RankGroup {
   /// Rank r's `bytes` bytes at `own` arrive at `all` + r · bytes on every rank.
   void all_gather(const void* own, void* all, std::size_t bytes);
   void barrier();
+  /// Each value becomes the sum of those of all ranks.
+  void add_up(std::span<std::int64_t> values);
 
   /// Waits for operations on mpi(). After a failure or a timeout the group is lost, by an Error that names
   /// operation, rank and seconds.

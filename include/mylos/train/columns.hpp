@@ -105,7 +105,8 @@ class Columns {
   explicit Columns(std::size_t rows = 0) {
     Table::for_each_column([&](const char* name, ColumnSource source, const char*, auto place) {
       columns_.push_back(
-          {std::string(Table::group) + name, source != ColumnSource::computed, Array<decltype(place)>(rows)});
+          {std::string(Table::group) + name, source != ColumnSource::computed,
+           Array<decltype(place)>(rows, stored(std::decay_t<decltype(*place(std::declval<Row&>()))>{}))});
     });
   }
   explicit Columns(const std::deque<Row>& rows) : Columns(rows.size()) {
@@ -132,7 +133,7 @@ class Columns {
     for (Column& column : columns_) column.add_to(state);
   }
   /// The same, to be read from this checkpoint: without columns that it does not have, as it was written by a
-  /// build that did not know them. They stay 0.
+  /// build that did not know them. They stay 0, or missing.
   void add_to(CheckpointState& state, const CheckpointReader& saved) {
     for (Column& column : columns_) {
       if (!column.may_be_missing || saved.exists(column.path)) column.add_to(state);

@@ -1,4 +1,5 @@
-// Evaluation: the mean loss, and the accuracy or perplexity, over a part of the data.
+// Evaluation: the mean loss, the accuracy or perplexity, and what else a deck asks for, over a part of the
+// data.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include "mylos/comm/communicator.hpp"
 #include "mylos/data/evaluation_pass.hpp"
 #include "mylos/model/model.hpp"
+#include "mylos/train/measures.hpp"
 
 namespace mylos {
 
@@ -17,9 +19,13 @@ enum class Judged { classes, targets, tokens };
 
 struct Evaluation {
   Judged judged = Judged::classes;
-  std::int64_t count = 0;  // samples, or predicted tokens
-  double loss = 0;         // mean over them
-  double accuracy = 0;     // of classes and tokens
+  std::int64_t count = 0;           // samples, or predicted tokens
+  double loss = 0;                  // mean over them
+  double accuracy = 0;              // of classes and tokens
+  std::optional<double> top5 = {};  // where they were asked for
+  std::optional<double> r2 = {};    // mean over targets; NaN where all are constant
+  std::optional<ClassMeasures> classes = {};
+  std::optional<TargetMeasures> targets = {};
 
   [[nodiscard]] double perplexity() const;  // e^loss
 };
@@ -32,12 +38,15 @@ struct InferenceContext {
   std::int64_t classes = 0;  // that there are: outputs beyond them only pad the classifier. 0: none do
 };
 
-/// All ranks call it, each with a pass over its part; every rank gets the result over all of them.
+/// All ranks call it, each with a pass over its part; every rank gets the result over all of them. Throws
+/// Error (bad_input) for measures that such a network does not have.
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
-                                  EvaluationPass& pass);
+                                  EvaluationPass& pass, std::span<const Measure> measures = {});
 
-/// Bytes beside the network that evaluate() takes while it runs, where the network lives.
-[[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples);
+/// Bytes beside the network that evaluate() takes while it runs, where the network lives. What measures take
+/// on the host is Measures::memory_bytes().
+[[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples,
+                                           std::span<const Measure> measures = {});
 
 /// Outputs [samples, outputs] of these samples, on the host.
 using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
@@ -48,7 +57,7 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
              const ConsumeOutputs& consume);
 
 /// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity for
-/// tokens.
+/// tokens, and with top-5 accuracy and R2 where they were measured.
 [[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos

@@ -19,6 +19,8 @@ struct EvaluationRow {
   DataPart part = DataPart::train;
   double loss = 0;  // of the training data: mean over the applied steps since the evaluation before
   std::optional<double> accuracy = {};  // of evaluated classes and tokens
+  std::optional<double> top5 = {};      // where run.metrics asks for it
+  std::optional<double> r2 = {};        // likewise
   double elapsed_s = 0;                 // since the run was first started, restarts included
 };
 
@@ -36,6 +38,8 @@ struct EvaluationTable {
     column("part", computed, "{}", [](auto& row) { return &row.part; });
     column("loss", computed, "{}", [](auto& row) { return &row.loss; });
     column("accuracy", computed, "{}", [](auto& row) { return &row.accuracy; });
+    column("top5", added, "{}", [](auto& row) { return &row.top5; });
+    column("r2", added, "{}", [](auto& row) { return &row.r2; });
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 

@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-enum class Quantity { loss, accuracy };
+enum class Quantity { loss, accuracy, top5, r2 };
 
 struct Metric {
   DataPart part = DataPart::train;

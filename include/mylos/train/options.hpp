@@ -8,20 +8,31 @@
 
 namespace mylos {
 
+/// What an evaluation can tell beside loss and accuracy: of classes whether the label is among the five
+/// largest outputs, and what was taken for what; of the targets of a regression R2.
+enum class Measure { top5, confusion, r2 };
+
+inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Measure::r2};
+
+[[nodiscard]] constexpr const char* name_of(Measure measure) {
+  return measure == Measure::top5 ? "top5" : measure == Measure::confusion ? "confusion" : "r2";
+}
+
 struct RunOptions {
   std::string name = "run";
   std::string folder;  // "runs/<name>" when the deck gives none
   std::uint64_t seed = 1;
   std::int64_t epochs = 0;  // exactly one of epochs and steps is > 0
   std::int64_t steps = 0;
-  int threads = 0;                  // per rank; 0 = cores this rank may use / ranks that share them
-  std::int64_t evaluate_every = 0;  // steps; 0 = each epoch
-  std::int64_t log_every = 10;      // steps
-  std::int64_t walltime_s = 0;      // that the job has, from the start of the program; 0 = no end
-  bool reproducible = false;        // the same bits on every number of ranks that it allows
-  double peak_flops = 0;            // FLOP/s of a rank; 0 = measured at the start
-  std::int64_t patience = 0;        // evaluations without improvement that end the run; 0 = none do
-  std::string initial = {};         // file whose weights a run begins with; empty: they are drawn
+  int threads = 0;                    // per rank; 0 = cores this rank may use / ranks that share them
+  std::int64_t evaluate_every = 0;    // steps; 0 = each epoch
+  std::int64_t log_every = 10;        // steps
+  std::int64_t walltime_s = 0;        // that the job has, from the start of the program; 0 = no end
+  bool reproducible = false;          // the same bits on every number of ranks that it allows
+  double peak_flops = 0;              // FLOP/s of a rank; 0 = measured at the start
+  std::int64_t patience = 0;          // evaluations without improvement that end the run; 0 = none do
+  std::vector<Measure> metrics = {};  // of evaluations, beside loss and accuracy
+  std::string initial = {};           // file whose weights a run begins with; empty: they are drawn
 
   bool operator==(const RunOptions&) const = default;
 };

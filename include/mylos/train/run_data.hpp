@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/config/options.hpp"
 #include "mylos/data/batch_reader.hpp"
@@ -53,6 +54,9 @@ class RunData {
   [[nodiscard]] virtual Normalizer room_for_normalizer() const = 0;
   /// What tokens stand for; nothing where the data are no tokens.
   [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const = 0;
+
+  /// As the training file has them; without any where it has none.
+  [[nodiscard]] virtual std::vector<std::string> class_names() const { return {}; }
 
   [[nodiscard]] virtual bool has(DataPart part) const = 0;
   /// Samples of a part that is there.

@@ -1,4 +1,8 @@
 // RunEvaluations: the parts of the data by which a run is judged while it goes on: when, and what came of it.
+//
+// confusion.json: {format, version, step, classes: [name, ...], parts: {validation|test: [[count, ...],
+// ...]}}, where row i, column j counts the samples of class i that were taken for class j in the last
+// evaluation.
 #pragma once
 
 #include <functional>
@@ -15,15 +19,19 @@ namespace mylos {
 
 class RunEvaluations {
  public:
-  /// `every`: steps; 0 = each epoch. `data` must outlive this object.
+  /// `data` must outlive this object.
   RunEvaluations(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
-                 std::int64_t every);
+                 const RunOptions& run);
 
   [[nodiscard]] bool due(const RunPosition& position) const;
   /// All ranks. A row for each part, of which `note` hears too.
   [[nodiscard]] std::vector<EvaluationRow> evaluate(const InferenceContext& context,
                                                     Communicator& communicator, const RunPosition& position,
                                                     const std::function<void(const std::string&)>& note);
+  /// Whether the last evaluation has a confusion matrix.
+  [[nodiscard]] bool has_confusion() const { return !parts_.empty() && parts_.front().confusion.has_value(); }
+  /// Those of the last evaluation, after this step. Throws Error where it cannot be written.
+  void write_confusion(const std::string& path, std::int64_t step) const;
   /// Seconds of the longest one, all parts together.
   [[nodiscard]] double longest_s() const { return longest_s_; }
 
@@ -31,12 +39,15 @@ class RunEvaluations {
     DataPart part = DataPart::validation;
     std::unique_ptr<EvaluationPass> pass;
     std::string last;  // of the last evaluation; "": there was none
+    std::optional<ClassMeasures> confusion = {};
   };
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
 
  private:
   std::vector<Part> parts_;
-  std::int64_t every_;
+  std::vector<std::string> class_names_;
+  std::vector<Measure> measures_;
+  std::int64_t every_;  // steps; 0 = each epoch
   double longest_s_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Against numpy's sorting and its own sums.
-#include "../../apps/mylos/measures.hpp"
+#include "mylos/train/measures.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "io/support.hpp"
 
-namespace mylos::app::measures_test {
+namespace mylos::measures_test {
 
 using namespace mylos::testing_support;
 
@@ -68,4 +68,4 @@ TEST(Measures, R2IsThatOfItsDefinitionInAnyOrder) {
   EXPECT_TRUE(std::isnan(two.r2()[0]));
 }
 
-}  // namespace mylos::app::measures_test
+}  // namespace mylos::measures_test

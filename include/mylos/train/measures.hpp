@@ -1,0 +1,116 @@
+// Measures: how good outputs are, beside their loss: the best five classes, the confusion matrix, R2.
+//
+// They take rows in any order, on any rank, and give the same bits: counts are whole numbers, and sums exact.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/base/exact_sum.hpp"
+#include "mylos/comm/rank_group.hpp"
+#include "mylos/data/batch.hpp"
+#include "mylos/model/options.hpp"
+#include "mylos/train/options.hpp"
+
+namespace mylos {
+
+class ClassMeasures {
+ public:
+  /// `classes` outputs per row.
+  explicit ClassMeasures(std::int64_t classes)
+      : classes_(classes), counts_(first_of_confusion + static_cast<std::size_t>(classes * classes)) {}
+
+  /// logits (or probabilities) [rows, classes]; labels [rows], each a class. A row with a NaN is in no cell
+  /// of the matrix, and its label is not among the best.
+  void add(std::span<const float> logits, std::span<const std::int32_t> labels);
+
+  /// All ranks.
+  void add_up(RankGroup& ranks);
+
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  [[nodiscard]] std::int64_t rows() const { return counts_[0]; }
+  [[nodiscard]] std::int64_t rows_with_nan() const { return counts_[1]; }
+  /// The share of rows whose label is among the `best` largest, 1 to 5; of equal ones the first is larger.
+  [[nodiscard]] double accuracy(std::size_t best) const;
+  /// How many rows of class `label` have their largest output at `predicted`.
+  [[nodiscard]] std::int64_t confused(std::int64_t label, std::int64_t predicted) const {
+    return confusion()[static_cast<std::size_t>(label * classes_ + predicted)];
+  }
+
+ private:
+  static constexpr std::size_t most_best = 5;
+  static constexpr std::size_t first_of_places = 2;
+  static constexpr std::size_t first_of_confusion = first_of_places + most_best;
+
+  /// Rows whose label has this place among the outputs, the largest first.
+  [[nodiscard]] std::span<const std::int64_t> at_place() const {
+    return std::span(counts_).subspan(first_of_places, most_best);
+  }
+  [[nodiscard]] std::span<const std::int64_t> confusion() const {
+    return std::span(counts_).subspan(first_of_confusion);
+  }
+
+  std::int64_t classes_;
+  std::vector<std::int64_t> counts_;  // rows, those with a NaN, those at each place, the matrix
+};
+
+class TargetMeasures {
+ public:
+  explicit TargetMeasures(std::int64_t targets) : sums_(static_cast<std::size_t>(targets)) {}
+
+  /// Both [rows, targets].
+  void add(std::span<const float> predictions, std::span<const float> targets);
+  /// All ranks.
+  void add_up(RankGroup& ranks);
+
+  /// 1 - sum of (t - p)^2 / sum of (t - mean of t)^2, of each target over all rows; NaN where it is constant,
+  /// or something is not finite.
+  [[nodiscard]] std::vector<double> r2() const;
+  /// Over the targets that have one; NaN where none has.
+  [[nodiscard]] double mean_r2() const;
+
+  static constexpr std::size_t bytes_of_target = 3 * sizeof(ExactSum) + sizeof(std::int64_t);
+
+ private:
+  struct Sums {
+    ExactSum error, value, square;
+    std::int64_t not_finite = 0;
+  };
+  static_assert(sizeof(Sums) == bytes_of_target);
+  std::int64_t rows_ = 0;
+  std::vector<Sums> sums_;
+};
+
+/// Why an evaluation of such a network does not have it; "": it does.
+[[nodiscard]] std::string why_not_measured(Measure measure, LossType loss, bool of_tokens);
+
+/// Those that are wanted, of outputs that come batch by batch.
+class Measures {
+ public:
+  /// `outputs` of a sample. Throws Error (bad_input) for more of them than are measured.
+  Measures(std::span<const Measure> wanted, std::int64_t outputs);
+
+  [[nodiscard]] bool any() const { return classes_ || targets_; }
+  /// [batch.samples, outputs] on the host.
+  void add(std::span<const float> outputs, const Batch& batch);
+  /// All ranks: then each has the sums over all of them.
+  void add_up(RankGroup& ranks);
+
+  [[nodiscard]] const std::optional<ClassMeasures>& classes() const { return classes_; }
+  [[nodiscard]] const std::optional<TargetMeasures>& targets() const { return targets_; }
+
+  /// Of the sums, on the host, and of the outputs of so many samples there.
+  [[nodiscard]] static std::size_t memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
+                                                std::int64_t samples);
+
+ private:
+  std::int64_t outputs_;
+  std::optional<ClassMeasures> classes_;
+  std::optional<TargetMeasures> targets_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,172 @@
+#include "mylos/train/measures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+// A matrix of 128 MiB; sums of 4 GiB.
+constexpr std::int64_t most_measured_classes = 4096;
+constexpr std::int64_t most_measured_targets = std::int64_t{1} << 22;
+
+bool is_wanted(std::span<const Measure> wanted, Measure measure) {
+  return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
+}
+
+bool are_of_classes(std::span<const Measure> wanted) {
+  return is_wanted(wanted, Measure::top5) || is_wanted(wanted, Measure::confusion);
+}
+
+}  // namespace
+
+void ClassMeasures::add(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  const auto width = static_cast<std::size_t>(classes_);
+  counts_[0] += static_cast<std::int64_t>(labels.size());
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto values = logits.subspan(row * width, width);
+    if (std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); })) {
+      ++counts_[1];
+      continue;
+    }
+    const auto label = static_cast<std::size_t>(labels[row]);
+    const float own = values[label];
+    const auto before = values.first(label);
+    const auto place = static_cast<std::size_t>(
+        std::count_if(values.begin(), values.end(), [own](float value) { return value > own; }) +
+        std::count(before.begin(), before.end(), own));
+    if (place < most_best) ++counts_[first_of_places + place];
+    const auto predicted =
+        static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+    ++counts_[first_of_confusion + label * width + predicted];
+  }
+}
+
+void ClassMeasures::add_up(RankGroup& ranks) {
+  ranks.add_up(counts_);
+}
+
+double ClassMeasures::accuracy(std::size_t best) const {
+  std::int64_t found = 0;
+  for (std::size_t place = 0; place < std::min(best, most_best); ++place) found += at_place()[place];
+  return static_cast<double>(found) / static_cast<double>(rows());
+}
+
+void TargetMeasures::add(std::span<const float> predictions, std::span<const float> targets) {
+  const std::size_t width = sums_.size();
+  rows_ += static_cast<std::int64_t>(targets.size() / width);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    Sums& of = sums_[i % width];
+    const double target = targets[i];
+    const double error = target - static_cast<double>(predictions[i]);
+    if (!std::isfinite(error)) {
+      ++of.not_finite;
+      continue;
+    }
+    of.error.add(error * error);
+    of.value.add(target);
+    of.square.add(target * target);
+  }
+}
+
+void TargetMeasures::add_up(RankGroup& ranks) {
+  if (ranks.size() == 1) return;
+  ranks.add_up({&rows_, 1});
+  constexpr std::size_t numbers_of_target = bytes_of_target / sizeof(std::int64_t);
+  constexpr std::size_t targets_at_a_time = 1024;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t first = 0; first < sums_.size(); first += targets_at_a_time) {
+    const auto part = std::span(sums_).subspan(first, std::min(targets_at_a_time, sums_.size() - first));
+    numbers.clear();
+    for (Sums& of : part) {
+      for (ExactSum* sum : {&of.error, &of.value, &of.square}) {
+        sum->carry();  // digits of up to 2^47 ranks add up
+        numbers.insert(numbers.end(), std::begin(sum->digits), std::end(sum->digits));
+      }
+      numbers.push_back(of.not_finite);
+    }
+    ranks.add_up(numbers);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      auto number = numbers.begin() + static_cast<std::ptrdiff_t>(i * numbers_of_target);
+      for (ExactSum* sum : {&part[i].error, &part[i].value, &part[i].square}) {
+        std::copy_n(number, ExactSum::digit_count, sum->digits);
+        number += ExactSum::digit_count;
+      }
+      part[i].not_finite = *number;
+    }
+  }
+}
+
+std::vector<double> TargetMeasures::r2() const {
+  std::vector<double> result;
+  for (const Sums& of : sums_) {
+    const double sum = of.value.value();
+    const double square = of.square.value();
+    const double spread = square - sum * sum / static_cast<double>(rows_);
+    const bool is_constant = !(spread > 1e-12 * square);  // what the difference leaves of a constant
+    result.push_back(of.not_finite == 0 && !is_constant ? 1 - of.error.value() / spread
+                                                        : std::numeric_limits<double>::quiet_NaN());
+  }
+  return result;
+}
+
+double TargetMeasures::mean_r2() const {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const double each : r2()) {
+    if (std::isnan(each)) continue;
+    sum += each;
+    ++count;
+  }
+  return sum / static_cast<double>(count);
+}
+
+std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
+  if (of_tokens) return "it is of labelled samples, and these are tokens";
+  const bool fits = measure == Measure::r2
+                        ? loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy
+                        : loss == LossType::cross_entropy;
+  return fits ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));
+}
+
+Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {
+  if (are_of_classes(wanted)) {
+    if (outputs > most_measured_classes)
+      fail_input("top5 and confusion are measured of up to {} classes; there are {}", most_measured_classes,
+                 outputs);
+    classes_.emplace(outputs);
+  }
+  if (is_wanted(wanted, Measure::r2)) {
+    if (outputs > most_measured_targets)
+      fail_input("r2 is measured of up to {} targets; there are {}", most_measured_targets, outputs);
+    targets_.emplace(outputs);
+  }
+}
+
+void Measures::add(std::span<const float> outputs, const Batch& batch) {
+  const auto samples = static_cast<std::size_t>(batch.samples);
+  if (classes_) classes_->add(outputs, {batch.labels, samples});
+  if (targets_) targets_->add(outputs, {batch.targets, samples * static_cast<std::size_t>(outputs_)});
+}
+
+void Measures::add_up(RankGroup& ranks) {
+  if (classes_) classes_->add_up(ranks);
+  if (targets_) targets_->add_up(ranks);
+}
+
+std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
+                                   std::int64_t samples) {
+  if (wanted.empty()) return 0;
+  const auto count = static_cast<std::size_t>(outputs);
+  std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
+  if (are_of_classes(wanted)) bytes += count * count * sizeof(std::int64_t);
+  if (is_wanted(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
+  return bytes;
+}
+
+}  // namespace mylos
