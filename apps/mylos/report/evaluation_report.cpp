@@ -1,5 +1,8 @@
 #include "evaluation_report.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
@@ -13,30 +16,74 @@ namespace {
 
 constexpr std::size_t most_parts = 8;  // training, validation, test, and what a later version has
 constexpr std::size_t most_name_bytes = 60;
+// Of a page that is still drawn at once: 200 x 200 numbers for each part.
+constexpr std::size_t most_confusion_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_classes = 200;
+
+bool is_matrix(const ordered_json& rows, std::size_t classes) {
+  if (!rows.is_array() || rows.size() != classes) return false;
+  return std::all_of(rows.begin(), rows.end(), [&](const ordered_json& row) {
+    return row.is_array() && row.size() == classes &&
+           std::all_of(row.begin(), row.end(),
+                       [](const ordered_json& cell) { return cell.is_number_unsigned(); });
+  });
+}
+
+bool is_confusion(const ordered_json& document) {
+  if (!document.is_object() || !document.contains("classes") || !document.contains("parts")) return false;
+  const ordered_json& classes = document["classes"];
+  const ordered_json& parts = document["parts"];
+  if (!classes.is_array() || classes.empty() || classes.size() > most_classes) return false;
+  if (!parts.is_object() || parts.size() > most_parts) return false;
+  return std::all_of(classes.begin(), classes.end(),
+                     [](const ordered_json& name) { return name.is_string(); }) &&
+         std::all_of(parts.begin(), parts.end(),
+                     [&](const ordered_json& rows) { return is_matrix(rows, classes.size()); });
+}
 
 }  // namespace
 
 ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t most_points,
                             ordered_json& notes) {
   std::map<std::string, StepCurves, std::less<>> parts;
-  const std::vector<std::string> names{"loss", "accuracy"};
-  CsvRows rows({"step", "part", "loss", "accuracy"}, [&](CsvRows::Row row) {
+  const std::vector<std::string> names{"loss", "accuracy", "top5", "r2"};
+  CsvRows rows({"step", "part", "loss", "accuracy", "top5", "r2"}, [&](CsvRows::Row row) {
     const auto step = step_of(row[0]);
-    const auto loss = number_or_nothing(row[2]);
-    const auto accuracy = number_or_nothing(row[3]);
-    if (!step || !loss || !accuracy || row[1].empty() || row[1].size() > most_name_bytes) return false;
+    std::array<double, 4> values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto value = number_or_nothing(row[2 + i]);
+      if (!value) return false;
+      values[i] = *value;
+    }
+    if (!step || row[1].empty() || row[1].size() > most_name_bytes) return false;
     auto part = parts.find(row[1]);
     if (part == parts.end()) {
       if (parts.size() == most_parts) return false;
       part = parts.emplace(row[1], StepCurves(names.size(), most_points)).first;
     }
-    part->second.add(*step, std::array{*loss, *accuracy});
+    part->second.add(*step, values);
     return true;
   });
   if (!read_table(folder, "evaluations.csv", rows, runs_on, notes)) return nullptr;
   ordered_json document = ordered_json::object();
   for (const auto& [name, curves] : parts) document[name] = json_of(curves, names);
   return document;
+}
+
+ordered_json confusion_of(const std::string& folder, ordered_json& notes) {
+  SmallFile file = read_small_file(folder + "/confusion.json", most_confusion_bytes);
+  if (!file.exists) return nullptr;
+  if (file.problem.empty()) {
+    const ordered_json document = ordered_json::parse(file.text, nullptr, false);
+    if (is_confusion(document)) {
+      return {{"step", number_member(document, "step", 0)},
+              {"classes", document["classes"]},
+              {"parts", document["parts"]}};
+    }
+    file.problem = "is not whole, or no confusion matrix";
+  }
+  notes.push_back(fmt::format("confusion.json: {}: left out", file.problem));
+  return nullptr;
 }
 
 }  // namespace mylos::app

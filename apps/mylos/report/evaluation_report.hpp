@@ -1,4 +1,4 @@
-// A run's evaluations for its page: evaluations.csv.
+// A run's evaluations for its page: evaluations.csv and confusion.json.
 #pragma once
 
 #include <string>
@@ -7,8 +7,13 @@
 
 namespace mylos::app {
 
-/// {PART: curves of loss and accuracy}; null where the run has no such file. `notes` as in history_of().
+/// {PART: curves of loss, accuracy and what else run.metrics asks for}; null where the run has no such file.
+/// `notes` as in history_of().
 [[nodiscard]] ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t most_points,
                                           ordered_json& notes);
+
+/// {step, classes, parts: {PART: rows of the matrix}}; null where the run has none, or more than a page
+/// shows.
+[[nodiscard]] ordered_json confusion_of(const std::string& folder, ordered_json& notes);
 
 }  // namespace mylos::app

@@ -33,10 +33,12 @@ function lossSection(runs) {
   const lines = linesOf(runs, "loss").map((line) => (runs.length > 1 ? line : { ...line, label: "training, step by step" }));
   const parts = evaluationLines(runs, "loss", runs.length);
   const chart = lineChart({ id: "loss", title: "Loss", wide: true, log: "auto", lines: lines.concat(parts), marks: withinSteps(runs, eventMarks(runs)) });
-  const accuracy = lineChart({ id: "accuracy", title: "Accuracy", wide: true, low: true, lines: evaluationLines(runs, "accuracy", 0), format: percent });
+  const measured = [["accuracy", "Accuracy", percent], ["top5", "Top-5 accuracy", percent], ["r2", "R\u00b2, mean over targets", number]]
+    .map(([id, title, format]) => lineChart({ id, title, wide: true, low: true, lines: evaluationLines(runs, id, 0), format }));
   return [
     chart || nothing("loss", "No step has been written to history.csv yet."),
-    accuracy,
+    ...measured,
+    ...confusionCards(runs),
     runs.every((run) => run.evaluations === null)
       ? nothing("evaluations", "No evaluations.csv. Give `data.validation` or `data.test`, and `run.evaluate_every` for a rhythm other than once an epoch; versions of Mylos that only print evaluations leave no curve.") : null,
   ];
