@@ -123,8 +123,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
-  if (options.model.type == ModelType::chain)
-    output.line(network_table(chain, *gemm, plan.statement.micro_batch));
+  output.line(network_table(chain, *gemm, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {

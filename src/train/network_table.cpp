@@ -9,11 +9,12 @@
 namespace mylos {
 namespace {
 
-/// "14 x 14 x 32", channels last; of a vector its length.
-std::string shape_of(const Chain& chain, std::size_t block) {
-  const std::int64_t outputs = chain.signature(block).outputs;
-  const GridShape grid = block < chain.grids.size() ? chain.grids[block] : GridShape{.channels = outputs};
+/// "14 x 14 x 32", channels last; of a vector its length; "64 tokens x 128".
+std::string shape_of(const Chain& chain, std::size_t stage) {
+  const std::int64_t outputs = chain.signature(stage).outputs;
+  const GridShape grid = stage < chain.grids.size() ? chain.grids[stage] : GridShape{.channels = outputs};
   std::string text;
+  if (chain.rows_per_sample > 1) text = fmt::format("{} tokens x ", chain.rows_per_sample);
   for (const std::int64_t extent : grid.extent) {
     if (extent > 1) text += fmt::format("{} x ", extent);
   }
@@ -36,18 +37,27 @@ struct NetworkRow {
   std::string flops;
 };
 
-NetworkRow row_of(const Chain& chain, std::size_t block, const GemmEngine& gemm, std::int64_t samples) {
-  const Signature& signature = chain.signature(block);
+/// The head's outputs are in its workspace, if anywhere.
+NetworkRow row_of(const Chain& chain, std::size_t stage, const GemmEngine& gemm, std::int64_t samples) {
+  const Signature& signature = chain.signature(stage);
   const std::int64_t rows = samples * chain.rows_per_sample;
-  const BlockCost cost = chain.blocks[block]->cost(gemm, rows);
-  const double flops = (cost.forward_flops + cost.backward_flops) / static_cast<double>(samples);
-  return {.layer = signature.name,
-          .kind = std::string(signature.kind),
-          .output = shape_of(chain, block),
-          .type = std::string(name_of(signature.output_type)),
-          .parameters = std::to_string(parameters_of(chain, block)),
-          .bytes = format_bytes(static_cast<std::int64_t>(cost.output_bytes)),
-          .flops = fmt::format("{:.3f}", flops / 1e6)};
+  NetworkRow row{.layer = signature.name,
+                 .kind = std::string(signature.kind),
+                 .output = shape_of(chain, stage),
+                 .type = std::string(name_of(signature.output_type)),
+                 .parameters = std::to_string(parameters_of(chain, stage)),
+                 .bytes = "",
+                 .flops = ""};
+  double flops = 0;
+  if (stage < chain.blocks.size()) {
+    const BlockCost cost = chain.blocks[stage]->cost(gemm, rows);
+    row.bytes = format_bytes(static_cast<std::int64_t>(cost.output_bytes));
+    flops = cost.forward_flops + cost.backward_flops;
+  } else {
+    flops = chain.head->cost(gemm, rows).flops;
+  }
+  row.flops = fmt::format("{:.3f}", flops / static_cast<double>(samples) / 1e6);
+  return row;
 }
 
 }  // namespace
@@ -55,17 +65,19 @@ NetworkRow row_of(const Chain& chain, std::size_t block, const GemmEngine& gemm,
 std::string network_table(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
   std::vector<NetworkRow> rows{
       {"layer", "kind", "output", "type", "parameters", "output bytes", "MFLOP of a sample"}};
-  for (std::size_t i = 0; i < chain.blocks.size(); ++i) rows.push_back(row_of(chain, i, gemm, samples));
+  for (std::size_t i = 0; i <= chain.blocks.size(); ++i) rows.push_back(row_of(chain, i, gemm, samples));
   std::size_t name = 0;
+  std::size_t kind = 0;
   std::size_t shape = 0;
   for (const NetworkRow& row : rows) {
     name = std::max(name, row.layer.size());
+    kind = std::max(kind, row.kind.size());
     shape = std::max(shape, row.output.size());
   }
   std::string text;
   for (const NetworkRow& row : rows) {
-    text += fmt::format("  {:<{}}  {:<13}{:<{}}  {:<6}{:>12}{:>14}{:>19}\n", row.layer, name, row.kind,
-                        row.output, shape, row.type, row.parameters, row.bytes, row.flops);
+    text += fmt::format("  {:<{}}  {:<{}}  {:<{}}  {:<6}{:>12}{:>14}{:>19}\n", row.layer, name, row.kind,
+                        kind, row.output, shape, row.type, row.parameters, row.bytes, row.flops);
   }
   return text;
 }
