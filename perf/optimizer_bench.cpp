@@ -1,9 +1,11 @@
 // The fused AdamW pass by element count and type, beside a kernel that only streams the same arrays: how much
 // of the memory's speed does the update get?
 //
-// And what stochastic rounding costs where weights have no masters.
+// And what stochastic rounding costs where weights have no masters, and Lamb, which reads weights and moments
+// twice.
 //
-// Bytes per element: gradient read, master and two moments read and written (24), compute weight written.
+// Bytes per element, of Lamb too: gradient read, master and two moments read and written (24), compute weight
+// written.
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
@@ -33,13 +35,13 @@ void report(benchmark::State& state, std::int64_t elements, DType type) {
   state.SetLabel(std::string(name_of(type)));
 }
 
-void fused_adamw(benchmark::State& state) {
+void update(benchmark::State& state, const OptimizerOptions& options) {
   const auto type = static_cast<DType>(state.range(1));
   const Execution exec;
   ParameterStore store(make_parameter_layout(one_matrix(state.range(0), type), 1 << 20, 1));
   store.initialize(exec, 1);
   const std::vector<float> divisors(store.layout().buckets.size(), 1.0f);
-  const Optimizer optimizer({}, store, divisors);
+  const Optimizer optimizer(options, store, divisors);
   const Kokkos::View<UpdateControl, Device> control("control");
   Kokkos::deep_copy(control, UpdateControl{.apply = 1, .gradient_factor = 1, .lr = 1e-3f});
   optimizer.update(exec, control.data());
@@ -49,6 +51,14 @@ void fused_adamw(benchmark::State& state) {
     exec.fence();
   }
   report(state, store.layout().slots[0].size(), type);
+}
+
+void fused_adamw(benchmark::State& state) {
+  update(state, {});
+}
+
+void lamb(benchmark::State& state) {
+  update(state, {.type = OptimizerType::lamb});
 }
 
 /// Of 16-bit weights without masters, rounded stochastically.
@@ -122,6 +132,7 @@ void sizes_and_types(benchmark::internal::Benchmark* benchmark) {
   benchmark->UseRealTime();
 }
 BENCHMARK(fused_adamw)->Apply(sizes_and_types);
+BENCHMARK(lamb)->Apply(sizes_and_types);
 BENCHMARK(rounded_adamw)
     ->ArgsProduct({{1 << 20, 1 << 24}, {static_cast<int>(DType::bf16), static_cast<int>(DType::fp16)}})
     ->UseRealTime();

@@ -119,20 +119,22 @@ void add_optimizer_keys(Schema& schema) {
               Words<OptimizerType>{{"adamw", OptimizerType::adamw},
                                    {"adam", OptimizerType::adam},
                                    {"lion", OptimizerType::lion},
+                                   {"lamb", OptimizerType::lamb},
                                    {"sgd", OptimizerType::sgd}},
               "AdamW (decoupled decay), Adam, Lion (one moment; wants a third to a tenth of AdamW's learning "
               "rate and "
-              "as much more decay), or gradient descent with momentum.");
+              "as much more decay), Lamb (as AdamW, but each parameter moves by lr times its own norm, for "
+              "large batches; its authors take epsilon = 1e-6), or gradient descent with momentum.");
   keys.number("lr", &OptimizerOptions::lr, {0, false, 1000, true}, "", "Learning rate, the schedule's peak.");
-  Key& betas = keys.add(
-      "betas", "list of 2 numbers " + fraction.text(), "a ",
-      "Decay rates of Adam's and AdamW's moments; of Lion's step and moment, for which its authors take "
-      "[0.9, 0.99].");
+  Key& betas = keys.add("betas", "list of 2 numbers " + fraction.text(), "a ",
+                        "Decay rates of Adam's, AdamW's and Lamb's moments; of Lion's step and moment, for "
+                        "which its authors take "
+                        "[0.9, 0.99].");
   betas.read = read_betas;
   betas.write = write_betas;
   keys.finish(betas);
   keys.number("epsilon", &OptimizerOptions::epsilon, {1e-30, true, 1, true}, "",
-              "Added to the root of the second moment (Adam, AdamW).");
+              "Added to the root of the second moment (Adam, AdamW, Lamb).");
   keys.number("weight_decay", &OptimizerOptions::weight_decay, {0, true, 1000, true}, "",
               "On weight matrices only; biases and norms do not decay.");
   keys.number("momentum", &OptimizerOptions::momentum, fraction, "", "Of sgd.");

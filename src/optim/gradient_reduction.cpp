@@ -80,7 +80,7 @@ std::size_t ReductionMemory::copied_bytes() const {
 }
 
 ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
-                                 std::size_t statistics) {
+                                 std::size_t statistics, std::size_t norms) {
   ReductionMemory memory;
   const std::size_t slots = ranks > 1 ? statistics_slot(layout) : 0;
   memory.exchanged.resize(slots);
@@ -99,16 +99,17 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     std::size_t& copied = memory.copied[slot_of(i)];
     if (wire != bucket.type) copied = std::max(copied, bytes_as(wire));
   }
+  if (slots > 0) memory.exchanged.front() = std::max(memory.exchanged.front(), norms);
   if (ranks > 1 && statistics > 0)
     memory.exchanged.push_back(StatisticsExchange::exchanged_bytes(statistics, ranks));
   return memory;
 }
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                                     const BatchMean& mean, std::size_t statistics)
+                                     const BatchMean& mean, std::size_t statistics, std::size_t norms)
     : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
-  const ReductionMemory memory = reduction_memory(layout_, type, world, statistics);
+  const ReductionMemory memory = reduction_memory(layout_, type, world, statistics, norms);
   wire_ = Arena("gradients on the wire", memory.copied_bytes());
   std::vector<std::size_t> offsets;  // of each slot
   std::size_t end = 0;

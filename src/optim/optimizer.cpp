@@ -24,6 +24,16 @@ std::optional<Tensor> written_weights(const ParameterStore& parameters, const Pa
   return parameters.compute_weight(slot);
 }
 
+/// Slots lie in the order of their buckets.
+std::vector<SlotRange> slots_of_buckets(const ParameterLayout& layout) {
+  std::vector<SlotRange> ranges(layout.buckets.size());
+  for (std::size_t i = layout.slots.size(); i-- > 0;) {
+    SlotRange& range = ranges[layout.slots[i].bucket];
+    range = {i, range.count + 1};
+  }
+  return ranges;
+}
+
 }  // namespace
 
 std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
@@ -36,10 +46,7 @@ std::size_t Optimizer::array_count(const OptimizerOptions& options) {
 }
 
 bool Optimizer::share_moments(OptimizerType a, OptimizerType b) {
-  const auto is_adam = [](OptimizerType type) {
-    return type == OptimizerType::adam || type == OptimizerType::adamw;
-  };
-  return a == b || (is_adam(a) && is_adam(b));
+  return moment_names_of(a).size() == 2 ? moment_names_of(b).size() == 2 : a == b;
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
@@ -48,6 +55,11 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
       by_bucket_(by_bucket),
+      is_cut_(parameters.layout().holders > 1),
+      slots_of_group_(by_bucket ? slots_of_buckets(parameters.layout())
+                                : std::vector<SlotRange>{{0, parameters.layout().slots.size()}}),
+      trust_(options.type == OptimizerType::lamb ? std::optional<TrustRatios>(parameters.layout())
+                                                 : std::nullopt),
       health_(health_records > 0 ? HealthRing(health_records, parameters.layout()) : HealthRing()),
       spans_("update spans", parameters.layout().slots.size()) {
   const ParameterLayout& layout = parameters.layout();
@@ -67,6 +79,9 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const bool has_master = master.type() == DType::fp32;
       const std::optional<Tensor> written = has_master ? written_weights(parameters, slot) : std::nullopt;
       const Tensor weight = written ? own(*written) : master;
+      if (part.first % static_cast<std::int64_t>(slice_granularity) != 0)
+        fail_run("'{}' is cut at element {}, which is no multiple of {}", slot.path(), part.first,
+                 slice_granularity);
       const ParameterSettings settings = settings_of(options, slot);
       const std::size_t group = by_bucket ? slot.bucket : 0;
       spans[{group, gradient.type(), weight.type(), has_master}].push_back(
@@ -77,6 +92,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
            .master = has_master ? master.as<float>() : nullptr,
            .m = moment(0, part.slot).values.as<float>(),
            .v = names_.size() > 1 ? moment(1, part.slot).values.as<float>() : nullptr,
+           .trust = trust_ ? trust_->ratio(part.slot) : nullptr,
            .weight = weight.data(),
            .average = averages() ? average(part.slot).values.as<float>() : nullptr,
            .decay = settings.decay,
@@ -102,8 +118,14 @@ std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const Param
   return array_count(options) * moment_bytes(layout);
 }
 
-std::size_t Optimizer::list_bytes(const ParameterLayout& layout) {
-  return view_bytes(layout.slots.size() * sizeof(UpdateSpan));
+std::size_t Optimizer::list_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
+  const std::size_t ratios = options.type == OptimizerType::lamb ? TrustRatios::memory_bytes(layout) : 0;
+  return view_bytes(layout.slots.size() * sizeof(UpdateSpan)) + ratios;
+}
+
+std::size_t Optimizer::exchanged_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
+  const bool measures = options.type == OptimizerType::lamb && layout.holders > 1;
+  return measures ? TrustRatios::exchanged_bytes(layout) : 0;
 }
 
 HeldPart Optimizer::held(const Arena& arena, std::size_t slot) const {
@@ -126,14 +148,37 @@ std::size_t Optimizer::bytes() const {
   return total;
 }
 
+CommunicationBuffer Optimizer::measure(const Execution& exec, const UpdateControl* control) const {
+  if (!trust_ || !is_cut_) return {};
+  const Region region("measure");
+  for (const GroupPass& group : passes_) group.pass.measure(exec, control, *trust_);
+  trust_->close_sums(exec, {0, parts_.size()});
+  return trust_->digits();
+}
+
+void Optimizer::divide(const Execution& exec) const {
+  trust_->divide(exec, {0, parts_.size()});
+}
+
+void Optimizer::set_ratios(const Execution& exec, const UpdateControl* control, std::size_t group) const {
+  if (!trust_ || is_cut_) return;
+  for (const GroupPass& pass : passes_) {
+    if (pass.group == group) pass.pass.measure(exec, control, *trust_);
+  }
+  trust_->close_sums(exec, slots_of_group_[group]);
+  trust_->divide(exec, slots_of_group_[group]);
+}
+
 void Optimizer::update(const Execution& exec, const UpdateControl* control) const {
   const Region region("update");
+  for (std::size_t group = 0; group < slots_of_group_.size(); ++group) set_ratios(exec, control, group);
   for (const GroupPass& group : passes_) group.pass.run(exec, control, health_);
 }
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
   if (!by_bucket_) fail_run("this optimizer updates all buckets together");
   const Region region("update");
+  set_ratios(exec, control, bucket);
   for (const GroupPass& group : passes_) {
     if (group.group == bucket) group.pass.run(exec, control, health_);
   }

@@ -4,24 +4,15 @@
 #include "mylos/optim/update_pass.hpp"
 
 namespace mylos {
-namespace {
-
-/// Of any pass over parts of these parameters: each part's last block may be short.
-std::size_t most_blocks(const ParameterLayout& layout) {
-  return static_cast<std::size_t>(launch::ceiling_quotient(layout.elements, UpdatePass::block_elements)) +
-         layout.slots.size();
-}
-
-}  // namespace
 
 HealthRing::HealthRing(std::int64_t records, const ParameterLayout& layout)
     : records_("health records", static_cast<std::size_t>(records), layout.slots.size()),
-      blocks_("health blocks", most_blocks(layout)) {}
+      blocks_("health blocks", UpdatePass::most_blocks(layout)) {}
 
 std::size_t HealthRing::memory_bytes(std::int64_t records, const ParameterLayout& layout) {
   if (records == 0) return 0;
   const std::size_t of_records = static_cast<std::size_t>(records) * layout.slots.size();
-  return (of_records + most_blocks(layout)) * sizeof(ParameterHealth);
+  return (of_records + UpdatePass::most_blocks(layout)) * sizeof(ParameterHealth);
 }
 
 std::vector<ParameterHealth> HealthRing::read(const Execution& exec, std::int64_t index) const {

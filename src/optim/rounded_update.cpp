@@ -40,8 +40,8 @@ struct WeightBlock {
     float new_m = m[i];
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
-    m[i] = new_m;
-    if constexpr (Formula::has_v) v[i] = new_v;
+    if constexpr (Formula::moves_moments) m[i] = new_m;
+    if constexpr (Formula::moves_moments && Formula::has_v) v[i] = new_v;
     weight[i] = from_float<Weight>(stochastically_rounded<Weight>(updated, bits));
     return {old.gradient, old.before, updated};
   }
@@ -64,8 +64,8 @@ struct WeightBlock {
       each(ElementHealth{gradients[i], weights[i], updated});
       weights[i] = stochastically_rounded<Weight>(updated, bits[i]);
     });
-    device_tile::write(new_m, length, m + tile);
-    if constexpr (Formula::has_v) device_tile::write(new_v, length, v + tile);
+    if constexpr (Formula::moves_moments) device_tile::write(new_m, length, m + tile);
+    if constexpr (Formula::moves_moments && Formula::has_v) device_tile::write(new_v, length, v + tile);
     device_tile::write(weights, length, weight + tile);
   }
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth look_at(std::int64_t i) const {
@@ -111,7 +111,7 @@ KOKKOS_FORCEINLINE_FUNCTION ParameterHealth update_and_sum_all(const Row& row, c
 }
 
 template <class Gradient, class Weight, class Formula>
-void update_weights(const Execution& exec, const RoundedUpdate& update) {
+void update_weights(const Execution& exec, const PassWork& update) {
   const UpdateSpan* spans = update.spans.data();
   const std::size_t count = update.spans.size();
   const UpdateRule rule = update.rule;
@@ -128,7 +128,7 @@ void update_weights(const Execution& exec, const RoundedUpdate& update) {
 }
 
 template <class Gradient, class Weight, class Formula>
-void update_and_sum_weights(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums) {
+void update_and_sum_weights(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   const UpdateSpan* spans = update.spans.data();
   const std::size_t count = update.spans.size();
   const UpdateRule rule = update.rule;
@@ -154,7 +154,7 @@ void update_and_sum_weights(const Execution& exec, const RoundedUpdate& update, 
 }
 
 template <class Gradient, class Weight>
-void launch_update(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums) {
+void launch_update(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   dispatch_formula(update.rule.type, [&]<class Formula>(FormulaTag<Formula>) {
     if (sums == nullptr)
       update_weights<Gradient, Weight, Formula>(exec, update);
@@ -164,7 +164,7 @@ void launch_update(const Execution& exec, const RoundedUpdate& update, Parameter
 }
 
 template <class Weight>
-void launch_update(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums) {
+void launch_update(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   const DType gradient = update.types.gradient;
   if (gradient == DType::fp32) return launch_update<float, Weight>(exec, update, sums);
   if (gradient == dtype_of<Weight>) return launch_update<Weight, Weight>(exec, update, sums);
@@ -174,7 +174,7 @@ void launch_update(const Execution& exec, const RoundedUpdate& update, Parameter
 
 }  // namespace
 
-void update_rounded(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums) {
+void update_rounded(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   if (update.types.weight == DType::bf16) return launch_update<bfloat16>(exec, update, sums);
   if (update.types.weight == DType::fp16) return launch_update<half>(exec, update, sums);
   fail_run("weights of {} are their own masters", name_of(update.types.weight));

@@ -5,18 +5,9 @@
 
 namespace mylos {
 
-/// One pass over spans of the same types.
-struct RoundedUpdate {
-  UpdateTypes types;
-  UpdateRule rule;
-  std::int64_t blocks = 0;
-  Kokkos::View<UpdateSpan*, Device> spans;
-  const UpdateControl* control = nullptr;  // device memory
-};
-
 /// In steps that are looked at, the sums of each block go to `sums`, unless that is null: of a weight's
 /// change as the formulas ask for it, before it is rounded, which is what the weight moves by on average.
 /// Throws Error where weights are floats, or gradients neither floats nor of the weights' type.
-void update_rounded(const Execution& exec, const RoundedUpdate& update, ParameterHealth* sums);
+void update_rounded(const Execution& exec, const PassWork& update, ParameterHealth* sums);
 
 }  // namespace mylos

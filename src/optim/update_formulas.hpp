@@ -24,9 +24,19 @@ inline UpdateRule rule_of(const OptimizerOptions& options) {
           .new2 = static_cast<float>(1.0 - options.beta2)};
 }
 
+/// A pass over spans of the same types.
+struct PassWork {
+  UpdateTypes types;
+  UpdateRule rule;
+  std::int64_t blocks = 0;
+  Kokkos::View<UpdateSpan*, Device> spans;
+  const UpdateControl* control = nullptr;  // device memory
+};
+
 /// With Nesterov's momentum a weight moves by what m will be if the next gradient is the same.
 struct Sgd {
   static constexpr bool has_v = false;
+  static constexpr bool moves_moments = true;
   float factor, lr, momentum, decay, ahead, kept;
 
   KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -45,6 +55,7 @@ struct Sgd {
 
 struct Lion {
   static constexpr bool has_v = false;
+  static constexpr bool moves_moments = true;
   float factor, lr, keep, beta1, beta2, new1, new2;
 
   KOKKOS_INLINE_FUNCTION Lion(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -67,6 +78,7 @@ struct Lion {
 /// Adam and AdamW differ in where the decay goes.
 struct Adam {
   static constexpr bool has_v = true;
+  static constexpr bool moves_moments = true;
   float factor, coupled_decay, keep, beta1, beta2, new1, new2, epsilon, step_size, inverse_root;
 
   KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -88,6 +100,36 @@ struct Adam {
   }
 };
 
+/// Two passes: between them the norms of what direction() says, and of the weights, become a trust ratio.
+struct Lamb {
+  static constexpr bool has_v = true;
+  static constexpr bool moves_moments = false;  // they were moved when the norms were measured
+  float factor, decay, beta1, beta2, new1, new2, epsilon, inverse1, inverse_root, step_size;
+
+  KOKKOS_INLINE_FUNCTION Lamb(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
+      : factor(control.gradient_factor * span.inverse_divisor),
+        decay(span.decay),
+        beta1(rule.beta1),
+        beta2(rule.beta2),
+        new1(rule.new1),
+        new2(rule.new2),
+        epsilon(rule.epsilon),
+        inverse1(1.0f / control.bias_correction1),
+        inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)),
+        step_size(control.lr * span.lr_factor * *span.trust) {}
+  KOKKOS_INLINE_FUNCTION void move_moments(float gradient, float& m, float& v) const {
+    const float g = factor * gradient;
+    m = beta1 * m + new1 * g;
+    v = beta2 * v + new2 * g * g;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float direction(float weight, float m, float v) const {
+    return inverse1 * m / (Kokkos::sqrt(v) * inverse_root + epsilon) + decay * weight;
+  }
+  KOKKOS_INLINE_FUNCTION float operator()(float weight, float, float& m, float& v) const {
+    return weight - step_size * direction(weight, m, v);
+  }
+};
+
 template <class T>
 struct FormulaTag {
   using type = T;
@@ -104,6 +146,8 @@ void dispatch_formula(OptimizerType type, const Function& function) {
     case OptimizerType::adam:
     case OptimizerType::adamw:
       return function(FormulaTag<Adam>{});
+    case OptimizerType::lamb:
+      return function(FormulaTag<Lamb>{});
   }
 }
 

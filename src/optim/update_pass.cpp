@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "health_sums.hpp"
+#include "moment_pass.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch.hpp"
 #include "parameter_average.hpp"
@@ -41,8 +42,8 @@ struct Block {
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
     master[i] = updated;
-    m[i] = new_m;
-    if constexpr (Formula::has_v) v[i] = new_v;
+    if constexpr (Formula::moves_moments) m[i] = new_m;
+    if constexpr (Formula::moves_moments && Formula::has_v) v[i] = new_v;
     if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
     return {old.gradient, old.before, updated};
   }
@@ -124,6 +125,16 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types
   Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
 }
 
+std::size_t UpdatePass::most_blocks(const ParameterLayout& layout) {
+  return static_cast<std::size_t>(launch::ceiling_quotient(layout.elements, block_elements)) +
+         layout.slots.size();
+}
+
+void UpdatePass::measure(const Execution& exec, const UpdateControl* control,
+                         const TrustRatios& ratios) const {
+  move_moments(exec, {types_, rule_of(options_), blocks_, spans_, control}, ratios);
+}
+
 void UpdatePass::run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const {
   types_.has_masters ? move_masters(exec, control, health) : move_weights(exec, control, health);
   if (options_.average > 0) {
@@ -152,7 +163,7 @@ void UpdatePass::move_masters(const Execution& exec, const UpdateControl* contro
 
 void UpdatePass::move_weights(const Execution& exec, const UpdateControl* control,
                               const HealthRing& health) const {
-  const RoundedUpdate update{types_, rule_of(options_), blocks_, spans_, control};
+  const PassWork update{types_, rule_of(options_), blocks_, spans_, control};
   update_rounded(exec, update, health.records() > 0 ? health.blocks() : nullptr);
 }
 

@@ -26,6 +26,7 @@ WeightUpdate::~WeightUpdate() {
 void WeightUpdate::start(const Execution& exec, const UpdateControl* control) {
   if (communicator_.size() == 1) return optimizer_.update(exec, control);
   control_ = control;
+  if (control != nullptr && cuts_masters()) exchange_norms(exec);
   started_ = completed_ = parameters_.layout().buckets.size();
   start_gathers(exec);
 }
@@ -48,6 +49,13 @@ void WeightUpdate::refresh(const Execution& exec) {
   if (!cuts_masters()) return;
   start(exec, nullptr);
   finish(exec);
+}
+
+void WeightUpdate::exchange_norms(const Execution& exec) {
+  const CommunicationBuffer norms = optimizer_.measure(exec, control_);
+  if (norms.count == 0) return;
+  timed(communication_s_, [&] { communicator_.allreduce(exec, norms, Reduction::sum); });
+  optimizer_.divide(exec);
 }
 
 void WeightUpdate::start_gathers(const Execution& exec) {

@@ -60,14 +60,16 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
 }
 
 /// Reads gradients, reads and writes masters and moments, writes compute weights, which it reads where there
-/// are no masters: of what a rank holds.
-double update_time_of(const ParameterLayout& layout, std::size_t moment_bytes, const MachineRates& rates) {
+/// are no masters: of what a rank holds. Lamb reads weights and moments twice.
+double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
+                      std::size_t moment_bytes, const MachineRates& rates) {
   const auto holders = static_cast<std::size_t>(layout.holders);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
   const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / holders;
-  const std::size_t bytes = gradients / holders + 2 * (layout.master_bytes() + moment_bytes) + weights;
+  const std::size_t passes = options.type == OptimizerType::lamb ? 3 : 2;
+  const std::size_t bytes = gradients / holders + passes * (layout.master_bytes() + moment_bytes) + weights;
   return static_cast<double>(bytes) / rates.bytes;
 }
 
@@ -119,7 +121,8 @@ struct WeightMemory {
         moments(Optimizer::memory_bytes(options.optimizer, layout)),
         average(options.optimizer.average > 0 ? moments / moment_count : 0) {
     const ReductionMemory reduction =
-        reduction_memory(layout, options.communication.reduce_type, ranks, BufferStore::sum_bytes(chain));
+        reduction_memory(layout, options.communication.reduce_type, ranks, BufferStore::sum_bytes(chain),
+                         Optimizer::exchanged_bytes(options.optimizer, layout));
     communication =
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
   }
@@ -256,7 +259,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   note_least_micro_batch(chain, place.ranks, statement);
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
-  statement.cost.update_time = update_time_of(layout, weights.moments, problem.rates);
+  statement.cost.update_time = update_time_of(options.optimizer, layout, weights.moments, problem.rates);
   statement.bucket_bytes = layout.bucket_bytes;
   statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;
@@ -292,7 +295,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"average of weights", weights.average},
       {"statistics of batches", BufferStore::memory_bytes(chain)},
       {"communication", weights.communication},
-      {"check and records", Trainer::record_bytes(layout, place.ranks, step.reproducible)},
+      {"check and records", Trainer::record_bytes(options.optimizer, layout, place.ranks, step.reproducible)},
       {"health records", Trainer::health_bytes(options.health, layout)},
       {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
        false},

@@ -101,7 +101,7 @@ std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Cha
                                     const GemmEngine& gemm, std::int64_t rows) {
   const ParameterLayout layout = parameters_of(chain);
   return layout.bytes() + BufferStore::memory_bytes(chain) + Optimizer::memory_bytes(optimizer, layout) +
-         Optimizer::list_bytes(layout) + layout_of(chain, gemm, rows).bytes;
+         Optimizer::list_bytes(optimizer, layout) + layout_of(chain, gemm, rows).bytes;
 }
 
 std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {

@@ -81,7 +81,8 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                                                               static_cast<int>(plan.micro_batches))
                               : std::nullopt),
       reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_,
-                 BufferStore::sum_bytes(model_.chain())),
+                 BufferStore::sum_bytes(model_.chain()),
+                 Optimizer::exchanged_bytes(options.optimizer, model_.parameters().layout())),
       statistics_(communicator, statistics_slot(model_.parameters().layout()), waits_.communication_s),
       passes_(model_.exchanges_in_passes() ? plan.most_micro_batches : plan.micro_batches),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
@@ -161,10 +162,11 @@ void Trainer::throw_if_failed() {
   check_scales(exec_, communicator_, agreement_);
 }
 
-std::size_t Trainer::record_bytes(const ParameterLayout& layout, int ranks, bool reproducible) {
+std::size_t Trainer::record_bytes(const OptimizerOptions& optimizer, const ParameterLayout& layout, int ranks,
+                                  bool reproducible) {
   std::vector<std::int64_t> slices;
   for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
-  return Optimizer::list_bytes(layout) + GradientCheck::memory_bytes(slices, reproducible) +
+  return Optimizer::list_bytes(optimizer, layout) + GradientCheck::memory_bytes(slices, reproducible) +
          AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
          view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
          static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);

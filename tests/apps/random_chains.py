@@ -253,7 +253,7 @@ def draw_run(source, deck, network):
     """What does not belong to the network."""
     sections, micro_batch = deck.sections, deck.sections["data"]["micro_batch"]
     precision, memory = sections["precision"], sections["memory"]
-    sections["optimizer"] = {"type": source.choice(["adamw", "adam", "lion", "sgd"]), "lr": source.choice([1e-2, 1e-3])}
+    sections["optimizer"] = {"type": source.choice(["adamw", "adam", "lamb", "lion", "sgd"]), "lr": source.choice([1e-2, 1e-3])}
     if source.random() < 0.3:
         sections["optimizer"]["clip_norm"] = 0.5
     if source.random() < 0.15:

@@ -126,12 +126,15 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command, MLP.replace("epochs = 3\n", ""))
         (command.folder / "gpt.toml").write_text(GPT.replace("epochs = 1\n", ""), encoding="utf-8")
+        lamb = MLP.replace("epochs = 3\n", "").replace("[optimizer]\n", '[optimizer]\ntype = "lamb"\n')
+        (command.folder / "lamb.toml").write_text(lamb, encoding="utf-8")
         prepare_random(command, 8, 6000)
         check_refusals(command)
         check_without(command)
         check_changes(command)
         check_threads(command)
         check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
+        check_ranks(command, "lamb.toml", 50 if full else 9, TYPES if full else ["bf16"], (1, 2, 4, 8))
         check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8))
 
 

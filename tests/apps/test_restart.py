@@ -31,7 +31,7 @@ def check_hysteresis(command, ranks):
 
 
 def check_optimizer(command, ranks):
-    """Moments of Adam are not those of sgd; AdamW goes on with Adam's."""
+    """Moments of Adam are not those of sgd; AdamW goes on with Adam's, and Lamb with these."""
     for before, after in (("adamw", "sgd"), ("sgd", "adam")):
         folder = f"run.folder=optimizer-{before}"
         command.must("train", "deck.toml", folder, f"optimizer.type={before}", "--stop-after", 5, ranks=ranks, code=85)
@@ -43,6 +43,9 @@ def check_optimizer(command, ranks):
     on = command.must("train", "deck.toml", "run.folder=optimizer-adamw", "optimizer.type=adam", "--restart", "latest",
                       ranks=ranks)
     assert 'changed at the restart: optimizer.type = "adam" (was "adamw")' in on.stdout, on.stdout
+    on = command.must("train", "deck.toml", "run.folder=optimizer-adamw", "optimizer.type=lamb", "run.epochs=4", "--restart",
+                      "latest", ranks=ranks)
+    assert 'changed at the restart: optimizer.type = "lamb"' in on.stdout, on.stdout
 
 
 def learning_rates(command, folder):

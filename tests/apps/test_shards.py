@@ -43,6 +43,8 @@ NETWORKS = {
                   'precision.rules={hidden2="fp32", head="fp16"}'],
     "mlp-average": ["deck.toml", "communication.bucket=1024", "optimizer.type=lion", "optimizer.average=0.9",
                     'optimizer.groups=[{match="hidden1/*", frozen=true}, {match=["*/bias", "head/*"], lr_factor=0.5}]'],
+    "mlp-lamb": ["deck.toml", "communication.bucket=1024", "optimizer.type=lamb", "optimizer.lr=0.02",
+                 'optimizer.groups=[{match="hidden1/bias", frozen=true}]'],
     "gpt": ["gpt.toml"],
     "gpt-float-head": ["gpt.toml", 'precision.rules={head="fp32"}', "data.micro_batch=1"],
     "gpt-float": ["gpt.toml", "precision.compute=fp32", "optimizer.type=sgd"],
@@ -53,6 +55,7 @@ DEEP_NETWORKS = {
     "deep-mlp": ["deck.toml", "model.hidden=[24, 16, 24, 16, 24, 16, 24]", "communication.bucket=64"],
     "deep-gpt": DEEP_GPT,
     "deep-gpt-half": [*DEEP_GPT, "precision.compute=fp16"],
+    "deep-gpt-lamb": [*DEEP_GPT, "optimizer.type=lamb"],
     "deep-gpt-float": [*DEEP_GPT, "precision.compute=fp32"],
     "deep-gpt-rules": ["gpt.toml", "model.layers=6", "communication.bucket=9000", "precision.gradient=fp32",
                        'precision.rules={head="fp32", "mlp*"="fp32"}'],
@@ -216,6 +219,7 @@ def main():
         check_same_bits(command, "gpt", 5)
         check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
         check_restarts(command, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")])
+        check_restarts(command, "mlp-lamb", [(3, "state"), (1, "none"), (2, "gradients")])
         check_averages(command)
         check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), (4, "gradients"), (3, "state"), (2, "gradients")])
         check_plan(command)

@@ -19,6 +19,7 @@ using test::control_of;
 /// The formulas of optimizer.hpp for one weight, in double.
 struct Reference {
   double w = 0, m = 0, v = 0;
+  double u = 0;  // lamb: what it moves against, once the norms are known
   void update(const OptimizerOptions& o, double g, double lr, int time, double decay_factor) {
     const double decay = decay_factor * o.weight_decay;
     if (o.type == OptimizerType::sgd) {
@@ -37,10 +38,25 @@ struct Reference {
     if (o.type == OptimizerType::adamw) w *= 1 - lr * decay;
     m = o.beta1 * m + (1 - o.beta1) * g;
     v = o.beta2 * v + (1 - o.beta2) * g * g;
-    w -=
-        lr * (m / (1 - std::pow(o.beta1, time))) / (std::sqrt(v / (1 - std::pow(o.beta2, time))) + o.epsilon);
+    u = (m / (1 - std::pow(o.beta1, time))) / (std::sqrt(v / (1 - std::pow(o.beta2, time))) + o.epsilon);
+    if (o.type == OptimizerType::lamb) {
+      u += decay * w;
+    } else {
+      w -= lr * u;
+    }
   }
 };
+
+/// The second half of lamb's update of one parameter.
+void move_by_norms(std::vector<Reference>& parameter, double lr) {
+  double weights = 0, directions = 0;
+  for (const Reference& element : parameter) {
+    weights += element.w * element.w;
+    directions += element.u * element.u;
+  }
+  const double ratio = weights > 0 && directions > 0 ? std::sqrt(weights / directions) : 1;
+  for (Reference& element : parameter) element.w -= lr * ratio * element.u;
+}
 
 struct Case {
   OptimizerType type;
@@ -52,6 +68,7 @@ void PrintTo(const Case& test, std::ostream* out) {
   *out << (test.type == OptimizerType::sgd    ? "sgd"
            : test.type == OptimizerType::adam ? "adam"
            : test.type == OptimizerType::lion ? "lion"
+           : test.type == OptimizerType::lamb ? "lamb"
                                               : "adamw")
        << " " << name_of(test.compute) << (test.gradient == GradientType::fp32 ? ", gradients fp32" : "")
        << (test.nesterov ? ", nesterov" : "");
@@ -152,6 +169,7 @@ TEST_P(FusedUpdate, FollowsTheFormulasInDouble) {
         reference[i].update(options, factor * static_cast<double>(gradient[i]),
                             (slower ? 0.5 : 1) * options.lr, time, decay_factor);
       }
+      if (options.type == OptimizerType::lamb) move_by_norms(reference, (slower ? 0.5 : 1) * options.lr);
     }
     update(time);
   }
@@ -209,6 +227,9 @@ TEST_P(FusedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
         test::set_values(stores[rank]->gradient(slot),
                          test::values_of(store.gradient(slot_like(slot, store.layout()))));
       }
+    }
+    test::exchange_norms(exec, {&of_ranks[0], &of_ranks[1], &of_ranks[2]}, control.data());
+    for (std::size_t rank = 0; rank < 3; ++rank) {
       for (std::size_t bucket = 0; bucket < divisors.size(); ++bucket) {
         of_ranks[rank].update(exec, control.data(), bucket);
       }
@@ -268,6 +289,9 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
                                          Case{OptimizerType::lion, DType::fp32, GradientType::compute},
                                          Case{OptimizerType::lion, DType::bf16, GradientType::compute},
                                          Case{OptimizerType::lion, DType::fp16, GradientType::fp32},
+                                         Case{OptimizerType::lamb, DType::fp32, GradientType::compute},
+                                         Case{OptimizerType::lamb, DType::bf16, GradientType::compute},
+                                         Case{OptimizerType::lamb, DType::fp16, GradientType::fp32},
                                          Case{OptimizerType::adam, DType::fp32, GradientType::compute},
                                          Case{OptimizerType::adam, DType::fp16, GradientType::compute},
                                          Case{OptimizerType::adam, DType::bf16, GradientType::fp32},
@@ -275,5 +299,49 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
                                          Case{OptimizerType::adamw, DType::bf16, GradientType::compute},
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::compute},
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::fp32}));
+
+/// One layer without a bias' decay; its gradients and weights as given.
+struct LambOfOneLayer {
+  LambOfOneLayer() {
+    options.type = OptimizerType::lamb;
+    options.weight_decay = 0;
+    optimizer.emplace(options, store, std::array{1.0f});
+  }
+  std::vector<float> updated(float weight, float gradient) {
+    const ParameterSlot& slot = store.layout().slots[0];
+    const auto count = static_cast<std::size_t>(slot.size());
+    test::set_values(store.master(slot), std::vector<float>(count, weight));
+    test::set_values(store.gradient(slot), std::vector<float>(count, gradient));
+    const test::DeviceValue<UpdateControl> control(control_of(options, 1, 1));
+    optimizer->update(exec, control.data());
+    exec.fence();
+    return test::values_of(store.master(slot));
+  }
+  Execution exec;
+  OptimizerOptions options;
+  ParameterStore store{make_parameter_layout(chain_of({}, 90, 70, DType::fp32), 1 << 20, 1)};
+  std::optional<Optimizer> optimizer;
+};
+
+TEST(Lamb, MovesByItsDirectionWhereTheWeightsAreZero) {
+  const float step = static_cast<float>(OptimizerOptions{}.lr);
+  for (const float weight : LambOfOneLayer().updated(0, -3)) EXPECT_NEAR(weight, step, 1e-6f * step);
+}
+
+TEST(Lamb, StaysWhereThereIsNoDirection) {
+  for (const float weight : LambOfOneLayer().updated(0.5f, 0)) EXPECT_EQ(weight, 0.5f);
+}
+
+TEST(Lamb, MovesByItsRateTimesTheWeightsNormWhateverTheGradient) {
+  for (const float gradient : {1e-15f, 1e-4f, 1e15f}) {
+    for (const float weight : LambOfOneLayer().updated(0.5f, gradient))
+      EXPECT_NEAR(weight, 0.5f * (1 - static_cast<float>(OptimizerOptions{}.lr)), 1e-6f) << gradient;
+  }
+}
+
+TEST(Lamb, HidesNoWeightThatIsNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float weight : LambOfOneLayer().updated(infinity, 1)) EXPECT_TRUE(std::isnan(weight));
+}
 
 }  // namespace mylos::optimizer_test

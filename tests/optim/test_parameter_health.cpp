@@ -108,7 +108,7 @@ float least_normal(DType type) {
 class ParameterHealthOf : public testing::TestWithParam<DType> {};
 
 TEST_P(ParameterHealthOf, IsWhatSumsOverItsElementsGive) {
-  for (const OptimizerType type : {OptimizerType::sgd, OptimizerType::adamw}) {
+  for (const OptimizerType type : {OptimizerType::sgd, OptimizerType::adamw, OptimizerType::lamb}) {
     Subject subject(GetParam(), type, 4);
     const std::vector<ParameterSlot>& slots = subject.store.layout().slots;
     std::vector<std::vector<float>> before;
@@ -141,7 +141,8 @@ TEST_P(ParameterHealthOf, CountsWhatIsNotFiniteInASkippedStepThatMovesNothing) {
 }
 
 TEST_P(ParameterHealthOf, LeavesWeightsAsTheyAreWithoutIt) {
-  for (const OptimizerType type : {OptimizerType::sgd, OptimizerType::adam, OptimizerType::adamw}) {
+  for (const OptimizerType type :
+       {OptimizerType::sgd, OptimizerType::adam, OptimizerType::adamw, OptimizerType::lamb}) {
     Subject plain(GetParam(), type, 0);
     Subject watched(GetParam(), type, 4);
     for (const std::int32_t record : {-1, 0, 1}) {

@@ -1,4 +1,4 @@
-// The fused update against PyTorch's numbers.
+// The fused update against PyTorch's numbers, and Lamb's against Optax's.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,14 +21,15 @@ using test::control_of;
 // with make = SGD(lr=0.1, momentum=0.9, weight_decay=0.1), Adam(lr=0.01, weight_decay=0.1) and
 // AdamW(lr=0.01, weight_decay=0.1), else as by default. Of SGD(nesterov=True) and of Lion(lr=0.01,
 // betas=(0.9, 0.99), weight_decay=0.1): the same by the loops that PyTorch's documentation of SGD and arXiv
-// 2302.06675 (program 1) give, in double by Python.
+// 2302.06675 (program 1) give, in double by Python. Of Lamb: the same in double by Optax 0.2.8 with
+//   optax.lamb(0.01, eps=1e-8, weight_decay=0.1, mask={"w": True, "b": False})
 struct Published {
   OptimizerType type;
   double lr;
   std::array<double, 8> weights;
   bool nesterov = false;
 };
-const std::array<Published, 5> published{{
+const std::array<Published, 6> published{{
     {OptimizerType::sgd,
      0.1,
      {-0.402568268800, -0.680573285700, -0.188248658725, -0.128104188125, 0.133609701350, 0.625934328325,
@@ -50,9 +51,13 @@ const std::array<Published, 5> published{{
      0.01,
      {-0.736297412554, -0.527445074953, -0.238752477531, -0.009960039970, 0.238792417551, 0.527445074953,
       0.740000000000, 1.000000000000}},
+    {OptimizerType::lamb,
+     0.01,
+     {-0.723519041268, -0.522965083389, -0.243966502265, -0.013306272235, 0.237431386995, 0.519146442809,
+      0.731559371587, 1.016769612203}},
 }};
 
-TEST(Optimizer, GivesPyTorchsWeights) {
+TEST(Optimizer, GivesThePublishedProgramsWeights) {
   for (const Published& torch : published) {
     for (const GradientType gradient : {GradientType::compute, GradientType::fp32}) {
       for (const DType compute : {DType::fp32, DType::fp16, DType::bf16}) {

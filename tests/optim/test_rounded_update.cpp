@@ -7,6 +7,7 @@
 #include "mylos/base/stochastic_rounding.hpp"
 #include "mylos/model/chain.hpp"
 #include "mylos/optim/optimizer.hpp"
+#include "optim/updates.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::rounded_update_test {
@@ -67,6 +68,11 @@ struct Subject {
     }
   }
   void update(int time, std::int32_t apply = 1, std::int32_t health_record = -1) {
+    prepare(time, apply, health_record);
+    optimizer.update(exec, control.data());
+    exec.fence();
+  }
+  void prepare(int time, std::int32_t apply = 1, std::int32_t health_record = -1) {
     draw_gradients(time);
     UpdateControl now;
     now.apply = apply;
@@ -76,11 +82,11 @@ struct Subject {
     now.bias_correction1 = static_cast<float>(1 - std::pow(0.9, time));
     now.bias_correction2 = static_cast<float>(1 - std::pow(0.999, time));
     now.updates = static_cast<std::uint64_t>(time - 1);
-    const test::DeviceValue<UpdateControl> control(now);
-    for (std::size_t bucket = 0; bucket < divisors.size(); ++bucket) {
-      if (store.layout().holders > 1) optimizer.update(exec, control.data(), bucket);
-    }
-    if (store.layout().holders == 1) optimizer.update(exec, control.data());
+    control.set(now);
+  }
+  void update_buckets() {
+    for (std::size_t bucket = 0; bucket < divisors.size(); ++bucket)
+      optimizer.update(exec, control.data(), bucket);
     exec.fence();
   }
   [[nodiscard]] Bytes everything() const {
@@ -100,6 +106,7 @@ struct Subject {
   ParameterStore store;
   std::vector<float> divisors;
   Optimizer optimizer;
+  test::DeviceValue<UpdateControl> control;
 };
 
 class RoundedUpdate : public testing::TestWithParam<Case> {};
@@ -191,7 +198,10 @@ TEST_P(RoundedUpdate, BySlicesOfThreeRanksGivesTheBitsOfOne) {
     ranks.push_back(std::make_unique<Subject>(GetParam(), MasterWeights::none, 3, rank));
   for (int time = 1; time <= 3; ++time) {
     whole.update(time);
-    for (const auto& rank : ranks) rank->update(time);
+    for (const auto& rank : ranks) rank->prepare(time);
+    test::exchange_norms(whole.exec, {&ranks[0]->optimizer, &ranks[1]->optimizer, &ranks[2]->optimizer},
+                         ranks[0]->control.data());
+    for (const auto& rank : ranks) rank->update_buckets();
   }
   const std::vector<ParameterSlot>& slots = whole.store.layout().slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -211,6 +221,8 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, RoundedUpdate,
                          testing::Values(Case{OptimizerType::sgd, DType::bf16},
                                          Case{OptimizerType::sgd, DType::fp16, GradientType::fp32},
                                          Case{OptimizerType::lion, DType::bf16},
+                                         Case{OptimizerType::lamb, DType::bf16},
+                                         Case{OptimizerType::lamb, DType::fp16, GradientType::fp32},
                                          Case{OptimizerType::adam, DType::fp16},
                                          Case{OptimizerType::adamw, DType::bf16},
                                          Case{OptimizerType::adamw, DType::bf16, GradientType::fp32},

@@ -15,7 +15,14 @@ struct Case {
   std::vector<PrecisionRule> rules = {};
   GradientType gradient = GradientType::automatic;
   MasterWeights masters = MasterWeights::fp32;
+  OptimizerType optimizer = OptimizerType::adamw;
 };
+
+OptimizerOptions options_of(const Case& test) {
+  OptimizerOptions options;
+  options.type = test.optimizer;
+  return options;
+}
 
 /// A GPT whose head reads the embedding's weights.
 Chain chain_of(const Case& test) {
@@ -38,8 +45,9 @@ class WeightUpdates : public testing::TestWithParam<Case> {
     Copy(const Chain& chain, Communicator& communicator, int holders, std::size_t window)
         : store(make_parameter_layout(chain, 10000, communicator.size(), holders, window),
                 communicator.rank()),
-          reduction(communicator, store, ReduceType::automatic, {1, 1, 1, communicator.size()}),
-          optimizer(OptimizerOptions{}, store, reduction.remaining_divisors(), true),
+          reduction(communicator, store, ReduceType::automatic, {1, 1, 1, communicator.size()}, 0,
+                    Optimizer::exchanged_bytes(options_of(GetParam()), store.layout())),
+          optimizer(options_of(GetParam()), store, reduction.remaining_divisors(), true),
           update(communicator, store, optimizer, waited_s) {
       store.initialize(Execution(), 5);
     }
@@ -153,7 +161,7 @@ TEST_P(WeightUpdates, GiveAForwardPassEachBlockWhenItAsks) {
 }
 
 TEST_P(WeightUpdates, AreRefusedToAnOptimizerOfAllBucketsTogether) {
-  const Optimizer together(OptimizerOptions{}, whole.store, whole.reduction.remaining_divisors());
+  const Optimizer together(options_of(GetParam()), whole.store, whole.reduction.remaining_divisors());
   EXPECT_THROW(together.update(exec, control.data(), 0), Error);
 }
 
@@ -188,24 +196,38 @@ TEST_P(WeightUpdates, RefreshWhatWasReadIntoTheMasters) {
 
 INSTANTIATE_TEST_SUITE_P(
     Types, WeightUpdates,
-    testing::Values(Case{"float", DType::fp32}, Case{"bfloat16"}, Case{"half", DType::fp16},
-                    Case{"float_head", DType::bf16, {{"head", DType::fp32}}},
-                    Case{"several_in_a_bucket",
-                         DType::fp16,
-                         {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
-                         GradientType::fp32},
-                    Case{"bfloat16_alone", DType::bf16, {}, GradientType::automatic, MasterWeights::none},
-                    Case{"half_alone", DType::fp16, {}, GradientType::fp32, MasterWeights::none},
-                    Case{"alone_with_float_head",
-                         DType::bf16,
-                         {{"head", DType::fp32}},
-                         GradientType::automatic,
-                         MasterWeights::none},
-                    Case{"several_alone",
-                         DType::fp16,
-                         {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
-                         GradientType::fp32,
-                         MasterWeights::none}),
+    testing::Values(
+        Case{"float", DType::fp32}, Case{"bfloat16"}, Case{"half", DType::fp16},
+        Case{"float_head", DType::bf16, {{"head", DType::fp32}}},
+        Case{"several_in_a_bucket",
+             DType::fp16,
+             {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
+             GradientType::fp32},
+        Case{"lamb", DType::fp32, {}, GradientType::automatic, MasterWeights::fp32, OptimizerType::lamb},
+        Case{"lamb_of_several",
+             DType::fp16,
+             {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
+             GradientType::fp32,
+             MasterWeights::fp32,
+             OptimizerType::lamb},
+        Case{"lamb_alone",
+             DType::bf16,
+             {{"head", DType::fp32}},
+             GradientType::automatic,
+             MasterWeights::none,
+             OptimizerType::lamb},
+        Case{"bfloat16_alone", DType::bf16, {}, GradientType::automatic, MasterWeights::none},
+        Case{"half_alone", DType::fp16, {}, GradientType::fp32, MasterWeights::none},
+        Case{"alone_with_float_head",
+             DType::bf16,
+             {{"head", DType::fp32}},
+             GradientType::automatic,
+             MasterWeights::none},
+        Case{"several_alone",
+             DType::fp16,
+             {{"head", DType::fp32}, {"attention*", DType::bf16}, {"mlp*", DType::fp32}},
+             GradientType::fp32,
+             MasterWeights::none}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace mylos::weight_update_test

@@ -52,6 +52,7 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
         Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
         options.data.micro_batch = micro_batch;
         options.communication.bucket_bytes = 4096;
+        if (is_gpt == (micro_batch > 0)) options.optimizer.type = OptimizerType::lamb;
         if (is_gpt) options.model.layers = 8;  // more buckets than are in flight at one time
         options.optimizer.shard = shard;
         if (micro_batch > 0) options.precision.rules = {{"head", DType::fp32}};

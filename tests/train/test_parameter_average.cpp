@@ -94,7 +94,8 @@ void restore(SmallRun& run, const std::string& file) {
 }
 
 TEST_P(AverageOfTypes, GoesOnBitForBitBehindARestartWithOtherCuts) {
-  for (const OptimizerType type : {OptimizerType::adamw, OptimizerType::lion, OptimizerType::sgd}) {
+  for (const OptimizerType type :
+       {OptimizerType::adamw, OptimizerType::lion, OptimizerType::lamb, OptimizerType::sgd}) {
     for (const MasterWeights masters : masters_with(GetParam())) {
       Options options = averaging(GetParam(), masters, Shard::state);
       options.optimizer.type = type;

@@ -85,6 +85,8 @@ std::vector<Options> many_runs(DType compute) {
   options.optimizer.type = OptimizerType::lion;
   options.optimizer.groups = {{{"hidden1/weight"}, {}, {}, true}, {{"head/*", "norm*"}, 0.5, 0.25, {}}};
   all.push_back(options);
+  options.optimizer.type = OptimizerType::lamb;
+  all.push_back(options);
   if (compute == DType::fp32) return all;
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {
     all.push_back(all[i]);

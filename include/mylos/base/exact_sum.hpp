@@ -21,6 +21,11 @@ struct ExactSum {
 
   /// `term` is finite and below 2^352; bits of it below 2^-304 are cut off.
   KOKKOS_INLINE_FUNCTION void add(double term) {
+    for_each_digit(term, [this](int digit, std::int32_t value) { digits[digit] += value; });
+  }
+  /// put(digit, value) for each digit of such a term; |value| is below 2^16.
+  template <class Put>
+  KOKKOS_INLINE_FUNCTION static void for_each_digit(double term, const Put& put) {
     const auto bits = Kokkos::bit_cast<std::uint64_t>(term);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
     if (biased == 0) return;  // zero, or far below the lowest digit
@@ -36,8 +41,8 @@ struct ExactSum {
     int digit = place / digit_bits;
     const std::uint64_t low = mantissa << shift & 0xffff;
     mantissa >>= digit_bits - shift;
-    put(digit, low, negative);
-    for (; mantissa != 0; mantissa >>= digit_bits) put(++digit, mantissa & 0xffff, negative);
+    put_signed(put, digit, low, negative);
+    for (; mantissa != 0; mantissa >>= digit_bits) put_signed(put, ++digit, mantissa & 0xffff, negative);
   }
   KOKKOS_INLINE_FUNCTION void add(const ExactSum& other) {
     for (int i = 0; i < digit_count; ++i) digits[i] += other.digits[i];
@@ -69,9 +74,11 @@ struct ExactSum {
   }
 
  private:
-  KOKKOS_INLINE_FUNCTION void put(int digit, std::uint64_t value, bool negative) {
+  template <class Put>
+  KOKKOS_INLINE_FUNCTION static void put_signed(const Put& put, int digit, std::uint64_t value,
+                                                bool negative) {
     if (digit >= digit_count) return;
-    digits[digit] += negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
+    put(digit, negative ? -static_cast<std::int32_t>(value) : static_cast<std::int32_t>(value));
   }
 };
 

@@ -43,8 +43,9 @@ struct ReductionMemory {
 };
 
 /// `statistics`: bytes of the sums of statistics that ranks exchange too; they take statistics_slot().
+/// `norms`: bytes that ranks exchange in the first slot while no bucket takes it.
 [[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
-                                               std::size_t statistics = 0);
+                                               std::size_t statistics = 0, std::size_t norms = 0);
 
 /// The one behind those of the buckets.
 [[nodiscard]] inline std::size_t statistics_slot(const ParameterLayout& layout) {
@@ -53,9 +54,10 @@ struct ReductionMemory {
 
 class GradientReduction {
  public:
-  /// `communicator` and `parameters` must outlive this object. `statistics`: as in reduction_memory().
+  /// `communicator` and `parameters` must outlive this object. `statistics`, `norms`: as in
+  /// reduction_memory().
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                    const BatchMean& mean, std::size_t statistics = 0);
+                    const BatchMean& mean, std::size_t statistics = 0, std::size_t norms = 0);
 
   /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
   /// take, and those whose memory the gradients of the block before it take. All blocks, in backward order.

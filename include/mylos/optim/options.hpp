@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-enum class OptimizerType { sgd, adam, adamw, lion };
+enum class OptimizerType { sgd, adam, adamw, lion, lamb };
 
 /// What is cut over ranks, so that each holds and updates a slice: nothing, masters and moments (ZeRO-1,
 /// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
@@ -36,7 +36,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in adamw and lion
+  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in the others
   double momentum = 0.9;       // sgd
   double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
   Shard shard = Shard::none;

@@ -8,6 +8,7 @@
 #include "mylos/optim/options.hpp"
 #include "mylos/optim/parameter_health.hpp"
 #include "mylos/optim/step_state.hpp"
+#include "mylos/optim/trust_ratios.hpp"
 
 namespace mylos {
 
@@ -20,14 +21,15 @@ struct UpdateSpan {
   const void* gradient = nullptr;
   float* master = nullptr;  // null where there is none
   float* m = nullptr;
-  float* v = nullptr;        // null for sgd and lion
+  float* v = nullptr;            // null for sgd and lion
+  const float* trust = nullptr;  // lamb: the ratio of norms by which the learning rate is multiplied
   void* weight = nullptr;    // the compute weights; floats: the masters, and nothing is written beside them
   float* average = nullptr;  // of the masters; null where there is none
   float decay = 0;
   bool frozen = false;        // nothing moves
   float inverse_divisor = 1;  // of the gradients, beside the loss scale
   RandomStream rounding;      // of the parameter; where there is no master
-  std::int64_t first = 0;     // element of the parameter: a multiple of 8
+  std::int64_t first = 0;     // element of the parameter: a multiple of slice_granularity
 };
 
 /// Of the parameters of a pass.
@@ -44,11 +46,15 @@ class UpdatePass {
   /// `place`: device memory for the spans, as many.
   UpdatePass(const OptimizerOptions& options, const UpdateTypes& types, std::vector<UpdateSpan> spans,
              const Kokkos::View<UpdateSpan*, Device>& place);
+  /// Lamb, before run(): moves the moments, and adds to the norms in `ratios`.
+  void measure(const Execution& exec, const UpdateControl* control, const TrustRatios& ratios) const;
   /// With room in `health` the step that `control` wants to look at leaves its sums there.
   void run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;
 
   /// A thread's or team's share of a pass.
   static constexpr std::int64_t block_elements = 4096;
+  /// Of any pass over parts of these parameters: each part's last block may be short.
+  [[nodiscard]] static std::size_t most_blocks(const ParameterLayout& layout);
 
  private:
   void move_masters(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;

@@ -46,6 +46,8 @@ class WeightUpdate {
   [[nodiscard]] bool cuts_masters() const { return parameters_.layout().holders > 1; }
   /// Buckets from the last down to this one.
   void complete_down_to(const Execution& exec, std::size_t bucket);
+  /// What all ranks have to know of each other's parts before the first bucket moves.
+  void exchange_norms(const Execution& exec);
   void start_gathers(const Execution& exec);
   void start_gather(const Execution& exec, std::size_t bucket);
   /// The memory in which it travels, with this rank's slice of it.

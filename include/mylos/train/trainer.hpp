@@ -98,7 +98,8 @@ class Trainer {
   /// All ranks. Compute weights of masters that were read from a file.
   void refresh_weights() { update_.refresh(exec_); }
   /// What a trainer takes beside model, moments and communication.
-  [[nodiscard]] static std::size_t record_bytes(const ParameterLayout& layout, int ranks, bool reproducible);
+  [[nodiscard]] static std::size_t record_bytes(const OptimizerOptions& optimizer,
+                                                const ParameterLayout& layout, int ranks, bool reproducible);
   /// What it takes to look at parameters' health.
   [[nodiscard]] static std::size_t health_bytes(const HealthOptions& options, const ParameterLayout& layout);
 

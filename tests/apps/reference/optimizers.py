@@ -53,7 +53,7 @@ class Optimizer:
             self.move(name, weight, factor * gradients[name], lr, decay)
 
     def move(self, name, weight, gradient, lr, decay):
-        if self.options["type"] != "adamw":
+        if self.options["type"] not in ("adamw", "lamb"):
             gradient = gradient + decay * weight
         if self.options["type"] == "sgd":
             self.m[name] = self.options["momentum"] * self.m[name] + gradient
@@ -64,7 +64,12 @@ class Optimizer:
         self.v[name] = beta2 * self.v[name] + (1 - beta2) * gradient ** 2
         mean = self.m[name] / (1 - beta1 ** self.updates)
         square = self.v[name] / (1 - beta2 ** self.updates)
+        step = mean / (numpy.sqrt(square) + self.options["epsilon"])
         if self.options["type"] == "adamw":
             weight *= 1 - lr * decay
-        weight -= lr * mean / (numpy.sqrt(square) + self.options["epsilon"])
+        if self.options["type"] == "lamb":
+            step += decay * weight
+            norms = numpy.linalg.norm(weight), numpy.linalg.norm(step)
+            lr *= norms[0] / norms[1] if min(norms) > 0 else 1
+        weight -= lr * step
         require_calm_adam(self.options, name, weight, gradient, lr, CALM)

@@ -137,7 +137,7 @@ def draw_gpt(source, numbers, sections, items):
 
 def draw_update(source):
     optimizer = {
-        "type": source.choice(["adamw", "adam", "sgd"]), "lr": log_uniform(source, 1e-3, 3e-2),
+        "type": source.choice(["adamw", "adam", "lamb", "sgd"]), "lr": log_uniform(source, 1e-3, 3e-2),
         "betas": [source.choice([0.0, 0.5, 0.9]), source.choice([0.5, 0.95, 0.999])],
         "epsilon": log_uniform(source, 1e-3, 1e-1), "weight_decay": source.choice([0.0, 0.01, 0.5]),
         "momentum": source.choice([0.0, 0.5, 0.9]), "clip_norm": source.choice([0.0, 0.01, 0.3, 1.0, 10.0])}
