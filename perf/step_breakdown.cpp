@@ -41,19 +41,26 @@ class TimedConvolution final : public LibraryConvolution {
   explicit TimedConvolution(LibraryConvolution& library) : library_(library) {}
 
   [[nodiscard]] bool multiplies(DType type) const override { return library_.multiplies(type); }
+  [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType type) const override {
+    return library_.adds_bias(pass, type);
+  }
+  [[nodiscard]] bool accumulates() const override { return library_.accumulates(); }
+  [[nodiscard]] bool may_refuse() const override { return library_.may_refuse(); }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return library_.samples_at_a_time(pass);
   }
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
     return library_.workspace_bytes(pass);
   }
-  void run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
     Breakdown* const book = books().open;
     if (book == nullptr) return library_.run(pass, operands, workspace);
     constexpr const char* names[] = {"y", "dx", "dW"};
+    bool runs = false;
     (*book)[fmt::format("convolution {} to {} points of {}, {}", pass.map.from.channels, pass.map.to.points(),
                         pass.map.to.channels, names[static_cast<std::size_t>(pass.pass)])] +=
-        milliseconds([&] { library_.run(pass, operands, workspace); });
+        milliseconds([&] { runs = library_.run(pass, operands, workspace); });
+    return runs;
   }
 
  private:

@@ -66,7 +66,7 @@ pack_cudnn() {  # FOLDER
     names+=("libcudnn_$name.so.9")
   done
   for name in "${names[@]}"; do
-    [ -e "$1/$name" ] || { echo "no $name in $1: attention of the bundle goes without cuDNN"; return 0; }
+    [ -e "$1/$name" ] || { echo "no $name in $1: the bundle goes without cuDNN"; return 0; }
   done
   for name in "${names[@]}"; do
     cp -L "$1/$name" "$target/lib/"

@@ -28,8 +28,8 @@ void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
 void run_map(const Execution& exec, GemmEngine& engine, const ConvolutionShape& shape, DType type,
              bool adjoint, const GatheredOperands& operands, std::int64_t samples, void* workspace) {
   const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
-  if (const auto way = ConvolutionByLibrary::find(engine, shape, pass, type))
-    return way->run(exec, operands, samples, workspace);
+  const auto way = ConvolutionByLibrary::find(engine, shape, pass, type);
+  if (way && way->run(exec, operands, samples, workspace)) return;
   const auto by_products = adjoint ? convolution_products::apply_adjoint : convolution_products::apply;
   by_products(exec, engine, ConvolutionMap(shape), type, operands, samples, workspace);
 }
@@ -45,9 +45,10 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
 std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
   const auto bytes = [&](ConvolutionPass pass, auto of_products) {
-    if (const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_))
-      return way->workspace_bytes(samples);
-    return of_products(engine, map, type_, samples);
+    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    const std::size_t of_library = way ? way->workspace_bytes(samples) : 0;
+    if (way && !way->may_refuse()) return of_library;
+    return std::max(of_library, of_products(engine, map, type_, samples));
   };
   return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
                    bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
@@ -83,9 +84,8 @@ void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, con
   check_bias(shape_, d_bias, d_bias.type());
   const Tensor& from = shape_.transposed ? dy : x;
   const Tensor& to = shape_.transposed ? x : dy;
-  if (const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_)) {
-    way->sum_weights(exec, from, to, d_weights, accumulate, workspace);
-  } else {
+  const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
+  if (!way || !way->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
     convolution_products::sum_weights(exec, engine, ConvolutionMap(shape_), from, to, d_weights, accumulate,
                                       workspace);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "convolution_weights.hpp"
-#include "depthwise.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/convolution.hpp"
@@ -11,12 +10,24 @@
 namespace mylos {
 namespace {
 
-/// Products that need no gathering are as fast. Of a depthwise convolution oneDNN 2.6 sums the weights'
-/// gradient in blocks of 16 x 16 channels, of which it needs the diagonal.
+/// Products that need no gathering are as fast, but for sums over samples on hosts. Of a depthwise
+/// convolution oneDNN 2.6 sums the weights' gradient in blocks of 16 x 16 channels, of which it needs the
+/// diagonal; cuDNN 9.19 advises a direct kernel for most of its passes, and ours is one.
 bool suits_library(const ConvolutionMap& map, ConvolutionPass pass) {
   if (map.padding_kind != PaddingKind::zero && map.padding != Extents{0, 0, 0}) return false;
-  if (pass == ConvolutionPass::weights) return !depthwise::serves(map.gather(), map.group_to());
+  if (!memory_is_host) return !map.is_product() && !map.is_depthwise();
+  if (pass == ConvolutionPass::weights) return !map.is_depthwise();
   return !map.is_product();
+}
+
+/// Where a vendor's library enqueues what follows what is in `exec`; null on hosts.
+template <class Space>
+CUstream_st* stream_of(const Space& exec) {
+  if constexpr (requires { exec.cuda_stream(); }) {
+    return exec.cuda_stream();
+  } else {
+    return nullptr;
+  }
 }
 
 /// to = sums + bias, rounded.
@@ -68,7 +79,7 @@ struct ConvolutionByLibrary::MapPieces {
     samples = converted_samples(of_source + of_result, all_samples);
     if (way.converts()) {
       source = pieces.take<float>(samples * of_source);
-      weights = pieces.take<float>(map.to.channels * map.taps() * map.group_from());
+      weights = pieces.take<float>(map.weight_count());
     }
     if (way.finishes()) result = pieces.take<float>(samples * of_result);
     of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
@@ -91,7 +102,9 @@ struct ConvolutionByLibrary::SumPieces {
       from = pieces.take<float>(samples * map.from.columns());
       to = pieces.take<float>(samples * map.to.columns());
     }
-    if (way.type_ != DType::fp32) sums = pieces.take<float>(map.to.channels * map.taps() * map.group_from());
+    const bool adds = !way.library_->accumulates();
+    if (adds || way.type_ != DType::fp32) sums = pieces.take<float>(map.weight_count());
+    if (adds) more = pieces.take<float>(map.weight_count());
     of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
   }
 
@@ -99,7 +112,8 @@ struct ConvolutionByLibrary::SumPieces {
   std::int64_t samples;  // at a time
   float* from = nullptr;
   float* to = nullptr;
-  float* sums = nullptr;  // where the gradient is not float
+  float* sums = nullptr;  // where the gradient is not float, or to be added to what is there
+  float* more = nullptr;  // of the last samples, where the library does not add them to the others'
   std::byte* of_library;
 };
 
@@ -108,9 +122,9 @@ ConvolutionByLibrary::ConvolutionByLibrary(LibraryConvolution& library, const Co
     : library_(&library), pass_{.pass = pass, .map = ConvolutionMap(shape)}, type_(type) {
   pass_.map.padding_kind = PaddingKind::zero;
   pass_.type = library.multiplies(type) ? type : DType::fp32;
-  // The library's adjoint knows no bias.
+  const bool leads_forward = pass == (shape.transposed ? ConvolutionPass::adjoint : ConvolutionPass::apply);
   const bool has_floats_as_result =
-      pass == ConvolutionPass::weights || (pass == ConvolutionPass::adjoint && shape.transposed);
+      pass == ConvolutionPass::weights || (leads_forward && !library.adds_bias(pass, pass_.type));
   pass_.result = has_floats_as_result ? DType::fp32 : pass_.type;
 }
 
@@ -121,7 +135,7 @@ std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const GemmEngine&
   if (library == nullptr || !suits_library(ConvolutionMap(shape), pass)) return std::nullopt;
   const ConvolutionByLibrary way(*library, shape, pass, type);
   LibraryPass with_bias = way.pass_;
-  with_bias.bias = pass == ConvolutionPass::apply;
+  with_bias.bias = library->adds_bias(pass, way.pass_.type);
   if (library->samples_at_a_time(way.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)
     return std::nullopt;
   return way;
@@ -138,7 +152,11 @@ std::size_t ConvolutionByLibrary::workspace_bytes(std::int64_t samples) const {
                                                 : MapPieces(*this, samples, nullptr).pieces.bytes();
 }
 
-void ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
+bool ConvolutionByLibrary::may_refuse() const {
+  return library_->may_refuse();
+}
+
+bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
                                void* workspace) const {
   const ConvolutionMap& map = pass_.map;
   const bool adjoint = pass_.pass == ConvolutionPass::adjoint;
@@ -148,7 +166,8 @@ void ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
   const Tensor own_weights(const_cast<void*>(operands.weights), type_, map.to.channels,
                            map.taps() * map.group_from());
   const void* const weights = values(exec, own_weights, pieces.weights);
-  const bool adds_bias = operands.bias != nullptr && (adjoint || finishes());
+  const bool adds_bias =
+      operands.bias != nullptr && (finishes() || !library_->adds_bias(pass_.pass, pass_.type));
   std::int64_t count = 0;
   for (std::int64_t first = 0; first < samples; first += count) {
     LibraryPass pass = pass_of(std::min(pieces.samples, samples - first));
@@ -156,38 +175,49 @@ void ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
     count = pass.samples = library_->samples_at_a_time(pass);
     const Tensor to = samples_of(operands.target, type_, first, count, target);
     float* const sums = finishes() ? pieces.result : static_cast<float*>(to.data());
-    library_->run(pass,
-                  {values(exec, samples_of(operands.from, type_, first, count, source), pieces.source),
-                   weights, sums, pass.bias ? operands.bias : nullptr},
-                  pieces.of_library);
+    const void* const from =
+        values(exec, samples_of(operands.from, type_, first, count, source), pieces.source);
+    const LibraryOperands of_library{.first = from,
+                                     .second = weights,
+                                     .result = sums,
+                                     .bias = pass.bias ? operands.bias : nullptr,
+                                     .stream = stream_of(exec)};
+    if (!library_->run(pass, of_library, pieces.of_library)) return false;
     if (!finishes() && !adds_bias) continue;
     dispatch(type_, [&]<class T>(TypeTag<T>) {
       finish_points(exec, count * target.points(), target.channels, sums,
                     static_cast<const T*>(operands.bias), to.as<T>());
     });
   }
+  return true;
 }
 
-void ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
+bool ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
                                        const Tensor& d_weights, bool accumulate, void* workspace) const {
   const ConvolutionMap& map = pass_.map;
   const SumPieces pieces(*this, from.rows(), workspace);
-  const bool straight = d_weights.type() == DType::fp32;
+  const bool accumulates = library_->accumulates();
+  // Else the sums have a place of their own until all are there: what was refused midway is computed again.
+  const bool straight = accumulates && d_weights.type() == DType::fp32;
   std::int64_t count = 0;
   for (std::int64_t first = 0; first < from.rows(); first += count) {
     LibraryPass pass = pass_of(std::min(pieces.samples, from.rows() - first));
     count = pass.samples = library_->samples_at_a_time(pass);
-    library_->run(pass,
-                  {.first = values(exec, samples_of(from.data(), type_, first, count, map.from), pieces.from),
-                   .second = values(exec, samples_of(d_to.data(), type_, first, count, map.to), pieces.to),
-                   .result = straight ? d_weights.data() : pieces.sums,
-                   .accumulate = first > 0 || (straight && accumulate)},
-                  pieces.of_library);
+    const bool adds = first > 0 && !accumulates;
+    const LibraryOperands operands{
+        .first = values(exec, samples_of(from.data(), type_, first, count, map.from), pieces.from),
+        .second = values(exec, samples_of(d_to.data(), type_, first, count, map.to), pieces.to),
+        .result = straight ? d_weights.data() : (adds ? pieces.more : pieces.sums),
+        .accumulate = accumulates && (first > 0 || (straight && accumulate)),
+        .stream = stream_of(exec)};
+    if (!library_->run(pass, operands, pieces.of_library)) return false;
+    if (adds) add_sums(exec, map.weight_count(), pieces.more, pieces.sums);
   }
-  if (straight) return;
+  if (straight) return true;
   dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
     store_sums(exec, d_weights.size(), pieces.sums, accumulate, d_weights.as<T>());
   });
+  return true;
 }
 
 }  // namespace mylos

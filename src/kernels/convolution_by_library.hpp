@@ -1,9 +1,11 @@
 // A convolution's passes by a library of convolutions, where the engine has one that is faster than products.
 //
-// Such a library knows zeros beyond the edges alone. It multiplies float, and bfloat16 where the processor
-// does; other values become floats in the workspace, as many samples at a time as fit into
+// Such a library knows zeros beyond the edges alone. What it does not multiply (on hosts half, and bfloat16
+// where the processor does not) becomes floats in the workspace, as many samples at a time as fit into
 // convolution_gathered_bytes, and so do results that are not the library's to round: each is rounded once,
 // with its bias. Sums over samples are added up part by part, in their order.
+//
+// A device's library may refuse a pass when it is to run. Then products compute all of it.
 #pragma once
 
 #include <optional>
@@ -24,13 +26,17 @@ class ConvolutionByLibrary {
   /// Enough for so many samples, and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(std::int64_t samples) const;
 
-  /// The map or its adjoint; with a bias where it leads forward.
-  void run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
-           void* workspace) const;
+  /// Whether products must be able to take the place of a run.
+  [[nodiscard]] bool may_refuse() const;
 
-  /// d_weights (+)= sum over to's points of d_to and what they see of `from`.
-  void sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to, const Tensor& d_weights,
-                   bool accumulate, void* workspace) const;
+  /// The map or its adjoint; with a bias where it leads forward. False where the library refuses.
+  [[nodiscard]] bool run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
+                         void* workspace) const;
+
+  /// d_weights (+)= sum over to's points of d_to and what they see of `from`. False where the library
+  /// refuses: d_weights is as it was.
+  [[nodiscard]] bool sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
+                                 const Tensor& d_weights, bool accumulate, void* workspace) const;
 
  private:
   struct MapPieces;

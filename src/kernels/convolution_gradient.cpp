@@ -14,11 +14,7 @@ GemmProblem one_product(const ConvolutionMap& map, std::int64_t rows, DType type
 }
 
 bool is_depthwise(const ConvolutionMap& map) {
-  return depthwise::serves(map.gather(), map.group_to()) && !map.is_product();
-}
-
-std::int64_t weight_count(const ConvolutionMap& map) {
-  return map.to.channels * map.taps() * map.group_from();
+  return map.is_depthwise() && !map.is_product();
 }
 
 struct SumPieces {
@@ -32,8 +28,8 @@ struct SumPieces {
     rows = map.is_product() ? all_rows : gathered_rows((columns_of_row + split) * element, all_rows);
     columns = pieces.take_bytes(static_cast<std::size_t>(rows * columns_of_row * element));
     d_to = pieces.take_bytes(static_cast<std::size_t>(rows * split * element));
-    if (!map.is_product()) sums = pieces.take<float>(weight_count(map));
-    if (map.groups > 1) more = pieces.take<float>(weight_count(map));
+    if (!map.is_product()) sums = pieces.take<float>(map.weight_count());
+    if (map.groups > 1) more = pieces.take<float>(map.weight_count());
     of_engine =
         pieces.take_bytes(std::max(engine.workspace_bytes(one_product(map, rows, type, type)),
                                    engine.workspace_bytes(one_product(map, rows, type, DType::fp32))));
@@ -57,7 +53,7 @@ void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap&
   float* const sums = first == 0 ? pieces.sums : pieces.more;
   engine.run_batched(exec, batch_of(one_product(map, rows, d_to.type(), DType::fp32), map.groups),
                      {pieces.d_to, pieces.columns, sums}, pieces.of_engine);
-  if (first > 0) add_sums(exec, weight_count(map), pieces.more, pieces.sums);
+  if (first > 0) add_sums(exec, map.weight_count(), pieces.more, pieces.sums);
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap&
 std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
                           std::int64_t samples) {
   if (is_depthwise(map))
-    return aligned_bytes(static_cast<std::size_t>(depthwise::sum_floats(map.gather(), samples)) *
+    return aligned_bytes(static_cast<std::size_t>(depthwise::sum_floats(gather_of(map), samples)) *
                          sizeof(float));
   return SumPieces(engine, map, type, samples, nullptr).pieces.bytes();
 }
@@ -73,7 +69,7 @@ std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, D
 void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
                  const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace) {
   if (is_depthwise(map)) {
-    return depthwise::sum_weights(exec, map.gather(), from, d_to, d_weights, accumulate,
+    return depthwise::sum_weights(exec, gather_of(map), from, d_to, d_weights, accumulate,
                                   static_cast<float*>(workspace));
   }
   const DType type = from.type();
@@ -81,7 +77,7 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
   const std::int64_t all_rows = from.rows() * map.to.points();
   // Straight into the result, where no other rows are to be added before it is rounded.
   const bool straight = map.groups == 1 && (d_weights.type() == DType::fp32 || pieces.rows == all_rows);
-  const Gather gather = map.gather();
+  const Gather gather = gather_of(map);
   for (std::int64_t first = 0; first < all_rows; first += pieces.rows) {
     const std::int64_t rows = std::min(pieces.rows, all_rows - first);
     if (!map.is_product()) {
@@ -103,7 +99,7 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
   }
   if (straight) return;
   dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
-    store_sums(exec, weight_count(map), pieces.sums, accumulate, d_weights.as<T>());
+    store_sums(exec, map.weight_count(), pieces.sums, accumulate, d_weights.as<T>());
   });
 }
 

@@ -103,30 +103,17 @@ class Primitives {
   Operation convolution_, reorder_, adding_reorder_;
 };
 
-struct PassHash {
-  std::size_t operator()(const LibraryPass& pass) const {
-    std::size_t hash = static_cast<std::size_t>(pass.samples);
-    const auto mix = [&](auto value) {
-      hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15;
-    };
-    mix(pass.pass);
-    mix(pass.type);
-    mix(pass.map.from.channels);
-    mix(pass.map.to.channels);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      mix(pass.map.from.extent[axis]);
-      mix(pass.map.kernel[axis]);
-      mix(pass.map.stride[axis]);
-    }
-    return hash ^ hash >> 32;
-  }
-};
-
 class OneDnnConvolution final : public LibraryConvolution {
  public:
   [[nodiscard]] bool multiplies(DType type) const override {
     return type == DType::fp32 || (type == DType::bf16 && native_bfloat16_);
   }
+
+  [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType /*type*/) const override {
+    return pass == ConvolutionPass::apply;
+  }
+  [[nodiscard]] bool accumulates() const override { return true; }
+  [[nodiscard]] bool may_refuse() const override { return false; }
 
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     const std::size_t enough = workspace_bytes(pass);
@@ -159,7 +146,7 @@ class OneDnnConvolution final : public LibraryConvolution {
     return whole.enough_bytes;
   }
 
-  void run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
     Known& entry = known(pass);
     try {
       if (!entry.primitives) entry.primitives = std::make_unique<Primitives>(engine_, pass, entry.code);
@@ -167,6 +154,7 @@ class OneDnnConvolution final : public LibraryConvolution {
     } catch (const dnnl::error& error) {
       fail_run("oneDNN: {}", error.what());
     }
+    return true;
   }
 
  private:
@@ -197,7 +185,7 @@ class OneDnnConvolution final : public LibraryConvolution {
   bool native_bfloat16_ = onednn::multiplies_bfloat16();
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
-  std::unordered_map<LibraryPass, Known, PassHash> known_;
+  std::unordered_map<LibraryPass, Known, LibraryPassHash> known_;
 };
 
 }  // namespace

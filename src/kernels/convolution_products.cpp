@@ -10,8 +10,11 @@ namespace mylos::convolution_products {
 namespace {
 
 GatheredProduct product_of(const ConvolutionMap& map, DType type) {
-  return {
-      .gather = map.gather(), .type = type, .outputs = map.group_to(), .target = map.to, .target_type = type};
+  return {.gather = gather_of(map),
+          .type = type,
+          .outputs = map.group_to(),
+          .target = map.to,
+          .target_type = type};
 }
 
 GatheredProduct product_of(const ConvolutionMap& map, const AdjointPhase& phase, DType type,

@@ -9,6 +9,7 @@
 #include "cublaslt_product.hpp"
 #include "gemm_engines.hpp"
 #include "gemm_ranked.hpp"
+#include "library_convolution.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/activation.hpp"
 #include "mylos/kernels/fused_attention.hpp"
@@ -90,6 +91,13 @@ class CublasLtGemm final : public GemmEngine {
   }
 
   [[nodiscard]] FusedAttention* fused_attention() const override { return fused_attention_.get(); }
+  [[nodiscard]] LibraryConvolution* convolutions() const override { return convolutions_.get(); }
+  [[nodiscard]] std::string take_refusals() override {
+    const std::string of_attention = fused_attention_ ? fused_attention_->take_refusals() : "";
+    const std::string of_convolutions = convolutions_ ? convolutions_->take_refusals() : "";
+    const bool both = !of_attention.empty() && !of_convolutions.empty();
+    return of_attention + (both ? "\n" : "") + of_convolutions;
+  }
 
  private:
   static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
@@ -148,6 +156,7 @@ class CublasLtGemm final : public GemmEngine {
   std::vector<std::unique_ptr<Product>> products_;
   std::unique_ptr<GemmEngine> kokkos_;  // for what the library refuses
   std::unique_ptr<FusedAttention> fused_attention_ = make_fused_attention();
+  std::unique_ptr<LibraryConvolution> convolutions_ = make_cudnn_convolution();
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 //
 // A row belongs to a target point, and holds [taps][channels of a group]. Along an axis tap t of target o
 // sees point o stride + offset + t step of the grid that is gathered from. So does the convolution itself,
-// and so does its adjoint, for the targets that lie one stride apart (convolution_map.hpp).
+// and so does its adjoint, for the targets that lie one stride apart (convolution_gather.hpp).
 #pragma once
 
 #include <cstring>

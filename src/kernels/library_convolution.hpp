@@ -1,15 +1,18 @@
-// Convolutions as a library computes them that has them as such: one pass over some samples of float or
-// bfloat16. What it reads and writes lies as ours does, channels last; sums are float and rounded once.
+// Convolutions as a library computes them that has them as such: one pass over some samples. What it reads
+// and writes lies as ours does, channels last; sums are float and rounded once.
 //
-// Nothing here includes the library (convolution_onednn.cpp does). Which passes go to it, and how values of
-// other types get there: convolution_by_library.hpp.
+// Nothing here includes Kokkos or the library (convolution_onednn.cpp and convolution_cudnn.cpp do). Which
+// passes go to it, and how values of other types get there: convolution_by_library.hpp.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "convolution_map.hpp"
 #include "mylos/base/dtype.hpp"
+
+struct CUstream_st;  // what a cudaStream_t points to
 
 namespace mylos {
 
@@ -26,8 +29,8 @@ struct LibraryPass {
   std::int64_t samples = 1;
   DType type = DType::fp32;    ///< of all that is read
   DType result = DType::fp32;  ///< `type` or fp32; of the weights' gradient fp32
-  bool bias = false;           ///< of `apply` alone
-  bool relu = false;           ///< likewise: negative results become zero
+  bool bias = false;           ///< of what adds_bias(); of `type`
+  bool relu = false;           ///< of `apply` by oneDNN alone: negative results become zero
 
   friend bool operator==(const LibraryPass&, const LibraryPass&) = default;
 };
@@ -37,17 +40,47 @@ struct LibraryOperands {
   const void* second;  ///< the weights; of their gradient, to
   void* result;
   const void* bias = nullptr;
-  bool accumulate = false;  ///< of the weights' gradient: it is added to what is there
+  bool accumulate =
+      false;  ///< of the weights' gradient, where it accumulates(): it is added to what is there
+  CUstream_st* stream = nullptr;  ///< that a device's library enqueues the pass in
 };
 
-/// Keeps what the library made for a pass: after the first run of one it allocates nothing. Used by one
-/// thread at a time.
+struct LibraryPassHash {
+  std::size_t operator()(const LibraryPass& pass) const {
+    auto hash = static_cast<std::size_t>(pass.samples);
+    const auto mix = [&](auto value) {
+      hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15;
+    };
+    mix(pass.pass);
+    mix(pass.type);
+    mix(pass.map.from.channels);
+    mix(pass.map.to.channels);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      mix(pass.map.from.extent[axis]);
+      mix(pass.map.kernel[axis]);
+      mix(pass.map.stride[axis]);
+    }
+    return hash ^ hash >> 32;
+  }
+};
+
+/// Keeps what the library made for a pass: after the first run of one it allocates nothing, and on a device
+/// may be captured. Used by one thread at a time.
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
 
   /// Whether it multiplies the type by the processor's own instructions.
   [[nodiscard]] virtual bool multiplies(DType type) const = 0;
+
+  /// Whether such a pass can add a bias.
+  [[nodiscard]] virtual bool adds_bias(ConvolutionPass pass, DType type) const = 0;
+
+  /// Whether it can add the weights' gradient to what is there.
+  [[nodiscard]] virtual bool accumulates() const = 0;
+
+  /// Whether only a run tells that it takes a pass: then products must be able to take its place.
+  [[nodiscard]] virtual bool may_refuse() const = 0;
 
   /// How many of the samples one run takes, in workspace for all; 0: the library has no fast code for it.
   [[nodiscard]] virtual std::int64_t samples_at_a_time(const LibraryPass& pass) = 0;
@@ -56,11 +89,19 @@ class LibraryConvolution {
   /// Arena aligns.
   [[nodiscard]] virtual std::size_t workspace_bytes(const LibraryPass& pass) = 0;
 
-  /// Throws Error when the library fails.
-  virtual void run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) = 0;
+  /// False where the library refuses, as only one that may_refuse() does; some of the result may have been
+  /// written then. Throws Error when the library fails.
+  [[nodiscard]] virtual bool run(const LibraryPass& pass, const LibraryOperands& operands,
+                                 void* workspace) = 0;
+
+  /// What was refused since this was last asked, and why, in lines for people; mostly empty.
+  [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
 
 /// Null where this build has no oneDNN.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_onednn_convolution();
+
+/// Null where this build or this machine has no cuDNN.
+[[nodiscard]] std::unique_ptr<LibraryConvolution> make_cudnn_convolution();
 
 }  // namespace mylos

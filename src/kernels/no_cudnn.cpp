@@ -1,5 +1,6 @@
 // This build has no cuDNN.
 #include "attention_by_cudnn.hpp"
+#include "library_convolution.hpp"
 #include "mylos/kernels/fused_attention.hpp"
 
 namespace mylos {
@@ -10,6 +11,10 @@ std::unique_ptr<FusedAttention> make_fused_attention() {
 
 std::string describe_fused_attention() {
   return "this build has no cuDNN";
+}
+
+std::unique_ptr<LibraryConvolution> make_cudnn_convolution() {
+  return nullptr;
 }
 
 namespace attention_by_cudnn {

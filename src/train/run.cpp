@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/fused_attention.hpp"
 #include "mylos/train/adaptation.hpp"
 #include "mylos/train/health_watch.hpp"
 #include "mylos/train/tensor_table.hpp"
@@ -82,10 +81,10 @@ void Run::log(bool with_progress) {
   clock_.count(&TimeParts::other_s);
 }
 
-/// Why a vendor's attention is not used, and steps are not recorded: known after the first steps.
+/// Why a vendor's attention and convolutions are not used, and steps are not recorded: known after the first
+/// steps.
 void Run::note_refusals() {
-  FusedAttention* const fused = parts_.gemm->fused_attention();
-  const std::string text = fused != nullptr ? fused->take_refusals() : "";
+  const std::string text = parts_.gemm->take_refusals();
   if (!text.empty()) log_.progress().note(text);
   const std::string refusal = parts_.trainer->take_recording_refusal();
   if (refusal.empty()) return;

@@ -6,33 +6,12 @@
 #include <vector>
 
 #include "attention_cudnn.hpp"
+#include "described_devices.hpp"
 #include "mylos/kernels/fused_attention.hpp"
 
 namespace {
 
 using namespace mylos;
-
-/// A device in cuDNN's own words. Figures: CUDA C++ Programming Guide, table of compute capabilities, and
-/// NVIDIA's data sheets.
-CudnnDevice device(const std::string& name, int capability, int processors, int shared_bytes) {
-  const auto number = [](int value) { return std::to_string(value); };
-  return {capability,
-          R"({"deviceName":")" + name + R"(","deviceVer":)" + number(capability * 10) +
-              R"(,"multiProcessorCount":)" + number(processors) + R"(,"maxSharedMemoryPerBlockOptin":)" +
-              number(shared_bytes) +
-              R"(,"cudaDeviceId":0,"driverVer":13000,"isTccDriver":0,"pciDeviceId":0,)" +
-              R"("l2CacheSize":52428800,"maxCtasPerSM":32,"maxRegistersPerSM":65536,"regsPerBlock":65536,)" +
-              R"("maxSharedMemoryPerBlock":49152,"reservedSharedMemoryPerBlock":1024,"warpSize":32,)" +
-              R"("maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"memClockRateKHz":2619000,)" +
-              R"("smClockRateKHz":1980000,"supportCoopLaunch":1,"totalGlobalMem":85899345920,)" +
-              R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64]})"};
-}
-
-const std::vector<CudnnDevice> devices = {
-    device("NVIDIA A100", 80, 108, 166912),
-    device("NVIDIA H100", 90, 132, 232448),
-    device("NVIDIA B200", 100, 148, 232448),
-};
 
 const std::vector<AttentionShape> shapes = {
     {32, 1024, 12, 64, DType::bf16},                                  // GPT-2 124M
@@ -53,7 +32,7 @@ void expect_plan(const CudnnDevice& device, const AttentionShape& shape, Attenti
 }
 
 TEST(AttentionPlans, TakeTheWorkspaceThatTheShapeSays) {
-  for (const CudnnDevice& device : devices) {
+  for (const CudnnDevice& device : test::described_devices()) {
     for (const AttentionShape& shape : shapes) {
       ASSERT_TRUE(fused_attention::may_serve(shape));
       ASSERT_EQ(fused_attention::samples_at_a_time(shape), shape.samples);
@@ -64,7 +43,8 @@ TEST(AttentionPlans, TakeTheWorkspaceThatTheShapeSays) {
 }
 
 TEST(AttentionPlans, SayWhyThereIsNone) {
-  const CudnnPlan plan = plan_by_cudnn({2, 128, 2, 60, DType::bf16}, AttentionPass::forward, devices[1]);
+  const CudnnPlan plan =
+      plan_by_cudnn({2, 128, 2, 60, DType::bf16}, AttentionPass::forward, test::described_devices()[1]);
   EXPECT_NE(plan.refusal, "");
   EXPECT_EQ(plan.name, "");
 }

@@ -8,29 +8,34 @@
 #include <memory>
 #include <ostream>
 
+#include "kernels/batching_engine.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
 #include "mylos/kernels/convolution.hpp"
 
 namespace mylos::test {
 
-inline GemmChoice choice_of(const std::string& engine) {
-  return engine == "auto" ? GemmChoice::automatic : gemm_engine_named(engine);
+/// "auto", one of the build's, or "products": of the automatic one its products alone.
+inline std::unique_ptr<GemmEngine> make_convolution_engine(const std::string& name) {
+  if (name == "auto") return make_gemm_engine({});
+  if (name == "products") return std::make_unique<BatchingEngine>(make_gemm_engine({})->batches());
+  return make_gemm_engine({.gemm = gemm_engine_named(name)});
 }
 
 /// With a library of convolutions, where there is one, and by products alone.
 inline std::vector<std::string> convolution_engines() {
   const auto names = gemm_engine_names();
+  if (!memory_is_host) return {"auto", "products"};
   if (std::find(names.begin(), names.end(), "tiles") == names.end()) return {"auto"};
   return {"auto", "tiles"};
 }
 
 struct ConvolutionCase {
-  /// engine: one of this build's.
+  /// engine_name: as make_convolution_engine() has it.
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
                   const std::string& engine_name = "auto")
       : samples(rows),
-        engine(make_gemm_engine({.gemm = choice_of(engine_name)})),
+        engine(make_convolution_engine(engine_name)),
         convolution(shape, type),
         x(type, rows, shape.input.columns(), random_values(type, rows * shape.input.columns(), -1, 1, 1)),
         weights(type, weight_rows(shape), weight_columns(shape),

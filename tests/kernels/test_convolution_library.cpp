@@ -33,8 +33,18 @@ TEST_P(ConvolutionLibrary, HasThoseWithZerosAroundThatAreNoProducts) {
   EXPECT_FALSE(serves(one_point, ConvolutionPass::adjoint));
   ConvolutionShape depthwise = pictures;
   depthwise.outputs = depthwise.groups = 16;
-  EXPECT_TRUE(serves(depthwise, ConvolutionPass::adjoint));
+  EXPECT_EQ(serves(depthwise, ConvolutionPass::adjoint), memory_is_host);  // a device has kernels of ours
   EXPECT_FALSE(serves(depthwise, ConvolutionPass::weights));
+}
+
+TEST_P(ConvolutionLibrary, RefusesNoneOfChannelsInMultiplesOfEight) {
+  if (GetParam() == DType::fp32 && !memory_is_host) GTEST_SKIP() << "of floats it may refuse some";
+  const test::ConvolutionCase whole(pictures, GetParam(), 13);
+  const test::Matrix d_weights(DType::fp32, weight_rows(pictures), weight_columns(pictures));
+  whole.forward();
+  whole.input_gradient();
+  whole.weight_gradient(d_weights, {}, false);
+  EXPECT_EQ(whole.engine->take_refusals(), "");
 }
 
 TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {

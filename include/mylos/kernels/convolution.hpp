@@ -6,7 +6,7 @@
 //
 // Formulas, padding and groups: convolution_shape.hpp. Sums are in float and rounded to the result's type
 // once. They have an order that the shape, the type and the engine give, without atomics: the same bits for
-// any number of threads wherever the engine's products have them (a library's dW has not).
+// any number of threads wherever the engine's products have them (a host library's dW has not).
 //
 // A kernel of one point without stride and padding is a product of the matrices as they are. A convolution
 // whose groups are channels of input and output (depthwise) is no product at all.
@@ -39,7 +39,8 @@ class Convolution {
   /// Besides what is gathered, and what the engine wants: backward the weights once in the type and twice in
   /// float, and, where points beyond the edges stand for several of the grid, a padded grid in float for as
   /// many samples as fit into convolution_gathered_bytes, but at least one. Of a library: the weights in its
-  /// layout, what it wants, and floats of no more samples than that in place of types it does not multiply.
+  /// layout, what it wants, and floats of no more samples than that in place of types it does not multiply;
+  /// of one that may refuse, that or what products need, whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all

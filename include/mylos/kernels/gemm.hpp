@@ -150,6 +150,9 @@ class GemmEngine {
 
   /// Convolutions by a library that has them as such, which the engine keeps; null where there is none.
   [[nodiscard]] virtual LibraryConvolution* convolutions() const { return nullptr; }
+
+  /// What these two refused since this was last asked, and why, in lines for people; mostly empty.
+  [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
 
 /// The problem, with row sums where the engine has them.

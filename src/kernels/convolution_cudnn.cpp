@@ -1,0 +1,236 @@
+// Convolutions by cuDNN on NVIDIA devices.
+//
+// An engine is the first that the library advises of those that keep our promises: sums in float and in a
+// fixed order, of products as they are written (no Fourier transforms, no Winograd's), of floats in full
+// float (never TF32), in the workspace that was planned from the shape. It advises by rules, never by a
+// clock.
+//
+// Of 16-bit operands it has results in float for channels in multiples of 8, where an operation follows the
+// convolution; so one that changes nothing does.
+#include "convolution_cudnn.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "cudnn_graph.hpp"
+#include "cudnn_library.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using cudnn::Graph;
+using cudnn::Matrix;
+namespace frontend = cudnn::frontend;
+
+/// The numbers of a graph's matrices. The frontend takes addresses in their order.
+enum ConvolutionOperand : int { first, second, result, bias };
+
+constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // its engines count in 32 bits
+constexpr std::int64_t most_workspace = std::int64_t{256} << 20;
+/// Engines for float have channels first, and copy all operands.
+constexpr std::int64_t most_copied = std::int64_t{192} << 20;
+constexpr std::int64_t scratch_bytes = std::int64_t{8} << 20;
+/// Parts of a sum over samples that are added up in the end. 2 to 16 were seen, and 61 of few weights.
+constexpr std::int64_t most_parts = 16;
+
+/// Channels last, as cuDNN is told: sizes in the order samples, channels, points.
+struct ConvolutionLayout {
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+
+  ConvolutionLayout(std::int64_t rows, std::int64_t channels, const std::vector<std::int64_t>& extents)
+      : sizes{rows, channels}, strides(extents.size() + 2) {
+    sizes.insert(sizes.end(), extents.begin(), extents.end());
+    strides[1] = 1;
+    std::int64_t stride = channels;
+    for (std::size_t axis = sizes.size() - 1; axis > 1; --axis) {
+      strides[axis] = stride;
+      stride *= sizes[axis];
+    }
+    strides[0] = stride;
+  }
+
+  template <class Attributes>
+  Attributes& describe(Attributes& matrix, ConvolutionOperand number, DType type) const {
+    return matrix.set_uid(number).set_dim(sizes).set_stride(strides).set_data_type(cudnn::data_type(type));
+  }
+};
+
+/// A pass in cuDNN's words. It has planes and volumes; a line is a plane of one row.
+class ConvolutionGraph {
+ public:
+  explicit ConvolutionGraph(const LibraryPass& pass)
+      : pass_(pass),
+        is_volume_(pass.map.from.extent[0] > 1 || pass.map.to.extent[0] > 1 || pass.map.kernel[0] > 1) {}
+
+  void add_to(Graph& graph) const {
+    const ConvolutionMap& map = pass_.map;
+    switch (pass_.pass) {
+      case ConvolutionPass::apply:
+        return finish(graph, map.to.channels, grid(map.to),
+                      graph.conv_fprop(input(graph, first, grid(map.from)), input(graph, second, weights()),
+                                       attributes<frontend::graph::Conv_fprop_attributes>()));
+      case ConvolutionPass::adjoint:
+        return finish(graph, map.from.channels, grid(map.from),
+                      graph.conv_dgrad(input(graph, first, grid(map.to)), input(graph, second, weights()),
+                                       attributes<frontend::graph::Conv_dgrad_attributes>()));
+      case ConvolutionPass::weights:
+        return finish(
+            graph, 0, weights(),
+            graph.conv_wgrad(input(graph, second, grid(map.to)), input(graph, first, grid(map.from)),
+                             attributes<frontend::graph::Conv_wgrad_attributes>()));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int64_t> axes(const Extents& extents) const {
+    return {extents.begin() + (is_volume_ ? 0 : 1), extents.end()};
+  }
+  [[nodiscard]] ConvolutionLayout grid(const GridShape& shape) const {
+    return {pass_.samples, shape.channels, axes(shape.extent)};
+  }
+  [[nodiscard]] ConvolutionLayout weights() const {
+    return {pass_.map.to.channels, pass_.map.group_from(), axes(pass_.map.kernel)};
+  }
+
+  template <class Attributes>
+  [[nodiscard]] Attributes attributes() const {
+    Attributes all;
+    all.set_name("convolution")
+        .set_padding(axes(pass_.map.padding))
+        .set_stride(axes(pass_.map.stride))
+        .set_dilation(axes(pass_.map.dilation));
+    return all;
+  }
+
+  [[nodiscard]] Matrix input(Graph& graph, ConvolutionOperand number, const ConvolutionLayout& layout) const {
+    frontend::graph::Tensor_attributes matrix;
+    layout.describe(matrix, number, pass_.type);
+    return graph.tensor(matrix);
+  }
+
+  /// The sums become the result: with a bias, or in a type of its own.
+  void finish(Graph& graph, std::int64_t channels, const ConvolutionLayout& layout, Matrix sums) const {
+    frontend::graph::Pointwise_attributes last;
+    if (pass_.bias || pass_.result != pass_.type) {
+      sums->set_dim(layout.sizes).set_stride(layout.strides).set_data_type(frontend::DataType_t::FLOAT);
+      if (pass_.bias) {
+        const std::vector<std::int64_t> one_point(layout.sizes.size() - 2, 1);
+        const Matrix values = input(graph, bias, {1, channels, one_point});
+        sums = graph.pointwise(sums, values, last.set_mode(frontend::PointwiseMode_t::ADD));
+      } else {
+        sums = graph.pointwise(sums, last.set_mode(frontend::PointwiseMode_t::IDENTITY));
+      }
+    }
+    layout.describe(sums->set_output(true), result, pass_.result);
+  }
+
+  const LibraryPass& pass_;
+  bool is_volume_;
+};
+
+/// Of a sample's operands, copied; in 16 bits to channels in multiples of 8.
+std::int64_t copied_bytes(const LibraryPass& pass) {
+  const auto bytes = [&](const GridShape& grid) {
+    return grid.points() * ((grid.channels + 7) / 8 * 8) * static_cast<std::int64_t>(size_of(pass.type));
+  };
+  return bytes(pass.map.from) + bytes(pass.map.to);
+}
+
+std::int64_t samples_together(const LibraryPass& pass) {
+  std::int64_t most = most_elements / std::max(pass.map.from.columns(), pass.map.to.columns());
+  if (pass.type == DType::fp32)
+    most = std::min(most, std::max<std::int64_t>(most_copied / copied_bytes(pass), 1));
+  return pass.relu ? 0 : std::min(pass.samples, most);
+}
+
+/// From the shape alone: an engine that wants more is not taken.
+std::int64_t planned_bytes(const LibraryPass& pass) {
+  const std::int64_t sums = pass.map.weight_count() * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t wanted = samples_together(pass) * copied_bytes(pass) + most_parts * sums + scratch_bytes;
+  return std::min(wanted, most_workspace);
+}
+
+cudnn::PlanRequest request_of(const LibraryPass& pass) {
+  using enum frontend::NumericalNote_t;
+  cudnn::PlanRequest request{
+      .type = pass.type,
+      .add = [&pass](Graph& graph) { ConvolutionGraph(pass).add_to(graph); },
+      .operands = pass.bias ? bias + 1 : result + 1,
+      .most_bytes = static_cast<std::size_t>(planned_bytes(pass)),
+      .refused = {NONDETERMINISTIC, REDUCED_PRECISION_REDUCTION, DOWN_CONVERT_INPUTS, FFT, WINOGRAD,
+                  WINOGRAD_TILE_4x4, WINOGRAD_TILE_6x6, WINOGRAD_TILE_13x13}};
+  if (pass.type == DType::fp32) request.refused.push_back(TENSOR_CORE);  // of floats they multiply TF32
+  return request;
+}
+
+class CudnnConvolution final : public LibraryConvolution {
+ public:
+  [[nodiscard]] bool multiplies(DType /*type*/) const override { return true; }
+  [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType type) const override {
+    return pass != ConvolutionPass::weights && type != DType::fp32;
+  }
+  [[nodiscard]] bool accumulates() const override { return false; }
+  [[nodiscard]] bool may_refuse() const override { return true; }
+
+  [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
+    return samples_together(pass);
+  }
+  [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
+    return static_cast<std::size_t>(planned_bytes(pass));
+  }
+
+  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+    if (!session_.start()) return false;
+    std::array<void*, 4> addresses = {const_cast<void*>(operands.first), const_cast<void*>(operands.second),
+                                      operands.result, const_cast<void*>(operands.bias)};
+    if (std::any_of(addresses.begin(), addresses.end(), [](const void* address) {
+          return reinterpret_cast<std::uintptr_t>(address) % 16 != 0;
+        })) {
+      return refuse(pass, "its operands do not lie at multiples of 16 bytes");
+    }
+    auto known = plans_.find(pass);
+    if (known == plans_.end()) known = plans_.try_emplace(pass, session_.target(), request_of(pass)).first;
+    cudnn::Plan& plan = known->second;
+    if (plan.run(session_.target().handle, operands.stream, addresses.data(), workspace)) return true;
+    return refuse(pass, plan.refusal());
+  }
+
+  [[nodiscard]] std::string take_refusals() override { return session_.take_refusals(); }
+
+ private:
+  /// Told once for a shape, whatever the samples.
+  bool refuse(const LibraryPass& pass, const std::string& why) {
+    LibraryPass shape = pass;
+    shape.samples = 1;
+    if (std::find(refused_.begin(), refused_.end(), shape) != refused_.end()) return false;
+    refused_.push_back(shape);
+    constexpr const char* names[] = {"a convolution", "a convolution's adjoint",
+                                     "a convolution's gradient of weights"};
+    session_.refuse(fmt::format("cuDNN refuses {}, {} to {}, {}: {}", names[static_cast<int>(pass.pass)],
+                                describe(pass.map.from), describe(pass.map.to), name_of(pass.type),
+                                why.substr(0, why.find('\n'))));
+    return false;
+  }
+
+  cudnn::Session session_{"convolutions"};
+  std::unordered_map<LibraryPass, cudnn::Plan, LibraryPassHash> plans_;  // of the session, so they go first
+  std::vector<LibraryPass> refused_;
+};
+
+}  // namespace
+
+CudnnPlan plan_by_cudnn(const LibraryPass& pass, const CudnnDevice& device) {
+  return cudnn::plan_without_device(device, request_of(pass));
+}
+
+std::unique_ptr<LibraryConvolution> make_cudnn_convolution() {
+  if (open_cudnn().handle == nullptr) return nullptr;
+  return std::make_unique<CudnnConvolution>();
+}
+
+}  // namespace mylos
