@@ -44,6 +44,7 @@ std::size_t BufferStore::memory_bytes(const Chain& chain) {
       if (spec.role != BufferRole::sum) own.pieces.take_tensor(spec.type, 1, spec.size);
     }
   }
+  own.pieces.take<float>(static_cast<std::int64_t>(chain.head->constants().size()));
   return own.pieces.bytes();
 }
 
@@ -69,6 +70,13 @@ BufferStore::BufferStore(const Chain& chain) {
       fill(exec, values, spec.initial_value);
       state_.push_back({block->signature().name + "/" + spec.name, values});
     }
+  }
+  if (const std::span<const float> constants = chain.head->constants(); !constants.empty()) {
+    auto* const place = own.pieces.take<float>(static_cast<std::int64_t>(constants.size()));
+    using OnHost = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+    using OnDevice = Kokkos::View<float*, Device, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(exec, OnDevice(place, constants.size()), OnHost(constants.data(), constants.size()));
+    constants_ = place;
   }
   exec.fence();
 }

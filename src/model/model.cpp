@@ -152,7 +152,7 @@ void Model::evaluate(const StepContext& context, const Observer* observer) {
 LossMemory Model::loss_memory() const {
   const std::size_t workspace =
       trains_ ? placement_.operations[loss_].workspace : evaluation_.workspace.back();
-  return {parameters_.weights(chain_.blocks.size()), output_, at(workspace)};
+  return {parameters_.weights(chain_.blocks.size()), output_, at(workspace), buffers_.constants()};
 }
 
 Tensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {

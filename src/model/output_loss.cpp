@@ -17,18 +17,6 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType ty
   }
 }
 
-ClassificationOptions OutputLoss::classification(const Execution& exec) const {
-  if (class_weights_.empty()) return {.smoothing = label_smoothing_};
-  if (weights_on_device_.size() == 0) {
-    const Kokkos::View<float*, Device> weights("class weights", class_weights_.size());
-    using OnHost = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(exec, weights, OnHost(class_weights_.data(), class_weights_.size()));
-    exec.fence("class weights");
-    weights_on_device_ = weights;
-  }
-  return {.smoothing = label_smoothing_, .class_weights = weights_on_device_.data()};
-}
-
 LossCost OutputLoss::cost(const GemmEngine&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
@@ -52,7 +40,7 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
     case LossType::cross_entropy:
       softmax_cross_entropy(context.exec, memory.input, truth.labels, gradients.input, gradients.scale,
                             gradients.inverse_count, rows.loss, rows.correct, truth.classes,
-                            classification(context.exec));
+                            {.smoothing = label_smoothing_, .class_weights = memory.constants});
       break;
     case LossType::mse:
       of_targets(mean_squared_error);

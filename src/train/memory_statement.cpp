@@ -293,7 +293,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"slices of gradients", layout.slice_bytes},
       {"optimizer moments", weights.moments - weights.average},
       {"average of weights", weights.average},
-      {"statistics of batches", BufferStore::memory_bytes(chain)},
+      {"statistics, class weights", BufferStore::memory_bytes(chain)},
       {"communication", weights.communication},
       {"check and records", Trainer::record_bytes(options.optimizer, layout, place.ranks, step.reproducible)},
       {"health records", Trainer::health_bytes(options.health, layout)},

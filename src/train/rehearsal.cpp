@@ -190,7 +190,7 @@ double Rehearsal::loss() {
                                 .input = tensor(layout_.input_gradient, now.input_type, now.inputs),
                                 .scale = scale_.data(),
                                 .inverse_count = 1.0f / static_cast<float>(rows_)};
-  const LossMemory memory{parameters_.weights(stage), input, at(layout_.workspace)};
+  const LossMemory memory{parameters_.weights(stage), input, at(layout_.workspace), buffers_.constants()};
   return time_of([&] { head.evaluate_and_seed(context_, memory, truth, gradients, sums_.data()); });
 }
 

@@ -73,6 +73,20 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
   }
 }
 
+TEST_P(Statement, CountsTheWeightsOfClassesThatATrainerHoldsFromItsStartOn) {
+  Options options = small_options(GetParam());
+  const auto bytes = [&] { return stated(plan_memory(World(options).problem(plenty)).statement); };
+  const std::size_t without = bytes();
+  options.model.class_weights.assign(static_cast<std::size_t>(options.model.outputs), 0.5);
+  EXPECT_EQ(bytes(), without + aligned_bytes(options.model.class_weights.size() * sizeof(float)));
+  const AllocationsByLabel allocations;
+  const World world(options);
+  const MemoryPlan plan = plan_memory(world.problem(plenty));
+  const auto trainer = world.trainer(plan);
+  EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
+      << testing::PrintToString(AllocationsByLabel::held);
+}
+
 TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
   for (const Shard shard : {Shard::none, Shard::gradients}) {
     Options options = small_options(GetParam());

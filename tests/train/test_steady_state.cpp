@@ -74,6 +74,20 @@ TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
   }
 }
 
+TEST(FirstStep, AllocatesNothingForTheLoss) {
+  Options options = small_options(DType::fp32);
+  options.kernels.gemm = has_tiles() ? GemmChoice::tiles : GemmChoice::automatic;
+  const auto of_first_step = [&] {
+    RunOnFile run(options);
+    const EventCounter counter;
+    run.steps(1);
+    return std::pair(events.allocations, events.fences);
+  };
+  const auto without = of_first_step();
+  options.model.class_weights.assign(static_cast<std::size_t>(options.model.outputs), 0.5);
+  EXPECT_EQ(of_first_step(), without);
+}
+
 TEST_P(SteadyState, NorDoesThatOfATransformer) {
   if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
   for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {

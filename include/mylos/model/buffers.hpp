@@ -1,5 +1,5 @@
 // Buffers: what blocks keep beside their weights and is not trained: running statistics, and the sums from
-// which they move.
+// which they move. The loss's constants lie with them.
 //
 // State is moved once in a step, after the ranks have agreed to apply it, by sums over all samples of the
 // step: over its micro-batches and over the ranks. So it is the same on all ranks, whoever computed what;
@@ -46,6 +46,8 @@ class BufferStore {
   [[nodiscard]] ParameterTensors of(std::size_t block) const {
     return blocks_.empty() ? ParameterTensors() : ParameterTensors(blocks_[block]);
   }
+  /// Of the chain's head; null where it has none.
+  [[nodiscard]] const float* constants() const { return constants_; }
   /// All blocks' sums as one row of doubles; empty where there are none.
   [[nodiscard]] const Tensor& sums() const { return sums_; }
 
@@ -58,6 +60,7 @@ class BufferStore {
  private:
   Arena arena_;
   Tensor sums_;
+  const float* constants_ = nullptr;
   std::vector<std::vector<NamedTensor>> blocks_;  // empty where no block has any
   std::vector<StateBuffer> state_;
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
@@ -41,6 +42,7 @@ struct LossMemory {
   ParameterTensors weights;  // a borrowed one by the name that the head gives it
   Tensor input;              // [rows, inputs]; is not changed
   std::byte* workspace = nullptr;
+  const float* constants = nullptr;  // those of constants(), in device memory
 };
 
 struct LossGradients {
@@ -60,6 +62,8 @@ class LossHead {
   /// Its own parameters.
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
+  /// What it reads besides, which nothing changes (BufferStore places it).
+  [[nodiscard]] virtual std::span<const float> constants() const { return {}; }
   [[nodiscard]] virtual LossCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
   /// Of evaluate_and_seed.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }

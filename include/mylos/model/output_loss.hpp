@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "mylos/kernels/loss.hpp"
 #include "mylos/model/loss_head.hpp"
 
 namespace mylos {
@@ -27,6 +26,7 @@ class OutputLoss final : public LossHead {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }
+  [[nodiscard]] std::span<const float> constants() const override { return class_weights_; }
   [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
@@ -36,13 +36,10 @@ class OutputLoss final : public LossHead {
   [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
  private:
-  [[nodiscard]] ClassificationOptions classification(const Execution& exec) const;
-
   LossType loss_;
   float huber_delta_ = 1;
   float label_smoothing_ = 0;
   std::vector<float> class_weights_;
-  mutable Kokkos::View<float*, Device> weights_on_device_;  // made by the first batch
   Signature signature_;
 };
 
