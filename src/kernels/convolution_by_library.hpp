@@ -1,9 +1,11 @@
 // A convolution's passes by a library of convolutions, where the engine has one that is faster than products.
 //
-// Such a library knows zeros beyond the edges alone. What it does not multiply (on hosts half, and bfloat16
-// where the processor does not) becomes floats in the workspace, as many samples at a time as fit into
-// convolution_gathered_bytes, and so do results that are not the library's to round: each is rounded once,
-// with its bias. Sums over samples are added up part by part, in their order.
+// Such a library knows zeros beyond the edges alone: where something else lies there, hosts copy the grid
+// with it, and of the adjoint fold such a grid back, in float. What the library does not multiply (on hosts
+// half, and bfloat16 where the processor does not) becomes floats, and so do results that are not the
+// library's to round: each is rounded once, with its bias. All of that lies in the workspace, as many samples
+// at a time as fit into convolution_gathered_bytes. Sums over samples are added up part by part, in their
+// order.
 //
 // A device's library may refuse a pass when it is to run. Then products compute all of it.
 #pragma once
@@ -46,14 +48,21 @@ class ConvolutionByLibrary {
                        DType type);
 
   [[nodiscard]] LibraryPass pass_of(std::int64_t samples) const;
+  /// Whether the library's input is the padded grid of ours.
+  [[nodiscard]] bool pads() const { return pass_.map.from != map_.from; }
+  /// Of the adjoint, it is what the library writes.
+  [[nodiscard]] bool folds() const { return pads() && pass_.pass == ConvolutionPass::adjoint; }
   /// What the library reads is not ours as it is.
   [[nodiscard]] bool converts() const { return pass_.type != type_; }
   /// So is what it writes, but for the weights' gradient.
-  [[nodiscard]] bool finishes() const { return pass_.result != type_; }
+  [[nodiscard]] bool finishes() const { return pass_.result != type_ || folds(); }
+  /// Samples of the map's input as the library reads them: in `place`, where there is one.
+  [[nodiscard]] const void* input(const Execution& exec, const Tensor& from, std::byte* place) const;
 
   LibraryConvolution* library_;
-  LibraryPass pass_;  // of one sample
-  DType type_;        // of our values
+  ConvolutionMap map_;  // ours
+  LibraryPass pass_;    // of one sample
+  DType type_;          // of our values
 };
 
 }  // namespace mylos

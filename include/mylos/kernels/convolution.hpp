@@ -39,8 +39,9 @@ class Convolution {
   /// Besides what is gathered, and what the engine wants: backward the weights once in the type and twice in
   /// float, and, where points beyond the edges stand for several of the grid, a padded grid in float for as
   /// many samples as fit into convolution_gathered_bytes, but at least one. Of a library: the weights in its
-  /// layout, what it wants, and floats of no more samples than that in place of types it does not multiply;
-  /// of one that may refuse, that or what products need, whichever is more.
+  /// layout, what it wants, and, of no more samples than that, floats in place of types it does not multiply
+  /// and grids with what lies beyond their edges; of one
+  /// that may refuse, that or what products need, whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
