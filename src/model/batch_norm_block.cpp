@@ -4,16 +4,16 @@
 #include "mylos/kernels/activation.hpp"
 #include "mylos/kernels/batch_norm.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/cast.hpp"
+#include "norm_parts.hpp"
 
 namespace mylos {
 
 struct BatchNormBlock::Forward {
-  Forward(const BatchNormOptions& options, std::int64_t rows, std::byte* workspace)
+  Forward(const BatchNormBlock& block, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
-        input(take_copy(pieces, options.input_type, options.type, rows, options.grid.columns())),
-        running_rstd(pieces.take<float>(options.grid.channels)),
-        sums(pieces.take_bytes(batch_norm_workspace(options.grid, rows))) {}
+        input(take_input(pieces, block.signature_, rows)),
+        running_rstd(pieces.take<float>(block.options_.grid.channels)),
+        sums(pieces.take_bytes(batch_norm_workspace(block.options_.grid, rows))) {}
 
   Pieces pieces;
   Tensor input;
@@ -21,43 +21,16 @@ struct BatchNormBlock::Forward {
   std::byte* sums;
 };
 
-struct BatchNormBlock::Backward {
-  Backward(const BatchNormOptions& options, std::int64_t rows, std::byte* workspace)
-      : pieces(workspace),
-        input(take_copy(pieces, options.input_type, options.type, rows, options.grid.columns())),
-        input_gradient(take_copy(pieces, options.input_type, options.type, rows, options.grid.columns())),
-        sums(pieces.take_bytes(batch_norm_workspace(options.grid, rows))) {}
-
-  Pieces pieces;
-  Tensor input;
-  Tensor input_gradient;  // before its cast to the input's type
-  std::byte* sums;
-};
-
 BatchNormBlock::BatchNormBlock(BatchNormOptions options)
     : options_(std::move(options)),
-      signature_{.name = options_.name,
-                 .kind = "batchnorm",
-                 .inputs = options_.grid.columns(),
-                 .outputs = options_.grid.columns(),
-                 .input_type = options_.input_type,
-                 .output_type = options_.type,
-                 .compute_type = options_.type} {
+      signature_(norm_signature(options_, "batchnorm", options_.grid.columns())) {
   const bool is_fused = options_.activation == Activation::none || keeps_output(options_.activation, false);
   if (!is_fused)
     fail_run("layer '{}': the activation's derivative does not follow from its output", options_.name);
 }
 
 std::vector<ParameterSpec> BatchNormBlock::parameters() const {
-  const ParameterSpec weight{.name = "weight",
-                             .columns = options_.grid.channels,
-                             .type = options_.type,
-                             .gradient_type = options_.gradient_type,
-                             .initial_value = 1};
-  ParameterSpec bias = weight;
-  bias.name = "bias";
-  bias.initial_value = 0;
-  return {weight, bias};
+  return weight_and_bias(options_, options_.grid.channels);
 }
 
 std::vector<BufferSpec> BatchNormBlock::buffers() const {
@@ -72,20 +45,16 @@ std::vector<BufferSpec> BatchNormBlock::buffers() const {
 }
 
 BlockCost BatchNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
-  BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  cost.forward_workspace = Forward(options_, rows, nullptr).pieces.bytes();
-  const auto elements = static_cast<double>(rows * signature_.outputs);
-  cost.forward_flops = 8 * elements;
-  cost.backward_flops = 14 * elements;
-  cost.variants.push_back({"all", 0, Backward(options_, rows, nullptr).pieces.bytes(), 0});
-  return cost;
+  return norm_cost(signature_, rows, Forward(*this, rows, nullptr).pieces.bytes(), 0,
+                   backward_pieces(rows, nullptr).pieces.bytes());
 }
 
-/// A row for each point.
-Tensor BatchNormBlock::by_points(const Tensor& matrix) const {
-  return {matrix.data(), matrix.type(), matrix.rows() * options_.grid.points(), options_.grid.channels};
+NormBackward BatchNormBlock::backward_pieces(std::int64_t rows, std::byte* workspace) const {
+  return {signature_, rows, batch_norm_workspace(options_.grid, rows), workspace};
+}
+
+Tensor BatchNormBlock::points_of(const Tensor& matrix) const {
+  return by_points(matrix, options_.grid.points(), options_.grid.channels);
 }
 
 void BatchNormBlock::take_statistics(const StepContext& context, const Tensor& x,
@@ -100,7 +69,7 @@ void BatchNormBlock::take_statistics(const StepContext& context, const Tensor& x
 
 void BatchNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
-  const Forward own(options_, memory.input.rows(), memory.workspace);
+  const Forward own(*this, memory.input.rows(), memory.workspace);
   const Tensor x = cast(context.exec, memory.input, own.input);
   const ParameterTensors& buffers = memory.buffers;
   const float* mean = buffers["mean"].as<float>();
@@ -116,32 +85,32 @@ void BatchNormBlock::forward(const StepContext& context, const BlockMemory& memo
   batch_norm_apply(context.exec, options_.grid, x, memory.weights["weight"], memory.weights["bias"], mean,
                    rstd, memory.output);
   if (options_.activation == Activation::none) return;
-  const Tensor y = by_points(memory.output);
+  const Tensor y = points_of(memory.output);
   activation_forward(context.exec, options_.activation, y, y, {});
 }
 
 void BatchNormBlock::backward(const StepContext& context, const BlockMemory& memory,
                               const BlockGradients& gradients) const {
   const Region region("norm backward");
-  const Backward own(options_, memory.input.rows(), memory.workspace);
+  const NormBackward own = backward_pieces(memory.input.rows(), memory.workspace);
   const Tensor x = cast(context.exec, memory.input, own.input);
   const Tensor& sums = memory.buffers["sums"];
   const float* const mean = memory.buffers["mean"].as<float>();
   const float* const rstd = memory.buffers["rstd"].as<float>();
   const Tensor& dy = gradients.output;
   if (options_.activation != Activation::none) {
-    activation_backward(context.exec, options_.activation, by_points(memory.output), by_points(dy),
-                        by_points(dy), {}, false, {});
+    activation_backward(context.exec, options_.activation, points_of(memory.output), points_of(dy),
+                        points_of(dy), {}, false, {});
   }
   batch_norm_sum_gradients(context.exec, options_.grid, x, dy, mean, rstd, sums.as<double>(),
                            gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
-                           own.sums);
+                           own.kernels);
   if (options_.over_ranks && context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
   if (gradients.input.empty()) return;
   const bool casts = !own.input_gradient.empty();
   const Tensor dx = casts ? own.input_gradient : gradients.input;
   batch_norm_input_gradient(context.exec, options_.grid, x, dy, memory.weights["weight"], mean, rstd,
-                            sums.as<double>(), dx, own.sums);
+                            sums.as<double>(), dx, own.kernels);
   if (casts) convert(context.exec, dx, gradients.input);
 }
 

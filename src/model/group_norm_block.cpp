@@ -2,14 +2,10 @@
 
 #include "mylos/base/region.hpp"
 #include "mylos/kernels/group_norm.hpp"
-#include "mylos/model/cast.hpp"
+#include "norm_parts.hpp"
 
 namespace mylos {
 namespace {
-
-Tensor take_input(Pieces& pieces, const GroupNormOptions& options, std::int64_t rows) {
-  return take_copy(pieces, options.input_type, options.type, rows, options.grid.columns());
-}
 
 /// Of each sample and group.
 struct GroupStatistics {
@@ -21,9 +17,10 @@ struct GroupStatistics {
 };
 
 struct GroupNormForward {
-  GroupNormForward(const GroupNormOptions& options, std::int64_t rows, std::byte* saved, std::byte* workspace)
+  GroupNormForward(const Signature& signature, const GroupNormOptions& options, std::int64_t rows,
+                   std::byte* saved, std::byte* workspace)
       : pieces(workspace),
-        input(take_input(pieces, options, rows)),
+        input(take_input(pieces, signature, rows)),
         kept(saved),
         statistics(options, rows, saved != nullptr ? kept : pieces),
         sums(pieces.take_bytes(group_norm_workspace(options.grid, options.groups, rows))) {}
@@ -35,63 +32,34 @@ struct GroupNormForward {
   std::byte* sums;
 };
 
-struct GroupNormBackward {
-  GroupNormBackward(const GroupNormOptions& options, std::int64_t rows, std::byte* workspace)
-      : pieces(workspace),
-        input(take_input(pieces, options, rows)),
-        input_gradient(take_input(pieces, options, rows)),
-        sums(pieces.take_bytes(group_norm_workspace(options.grid, options.groups, rows))) {}
-
-  Pieces pieces;
-  Tensor input;
-  Tensor input_gradient;  // before its cast to the input's type
-  std::byte* sums;
-};
+NormBackward group_norm_backward_pieces(const Signature& signature, const GroupNormOptions& options,
+                                        std::int64_t rows, std::byte* workspace) {
+  return {signature, rows, group_norm_workspace(options.grid, options.groups, rows), workspace};
+}
 
 }  // namespace
 
 GroupNormBlock::GroupNormBlock(GroupNormOptions options)
     : options_(std::move(options)),
-      signature_{.name = options_.name,
-                 .kind = "groupnorm",
-                 .inputs = options_.grid.columns(),
-                 .outputs = options_.grid.columns(),
-                 .input_type = options_.input_type,
-                 .output_type = options_.type,
-                 .compute_type = options_.type} {
+      signature_(norm_signature(options_, "groupnorm", options_.grid.columns())) {
   check_group_norm(options_.grid, options_.groups);
 }
 
 std::vector<ParameterSpec> GroupNormBlock::parameters() const {
-  const ParameterSpec weight{.name = "weight",
-                             .columns = options_.grid.channels,
-                             .type = options_.type,
-                             .gradient_type = options_.gradient_type,
-                             .initial_value = 1};
-  ParameterSpec bias = weight;
-  bias.name = "bias";
-  bias.initial_value = 0;
-  return {weight, bias};
+  return weight_and_bias(options_, options_.grid.channels);
 }
 
 BlockCost GroupNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
-  BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  cost.forward_workspace = GroupNormForward(options_, rows, nullptr, nullptr).pieces.bytes();
-  const auto elements = static_cast<double>(rows * signature_.outputs);
-  cost.forward_flops = 8 * elements;
-  cost.backward_flops = 14 * elements;
   Pieces kept(nullptr);
   static_cast<void>(GroupStatistics(options_, rows, kept));
-  cost.variants.push_back(
-      {"all", kept.bytes(), GroupNormBackward(options_, rows, nullptr).pieces.bytes(), 0});
-  return cost;
+  return norm_cost(
+      signature_, rows, GroupNormForward(signature_, options_, rows, nullptr, nullptr).pieces.bytes(),
+      kept.bytes(), group_norm_backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
 }
 
 void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
-  const GroupNormForward own(options_, memory.input.rows(), memory.saved, memory.workspace);
+  const GroupNormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
   group_norm_forward(context.exec, options_.grid, options_.groups,
                      cast(context.exec, memory.input, own.input), memory.weights["weight"],
                      memory.weights["bias"], memory.output, own.statistics.mean, own.statistics.rstd,
@@ -102,7 +70,7 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
                               const BlockGradients& gradients) const {
   const Region region("norm backward");
   const std::int64_t rows = memory.input.rows();
-  const GroupNormBackward own(options_, rows, memory.workspace);
+  const NormBackward own = group_norm_backward_pieces(signature_, options_, rows, memory.workspace);
   Pieces kept(memory.saved);
   const GroupStatistics statistics(options_, rows, kept);
   const bool casts = !own.input_gradient.empty();
@@ -111,7 +79,8 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
   group_norm_backward(context.exec, options_.grid, options_.groups,
                       cast(context.exec, memory.input, own.input), gradients.output, memory.weights["weight"],
                       statistics.mean, statistics.rstd, dx.empty() ? gradients.output : dx,
-                      gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate, own.sums);
+                      gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
+                      own.kernels);
   if (casts && !gradients.input.empty()) convert(context.exec, dx, gradients.input);
 }
 

@@ -1,88 +1,70 @@
 #include "mylos/model/norm_block.hpp"
 
 #include "mylos/base/region.hpp"
-#include "mylos/model/cast.hpp"
+#include "norm_parts.hpp"
 
 namespace mylos {
 namespace {
 
-/// A row for each point that is normalised by itself.
-Tensor by_points(const Tensor& tensor, const NormOptions& options) {
-  return {tensor.data(), tensor.type(), tensor.rows() * options.points, options.norm.width};
-}
-
 struct NormForward {
-  /// `rows`: points of all samples. `saved`: null where nobody keeps the statistics.
-  NormForward(const NormOptions& options, std::int64_t rows, std::byte* saved, std::byte* workspace)
+  /// `rows`: of the block's matrix. `saved`: null where nobody keeps the statistics.
+  NormForward(const Signature& signature, const NormOptions& options, std::int64_t rows, std::byte* saved,
+              std::byte* workspace)
       : pieces(workspace),
-        input(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
-        statistics(saved != nullptr ? saved : pieces.take_bytes(options.norm.statistics_bytes(rows))) {}
+        input(take_input(pieces, signature, rows)),
+        statistics(saved != nullptr
+                       ? saved
+                       : pieces.take_bytes(options.norm.statistics_bytes(rows * options.points))) {}
 
   Pieces pieces;
   Tensor input;
   std::byte* statistics;
 };
 
-struct NormBackward {
-  NormBackward(const NormOptions& options, std::int64_t rows, std::byte* workspace)
-      : pieces(workspace),
-        input(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
-        input_gradient(take_copy(pieces, options.input_type, options.type, rows, options.norm.width)),
-        norm(pieces.take_bytes(options.norm.backward_workspace(rows))) {}
+NormBackward backward_pieces(const Signature& signature, const NormOptions& options, std::int64_t rows,
+                             std::byte* workspace) {
+  return {signature, rows, options.norm.backward_workspace(rows * options.points), workspace};
+}
 
-  Pieces pieces;
-  Tensor input;
-  Tensor input_gradient;  // before its cast to the input's type
-  std::byte* norm;
-};
+/// A row for each point that is normalised by itself.
+Tensor by_points(const Tensor& matrix, const NormOptions& options) {
+  return by_points(matrix, options.points, options.norm.width);
+}
 
 }  // namespace
 
 NormBlock::NormBlock(NormOptions options)
     : options_(std::move(options)),
-      signature_{.name = options_.name,
-                 .kind = kind_of(options_.norm.type),
-                 .inputs = options_.points * options_.norm.width,
-                 .outputs = options_.points * options_.norm.width,
-                 .input_type = options_.input_type,
-                 .output_type = options_.type,
-                 .compute_type = options_.type} {}
+      signature_(
+          norm_signature(options_, kind_of(options_.norm.type), options_.points * options_.norm.width)) {}
 
-BlockCost NormBlock::cost(const GemmEngine&, std::int64_t samples) const {
-  const Norm& norm = options_.norm;
-  const std::int64_t rows = samples * options_.points;
-  BlockCost cost;
-  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(rows * norm.width) * size_of(options_.type));
-  cost.forward_workspace = NormForward(options_, rows, nullptr, nullptr).pieces.bytes();
-  cost.forward_flops = norm.forward_flops(rows);
-  cost.backward_flops = norm.backward_flops(rows);
-  cost.variants.push_back(
-      {"all", norm.statistics_bytes(rows), NormBackward(options_, rows, nullptr).pieces.bytes(), 0});
-  return cost;
+BlockCost NormBlock::cost(const GemmEngine&, std::int64_t rows) const {
+  return norm_cost(signature_, rows, NormForward(signature_, options_, rows, nullptr, nullptr).pieces.bytes(),
+                   options_.norm.statistics_bytes(rows * options_.points),
+                   backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
 }
 
 void NormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
-  const Tensor x = by_points(memory.input, options_);
-  const NormForward own(options_, x.rows(), memory.saved, memory.workspace);
-  options_.norm.forward(context.exec, cast(context.exec, x, own.input), memory.weights,
+  const NormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
+  const Tensor x = cast(context.exec, memory.input, own.input);
+  options_.norm.forward(context.exec, by_points(x, options_), memory.weights,
                         by_points(memory.output, options_), own.statistics);
 }
 
 void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
                          const BlockGradients& gradients) const {
   const Region region("norm backward");
-  const Tensor x = by_points(memory.input, options_);
-  const NormBackward own(options_, x.rows(), memory.workspace);
+  const NormBackward own = backward_pieces(signature_, options_, memory.input.rows(), memory.workspace);
+  const Tensor x = cast(context.exec, memory.input, own.input);
   const bool casts = !own.input_gradient.empty();
-  const Tensor d_input = by_points(gradients.input, options_);
   // The chain's first block: nobody needs dx, and it may take the place of dy.
-  const Tensor wanted = casts ? own.input_gradient : d_input;
-  const Tensor dx = wanted.empty() ? by_points(gradients.output, options_) : wanted;
-  options_.norm.backward(context.exec, cast(context.exec, x, own.input),
-                         by_points(gradients.output, options_), memory.weights, memory.saved, dx,
-                         gradients.weights, gradients.accumulate, own.norm, {});
-  if (casts && !d_input.empty()) convert(context.exec, dx, d_input);
+  const Tensor wanted = casts ? own.input_gradient : gradients.input;
+  const Tensor dy = by_points(gradients.output, options_);
+  const Tensor dx = wanted.empty() ? dy : by_points(wanted, options_);
+  options_.norm.backward(context.exec, by_points(x, options_), dy, memory.weights, memory.saved, dx,
+                         gradients.weights, gradients.accumulate, own.kernels, {});
+  if (casts && !gradients.input.empty()) convert(context.exec, own.input_gradient, gradients.input);
 }
 
 }  // namespace mylos

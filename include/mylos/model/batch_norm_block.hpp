@@ -25,6 +25,8 @@ struct BatchNormOptions {
   DType gradient_type = DType::fp32;
 };
 
+struct NormBackward;
+
 class BatchNormBlock final : public Block {
  public:
   explicit BatchNormBlock(BatchNormOptions options);
@@ -47,8 +49,8 @@ class BatchNormBlock final : public Block {
 
  private:
   struct Forward;
-  struct Backward;
-  [[nodiscard]] Tensor by_points(const Tensor& matrix) const;
+  [[nodiscard]] NormBackward backward_pieces(std::int64_t rows, std::byte* workspace) const;
+  [[nodiscard]] Tensor points_of(const Tensor& matrix) const;
   void take_statistics(const StepContext& context, const Tensor& x, const ParameterTensors& buffers,
                        std::byte* workspace) const;
 
