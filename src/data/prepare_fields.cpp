@@ -27,18 +27,9 @@ void check(const PrepareFields& job) {
       fmt::format("from 1 to {}, as a grid of {} points holds no finer ones", (job.size - 1) / 2, job.size));
 }
 
-/// Two normal numbers (Box and Muller 1958).
-struct NormalPair {
-  explicit NormalPair(const RandomBlock& words) {
-    const double uniform = (words.word[0] + 1.0) / 4294967297.0;  // in (0, 1)
-    const double angle = 2 * std::numbers::pi * words.word[1] / 4294967296.0;
-    const double radius = std::sqrt(-2 * std::log(uniform));
-    first = radius * std::cos(angle);
-    second = radius * std::sin(angle);
-  }
-  double first;
-  double second;
-};
+NormalPair normal_pair_of(const RandomBlock& words) {
+  return normal_pair((words.word[0] + 1.0) / 4294967297.0, words.word[1] / 4294967296.0);
+}
 
 /// Sums of modes on the grid.
 class FieldMaker {
@@ -60,7 +51,7 @@ class FieldMaker {
     for (std::int64_t k = 0; k <= modes_; ++k) {
       for (std::int64_t l = -modes_; l <= modes_; ++l) {
         if (k == 0 && l <= 0) continue;
-        const NormalPair drawn(stream.block(0, static_cast<std::uint64_t>(index), block++));
+        const NormalPair drawn = normal_pair_of(stream.block(0, static_cast<std::uint64_t>(index), block++));
         const auto squared = static_cast<double>(k * k + l * l);
         add_mode(k, l, drawn, 1 / std::sqrt(squared), squared);
       }

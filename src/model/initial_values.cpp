@@ -21,13 +21,13 @@ bool matches(const InitialRule& rule, const std::string& path) {
                      [&](const std::string& pattern) { return matches_pattern(pattern, path); });
 }
 
-/// Box and Muller's, in double: of the block that elements 4b to 4b + 3 of a row share.
-double normal_number(const RandomBlock& block, std::int64_t column) {
-  const bool second_pair = column % 4 >= 2;
+/// Of columns `column` and the next, which is odd: columns 4b to 4b + 3 of a row share a block.
+NormalPair normal_pair_of(const RandomStream& stream, std::int64_t row, std::int64_t column) {
+  const RandomBlock block =
+      stream.block(0, static_cast<std::uint64_t>(row), static_cast<std::uint32_t>(column / 4));
   const auto uniform = [](std::uint32_t word) { return (word + 0.5) / 4294967296.0; };
-  const double radius = std::sqrt(-2 * std::log(uniform(block.word[second_pair ? 2 : 0])));
-  const double angle = 2 * 3.14159265358979323846 * uniform(block.word[second_pair ? 3 : 1]);
-  return radius * (column % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  const std::int64_t first = column % 4;
+  return normal_pair(uniform(block.word[first]), uniform(block.word[first + 1]));
 }
 
 /// Sums in four lanes, whose order is fixed: so that one thread is fast enough.
@@ -112,11 +112,10 @@ std::vector<float> orthogonal_matrix(const RandomStream& stream, std::int64_t ro
     return static_cast<std::size_t>(by_rows ? row * length + column : column * length + row);
   };
   for (std::int64_t row = 0; row < rows; ++row) {
-    RandomBlock block{};
-    for (std::int64_t column = 0; column < columns; ++column) {
-      if (column % 4 == 0)
-        block = stream.block(0, static_cast<std::uint64_t>(row), static_cast<std::uint32_t>(column / 4));
-      basis[place(row, column)] = normal_number(block, column);
+    for (std::int64_t column = 0; column < columns; column += 2) {
+      const NormalPair drawn = normal_pair_of(stream, row, column);
+      basis[place(row, column)] = drawn.first;
+      if (column + 1 < columns) basis[place(row, column + 1)] = drawn.second;
     }
   }
   orthonormalize(basis, vectors, length);

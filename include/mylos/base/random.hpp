@@ -8,6 +8,7 @@
 #include <Random123/philox.h>
 
 #include <Kokkos_Core.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -76,6 +77,19 @@ class RandomStream {
 /// A random word as a float in [0, 1), with 24 random bits.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float uniform_from(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 5.9604644775390625e-08f;
+}
+
+struct NormalPair {
+  double first;
+  double second;
+};
+
+/// Two independent normal numbers from two uniform ones, one of them in (0, 1) (Box and Muller, Annals of
+/// Mathematical Statistics 29, 1958).
+[[nodiscard]] inline NormalPair normal_pair(double above_zero, double turn) {
+  const double radius = std::sqrt(-2 * std::log(above_zero));
+  const double angle = 2 * 3.14159265358979323846 * turn;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
 }  // namespace mylos
