@@ -261,7 +261,7 @@ def rule_for_no_layer(source, deck):
 def recompute_beyond_the_network(source, deck):
     deck.sections["memory"]["recompute"] = source.choice([[[0, 5000]], [[3, 2]], [[0, 1], [0, 1]], [[-1, 0]], "every 0",
                                                           "some", [0, 1], [[0]], [[0, 1, 2]]])
-    return ["memory.recompute", "recompute group"]  # the planner, which knows the blocks, does not know the key
+    return ["memory.recompute"]
 
 
 def reproducible_statistics(source, deck):
