@@ -49,7 +49,7 @@ struct Subject {
     RankGroup& ranks = communicator->ranks();
     gemm = make_agreed_engine(options.kernels, ranks, output.line);
     run_on_all(ranks, [&] {
-      data = open_run_data(options);
+      data = open_run_data(options, Answers::needed, deck.places);
       data->complete(options.model);
       static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
     });

@@ -31,19 +31,19 @@ bool states_its_shapes(const ModelOptions& model) {
 }
 
 /// Null where the deck's data are not here and its shapes do not need them.
-std::unique_ptr<RunData> data_of(Options& options) {
+std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   const bool is_here = std::filesystem::exists(options.data.train);
   if (!is_here && states_its_shapes(options.model)) return nullptr;
-  std::unique_ptr<RunData> data = open_run_data(options);
+  std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
   data->complete(options.model);
   return data;
 }
 
-Chain chain_of(const Options& options) {
+Chain chain_of(const Options& options, const Places& places) {
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   require_rules_apply(chain, options.precision);
-  require_groups_match(chain, options.optimizer);
-  require_initial_rules_apply(chain, options.model);
+  require_groups_match(chain, options.optimizer, places);
+  require_initial_rules_apply(chain, options.model, places);
   return chain;
 }
 
@@ -82,8 +82,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
       arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
   const KokkosRuntime kokkos(options.run.threads, on_node);
   const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
-  const std::unique_ptr<RunData> data = data_of(options);
-  const Chain chain = chain_of(options);
+  const std::unique_ptr<RunData> data = data_of(options, deck.places);
+  const Chain chain = chain_of(options, deck.places);
   const std::vector<std::string> stages = stage_names(chain);
 
   MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};

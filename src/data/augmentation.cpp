@@ -30,6 +30,20 @@ std::int64_t points_of(const std::vector<std::int64_t>& grid) {
   return std::accumulate(grid.begin(), grid.end() - 1, std::int64_t{1}, std::multiplies<>());
 }
 
+/// Those of data.augment that move something.
+std::vector<std::string> keys_in_use(const AugmentOptions& options) {
+  std::vector<std::string> keys;
+  const auto add = [&](bool moves, const char* key) {
+    if (moves) keys.push_back(fmt::format("data.augment.{}", key));
+  };
+  add(options.crop > 0, "crop");
+  add(options.shift > 0, "shift");
+  add(options.flip_horizontal, "flip_horizontal");
+  add(options.flip_vertical, "flip_vertical");
+  add(options.rotate, "rotate");
+  return keys;
+}
+
 bool are_targets_moved(const AugmentOptions& options, const DatasetShape& shape,
                        const std::vector<std::int64_t>& grid) {
   if (shape.task != Task::regression || options.targets == AugmentTargets::keep) return false;
@@ -39,16 +53,19 @@ bool are_targets_moved(const AugmentOptions& options, const DatasetShape& shape,
 }  // namespace
 
 void require_augmentable(const AugmentOptions& options, const DatasetShape& shape,
-                         const std::vector<std::int64_t>& grid, const std::string& path) {
+                         const std::vector<std::int64_t>& grid, const std::string& path,
+                         const Places& places) {
   if (!options.any()) return;
   if (grid.size() < 2) {
     fail_input(
-        "{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.augment moves "
-        "samples on a grid; data.shape gives it to a network of type \"chain\": [28, 28, 1]",
-        path);
+        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.augment moves "
+        "samples on a grid; {}",
+        place_of(places, keys_in_use(options)), path, how_to_give_a_grid);
   }
   const auto refuse = [&](const char* key, const std::string& needs) {
-    fail_input("data.augment.{} needs {}; samples of {} are {}", key, needs, path, fmt::join(grid, " x "));
+    const std::string name = fmt::format("data.augment.{}", key);
+    fail_input("{}{} needs {}; samples of {} are {}", place_of(places, {name}), name, needs, path,
+               fmt::join(grid, " x "));
   };
   if (points_of(grid) * grid.back() != shape.features) {
     fail_input("data.augment: a sample of {} has {} numbers, the grid {} has {}", path, shape.features,
@@ -78,6 +95,8 @@ Augmentation::Augmentation(const AugmentOptions& options, const DatasetShape& sh
       stream_(seed, RandomPurpose::augmentation, "data.augment"),
       first_axis_(axes - (grid.size() - 1)),
       moves_targets_(are_targets_moved(options, shape, grid)),
+      input_point_columns_(shape.features / points_of(grid)),
+      target_point_columns_(shape.outputs / points_of(grid)),
       input_point_bytes_(shape.input_bytes() / points_of(grid)),
       input_(static_cast<std::size_t>(shape.input_bytes())),
       targets_(static_cast<std::size_t>(moves_targets_ ? shape.answer_bytes() : 0)) {
@@ -122,39 +141,62 @@ void Augmentation::choose(std::int64_t step, std::int64_t sample) {
   mirror_rows_ = options_.flip_vertical && (bits & 8U) != 0;
 }
 
+/// The point that comes to (plane, i, j), or `outside`.
+std::int64_t Augmentation::source_of(std::int64_t plane, std::int64_t i, std::int64_t j) const {
+  const std::int64_t rows = extents_[1];
+  const std::int64_t columns = extents_[2];
+  const std::int64_t row = mirror_rows_ ? rows - 1 - i : i;
+  const std::int64_t column = mirror_columns_ ? columns - 1 - j : j;
+  // Before the turns: rot90(m)[row, column] = m[column, last - row].
+  std::int64_t at_row = row;
+  std::int64_t at_column = column;
+  if (turns_ == 1) {
+    at_row = column;
+    at_column = columns - 1 - row;
+  } else if (turns_ == 2) {
+    at_row = rows - 1 - row;
+    at_column = columns - 1 - column;
+  } else if (turns_ == 3) {
+    at_row = rows - 1 - column;
+    at_column = row;
+  }
+  const std::int64_t from_plane = source_[0][static_cast<std::size_t>(plane)];
+  const std::int64_t from_row = source_[1][static_cast<std::size_t>(at_row)];
+  const std::int64_t from_column = source_[2][static_cast<std::size_t>(at_column)];
+  if (from_plane == outside || from_row == outside || from_column == outside) return outside;
+  return (from_plane * rows + from_row) * columns + from_column;
+}
+
 void Augmentation::move(const std::byte* from, std::byte* to, std::int64_t point_bytes) const {
-  const auto [planes, rows, columns] = extents_;
   const auto bytes = static_cast<std::size_t>(point_bytes);
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
-    const std::int64_t from_plane = source_[0][static_cast<std::size_t>(plane)];
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t row = mirror_rows_ ? rows - 1 - i : i;
-      for (std::int64_t j = 0; j < columns; ++j, to += point_bytes) {
-        const std::int64_t column = mirror_columns_ ? columns - 1 - j : j;
-        // Before the turns: rot90(m)[row, column] = m[column, last - row].
-        std::int64_t at_row = row;
-        std::int64_t at_column = column;
-        if (turns_ == 1) {
-          at_row = column;
-          at_column = columns - 1 - row;
-        } else if (turns_ == 2) {
-          at_row = rows - 1 - row;
-          at_column = columns - 1 - column;
-        } else if (turns_ == 3) {
-          at_row = rows - 1 - column;
-          at_column = row;
-        }
-        const std::int64_t from_row = source_[1][static_cast<std::size_t>(at_row)];
-        const std::int64_t from_column = source_[2][static_cast<std::size_t>(at_column)];
-        if (from_plane == outside || from_row == outside || from_column == outside) {
+  for (std::int64_t plane = 0; plane < extents_[0]; ++plane) {
+    for (std::int64_t i = 0; i < extents_[1]; ++i) {
+      for (std::int64_t j = 0; j < extents_[2]; ++j, to += point_bytes) {
+        const std::int64_t point = source_of(plane, i, j);
+        if (point == outside) {
           std::memset(to, 0, bytes);
         } else {
-          const std::int64_t point = (from_plane * rows + from_row) * columns + from_column;
           std::memcpy(to, from + point * point_bytes, bytes);
         }
       }
     }
   }
+}
+
+std::int64_t Augmentation::stored_column(std::int64_t column, std::int64_t columns) const {
+  const std::int64_t point = column / columns;
+  const std::int64_t plane = extents_[1] * extents_[2];
+  const std::int64_t source =
+      source_of(point / plane, point % plane / extents_[2], point % plane % extents_[2]);
+  return source == outside ? column : source * columns + column % columns;
+}
+
+std::int64_t Augmentation::stored_input(std::int64_t column) const {
+  return stored_column(column, input_point_columns_);
+}
+
+std::int64_t Augmentation::stored_target(std::int64_t column) const {
+  return moves_targets_ ? stored_column(column, target_point_columns_) : column;
 }
 
 std::int64_t Augmentation::memory_bytes(const DatasetShape& shape, const std::vector<std::int64_t>& grid) {

@@ -6,6 +6,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/data/augmentation.hpp"
 
 namespace mylos {
 namespace {
@@ -48,17 +49,17 @@ const char* advice(bool is_normalised, DType type) {
                              : "it lies far outside the training samples; correct it";
 }
 
-/// Finds the value that convert_row met.
-template <class Stored>
+/// Finds the value that convert_row met. `stored`: in which column of the file it is.
+template <class Stored, class StoredColumn>
 [[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
-                             const std::string& dataset, std::int64_t row) {
+                             const std::string& dataset, std::int64_t row, const StoredColumn& stored) {
   for (std::size_t i = 0;; ++i) {
     const auto value = static_cast<float>(in[i]);
     const double exact = scaling.identity() ? static_cast<double>(value) : scaling.normalised(value, i);
     const auto result = static_cast<float>(exact);
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
-    const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, i);
+    const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, stored(i));
     if (!std::isfinite(value)) fail_input("{} is {}, expected a finite number", where, value);
     fail_input("{} is {}{}, too large for {}: {}", where, value,
                scaling.identity() ? "" : fmt::format(" ({:.6g} normalised)", exact), name_of(type),
@@ -67,14 +68,18 @@ template <class Stored>
 }
 
 template <class Stored>
-void put_inputs(const std::byte* stored, std::int64_t features, const ColumnScaling& scaling, DType type,
-                std::byte* out, const std::string& path, std::int64_t row) {
-  const auto* in = reinterpret_cast<const Stored*>(stored);
+void put_inputs(std::int64_t features, const ColumnScaling& scaling, DType type, std::byte* out,
+                const std::string& path, const Sample& sample) {
+  const auto* in = reinterpret_cast<const Stored*>(sample.input);
   const bool finite = dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return convert_row(in, static_cast<std::size_t>(features), scaling, reinterpret_cast<T*>(out));
   });
-  if (!finite) fail_value(in, scaling, type, path + ": /inputs", row);
+  if (finite) return;
+  fail_value(in, scaling, type, path + ": /inputs", sample.index, [&](std::size_t i) {
+    const auto column = static_cast<std::int64_t>(i);
+    return sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column);
+  });
 }
 
 }  // namespace
@@ -95,7 +100,7 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
   const DatasetShape& shape = dataset.shape();
   auto* out = inputs_.data() + row * shape.features * static_cast<std::int64_t>(size_of(type_));
   const auto put_row = shape.input_type == DType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
-  put_row(sample.input, shape.features, normalizer.inputs, type_, out, dataset.path(), sample.index);
+  put_row(shape.features, normalizer.inputs, type_, out, dataset.path(), sample);
   if (shape.task == Task::classification) {
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
     dataset.require_label(sample.index, label);
@@ -104,7 +109,11 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
     const auto* in = reinterpret_cast<const float*>(sample.answer);
     auto* targets = targets_.data() + row * shape.outputs;
     if (!convert_row(in, static_cast<std::size_t>(shape.outputs), normalizer.targets, targets)) {
-      fail_value(in, normalizer.targets, DType::fp32, dataset.path() + ": /targets", sample.index);
+      fail_value(in, normalizer.targets, DType::fp32, dataset.path() + ": /targets", sample.index,
+                 [&](std::size_t i) {
+                   const auto column = static_cast<std::int64_t>(i);
+                   return sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column);
+                 });
     }
   }
 }

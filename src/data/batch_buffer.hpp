@@ -16,8 +16,8 @@ class BatchBuffer {
   BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity);
 
   /// Row `row` becomes `sample`, normalised and rounded to the buffer's type. Throws Error (bad_input) that
-  /// names file, row and column when a value is not finite or too large for the type, or the label is no
-  /// class.
+  /// names file, row and column (as the file has it) when a value is not finite or too large for the type, or
+  /// the label is no class.
   void put(std::int64_t row, const Sample& sample, const Dataset& dataset, const Normalizer& normalizer);
   [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
 

@@ -62,7 +62,7 @@ class Loader::Maker final : public BatchMaker {
     Sample sample = source_->next();
     if (!augmentation_) return sample;
     const auto moved = augmentation_->moved({sample.input, sample.answer}, step_, place);
-    return {moved.input, moved.answer, sample.index};
+    return {moved.input, moved.answer, sample.index, &*augmentation_};
   }
 
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,

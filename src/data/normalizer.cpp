@@ -104,15 +104,16 @@ void Normalizer::undo_targets(std::span<float> predictions) const {
 }
 
 Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
-                          const std::function<void(const std::string&)>& note, std::int64_t channels) {
+                          const std::function<void(const std::string&)>& note, std::int64_t channels,
+                          const Places& places) {
   Normalizer normalizer;
   if (method == Normalize::none) return normalizer;
   const bool by_channel = method == Normalize::channel;
   if (by_channel && (channels < 1 || file.features() % channels != 0)) {
     fail_input(
-        "{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.normalize = "
-        "\"channel\" goes by its channels; data.shape gives it to a network of type \"chain\": [28, 28, 1]",
-        file.path());
+        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.normalize = "
+        "\"channel\" goes by its channels; {}",
+        place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
   }
   const auto scaling = [&](const char* what, const ColumnStatistics& statistics, double constant_scale,
                            const char* column = "column") {

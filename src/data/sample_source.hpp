@@ -12,11 +12,14 @@
 
 namespace mylos {
 
+class Augmentation;
+
 /// A sample as stored; valid until the next call of SampleSource::next.
 struct Sample {
   const std::byte* input = nullptr;
   const std::byte* answer = nullptr;
-  std::int64_t index = 0;  // in the file
+  std::int64_t index = 0;                  // in the file
+  const Augmentation* moved_by = nullptr;  // null: its columns are the file's
 };
 
 /// The positions that one rank consumes: its share of step 0's batch, of step 1's ...

@@ -87,7 +87,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   static_cast<void>(make_communicator(ranks.mpi(), options.communication));
   std::unique_ptr<RunData> data;
   run_on_all(ranks, [&] {
-    data = open_run_data(options);
+    data = open_run_data(options, Answers::needed, deck.places);
     data->complete(options.model);
     static_cast<void>(watched_metric(options, *data));
   });

@@ -5,7 +5,7 @@
 
 namespace mylos {
 
-std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers) {
+std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty()) {
     fail_input("the deck names no data.train; `mylos plan` can do without, nothing else can");
   }
@@ -15,7 +15,7 @@ std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers) 
                options.data.train, wants_tokens ? "labelled samples" : "tokens", wants_tokens ? "gpt" : "mlp",
                wants_tokens ? "text" : "idx");
   }
-  return wants_tokens ? open_token_data(options) : open_sample_data(options, answers);
+  return wants_tokens ? open_token_data(options) : open_sample_data(options, answers, places);
 }
 
 const char* name_of(DataPart part) {

@@ -62,7 +62,7 @@ void RunStart::amend() {
 }
 
 void RunStart::open_data() {
-  data = open_run_data(parts.options);
+  data = open_run_data(parts.options, Answers::needed, request.deck.places);
   data->complete(parts.options.model);
   parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
 }

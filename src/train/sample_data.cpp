@@ -2,14 +2,22 @@
 #include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
+#include "mylos/model/short_forms.hpp"
 
 namespace mylos {
 namespace {
 
+/// Whether a layer's input must be one.
+bool works_on_grids(LayerKind kind) {
+  return kind == LayerKind::conv || kind == LayerKind::max_pool || kind == LayerKind::average_pool ||
+         kind == LayerKind::global_pool || kind == LayerKind::upsample;
+}
+
 class SampleData final : public RunData {
  public:
-  SampleData(const Options& options, Answers answers)
-      : normalize_(options.data.normalize),
+  SampleData(const Options& options, Answers answers, const Places& places)
+      : places_(places),
+        normalize_(options.data.normalize),
         has_probabilities_(options.model.loss == LossType::binary_cross_entropy),
         augment_(options.data.augment),
         train_(options.data.train, answers),
@@ -21,7 +29,8 @@ class SampleData final : public RunData {
                   .shuffle = options.data.shuffle,
                   .last_batch = options.data.last_batch,
                   .block_samples = samples_per_block(train_.shape().input_bytes())}) {
-    if (answers == Answers::needed) require_augmentable(augment_, train_.shape(), grid_, train_.path());
+    if (answers == Answers::needed)
+      require_augmentable(augment_, train_.shape(), grid_, train_.path(), places_);
     if (options.data.test.empty()) return;
     test_.emplace(options.data.test);
     require_same_shape(train_, *test_);
@@ -40,6 +49,7 @@ class SampleData final : public RunData {
     };
     set(model.inputs, train_.features(), "inputs");
     if (model.shape.empty()) model.shape = train_.grid();
+    require_grid(model);
     if (train_.task() == Task::none) return;
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
@@ -59,7 +69,7 @@ class SampleData final : public RunData {
   [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
     Normalizer normalizer =
-        normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back());
+        normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back(), places_);
     if (has_probabilities_) normalizer.targets = {};
     return normalizer;
   }
@@ -107,6 +117,19 @@ class SampleData final : public RunData {
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
   }
 
+  /// Of a network whose first layer works on one.
+  void require_grid(const ModelOptions& model) const {
+    const bool starts_on_one =
+        model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
+    if (!model.shape.empty() || !(starts_on_one || is_short_form(model.type))) return;
+    fail_input(
+        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and {} works on one; {}",
+        place_of(places_, {starts_on_one ? "model.layers.1" : "model.type", "model.layers"}), path(),
+        starts_on_one ? fmt::format("layer '{}'", layer_name(model.chain, 0))
+                      : fmt::format("model.type = \"{}\"", name_of(model.type)),
+        how_to_give_a_grid);
+  }
+
   static void require_probabilities(const Dataset& data) {
     if (data.task() != Task::regression) return;
     const ColumnStatistics of = data.target_statistics();
@@ -119,6 +142,7 @@ class SampleData final : public RunData {
     }
   }
 
+  Places places_;  // of the deck
   Normalize normalize_;
   bool has_probabilities_;  // targets that stay as they are
   AugmentOptions augment_;
@@ -131,8 +155,8 @@ class SampleData final : public RunData {
 
 }  // namespace
 
-std::unique_ptr<RunData> open_sample_data(const Options& options, Answers answers) {
-  return std::make_unique<SampleData>(options, answers);
+std::unique_ptr<RunData> open_sample_data(const Options& options, Answers answers, const Places& places) {
+  return std::make_unique<SampleData>(options, answers, places);
 }
 
 }  // namespace mylos

@@ -148,9 +148,18 @@ def check_refused(command):
     command.must("prepare", "csv", "table.csv", "--label", "3", "--out", "table.h5")
     (command.folder / "mlp.toml").write_text(DECK[:DECK.index("[model]")] + "[model]\nhidden = [4]\n", encoding="utf-8")
     table = ["mlp.toml", "data.train=table.h5", "data.test=table.h5", "run.folder=table"]
-    expect("table.h5: says of no grid on which its samples lie", *table)
+    lines = DECK.splitlines()
+    expect(f"mlp.toml:{1 + lines.index('crop = 2')}: table.h5: says of no grid on which its samples lie", *table)
     still = ["data.augment.crop=0", "data.augment.shift=0", "data.augment.rotate=false", "data.augment.flip_horizontal=false"]
-    expect("and data.normalize = \"channel\" goes by its channels", *table, *still)
+    line = 1 + lines.index('normalize = "channel"')
+    expect(f"mlp.toml:{line}: table.h5: says of no grid on which its samples lie", *table, *still)
+    expect("data.normalize = \"channel\" goes by its channels; data.shape gives it to networks of type \"cnn\", ", *table, *still)
+    cnn = (command.folder / "mlp.toml").read_text(encoding="utf-8").replace("[model]\n", "[model]\ntype = \"cnn\"\nchannels = [4]\n")
+    (command.folder / "cnn.toml").write_text(cnn, encoding="utf-8")
+    line = 1 + cnn.splitlines().index('type = "cnn"')
+    table[0] = "cnn.toml"
+    expect(f"cnn.toml:{line}: table.h5: says of no grid on which its samples lie (an attribute 'shape' of /), and model.type = "
+           "\"cnn\" works on one; data.shape gives it to", *table, *still, "data.normalize=none")
     deck = gpt_deck(run="steps = 4", data="batch = 2\n[data.augment]\ncrop = 1").lstrip()
     (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
     line = 1 + deck.splitlines().index("crop = 1")

@@ -145,6 +145,29 @@ TEST(Augmentation, TargetsOnTheGridMoveWithTheInputsOthersStay) {
   EXPECT_EQ(move(3, AugmentTargets::automatic).second, (std::vector<float>{0, 0, 1}));
 }
 
+TEST(Augmentation, KnowsWhereTheSampleHasAValue) {
+  std::vector<float> input(36), answer(18);
+  for (std::size_t i = 0; i < 36; ++i) input[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 18; ++i) answer[i] = static_cast<float>(i);
+  const DatasetShape shape{.task = Task::regression, .samples = 1, .features = 36, .outputs = 18};
+  const AugmentOptions options{
+      .crop = 1, .shift = 2, .rotate = true, .flip_horizontal = true, .flip_vertical = true};
+  Augmentation augmentation(options, shape, {3, 3, 4}, 5);
+  for (std::int64_t sample = 0; sample < 40; ++sample) {
+    const auto moved = augmentation.moved(
+        {reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<const std::byte*>(answer.data())},
+        1, sample);
+    const auto* const x = reinterpret_cast<const float*>(moved.input);
+    const auto* const y = reinterpret_cast<const float*>(moved.answer);
+    for (std::int64_t i = 0; i < 36; ++i) {
+      if (x[i] != 0) EXPECT_EQ(augmentation.stored_input(i), static_cast<std::int64_t>(x[i]));
+    }
+    for (std::int64_t i = 0; i < 18; ++i) {
+      if (y[i] != 0) EXPECT_EQ(augmentation.stored_target(i), static_cast<std::int64_t>(y[i]));
+    }
+  }
+}
+
 TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
   const auto refusal = [](const AugmentOptions& options, const std::vector<std::int64_t>& grid,
                           Task task = Task::classification, std::int64_t outputs = 10) {
@@ -152,6 +175,10 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
     return error_of([&] { require_augmentable(options, shape, grid, "a.h5"); });
   };
   EXPECT_TRUE(refusal({.crop = 1}, {}).starts_with("a.h5: says of no grid on which its samples lie"));
+  const Places places{{"data.augment.shift", "deck.toml:7"}, {"data.augment.crop", "deck.toml:6"}};
+  EXPECT_TRUE(error_of([&] {
+                require_augmentable({.shift = 1}, {}, {}, "a.h5", places);
+              }).starts_with("deck.toml:7: a.h5: says of no grid"));
   EXPECT_EQ(refusal({.crop = 1}, {10, 13, 1}),
             "data.augment: a sample of a.h5 has 120 numbers, the grid 10 x 13 x 1 has 130");
   const std::string sizes = "; samples of a.h5 are 10 x 12 x 1";

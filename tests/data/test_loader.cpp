@@ -178,10 +178,11 @@ TEST(Loader, SteadyStateAllocatesNothing) {
 
 /// Reads until an error comes; its message without the file's name.
 std::string reading_error(const std::string& path, DType type, Shuffle shuffle,
-                          const Normalizer& normalizer = {}) {
+                          const Normalizer& normalizer = {}, const AugmentOptions& augment = {},
+                          const std::vector<std::int64_t>& grid = {}) {
   const Dataset dataset(path);
   Loader loader(dataset, {0, dataset.samples()}, sampler_for(dataset.samples(), 10, shuffle), normalizer,
-                {.type = type});
+                {.type = type, .augment = augment, .grid = grid});
   const std::string message = error_of([&] {
     for (int step = 0; step < 100; ++step) (void)loader.next();
   });
@@ -221,6 +222,13 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
               "/inputs row 9, column 3 (counted from 0) is 200 (200000 normalised), too large for fp16: it "
               "lies far "
               "outside the training samples; correct it or choose another type");
+    for (int column = 0; column < 4; ++column) {
+      const AugmentOptions moves{.shift = 1, .rotate = true, .flip_horizontal = true};
+      EXPECT_EQ(
+          reading_error(make(fmt::format("x[9, {}] = n.nan", column)), DType::bf16, shuffle, {}, moves,
+                        {2, 2, 1}),
+          fmt::format("/inputs row 9, column {} (counted from 0) is nan, expected a finite number", column));
+    }
   }
 }
 

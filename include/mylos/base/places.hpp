@@ -1,9 +1,9 @@
 // Where a deck says what: for messages about values that only later turn out to be wrong.
 #pragma once
 
-#include <initializer_list>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mylos {
 
@@ -11,7 +11,7 @@ namespace mylos {
 using Places = std::map<std::string, std::string>;
 
 /// What a message about the first of these keys that has a place begins with, "deck.toml:12: ", or nothing.
-[[nodiscard]] inline std::string place_of(const Places& places, std::initializer_list<std::string> keys) {
+[[nodiscard]] inline std::string place_of(const Places& places, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
     if (const auto found = places.find(key); found != places.end()) return found->second + ": ";
   }

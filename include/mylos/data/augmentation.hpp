@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/places.hpp"
 #include "mylos/base/random.hpp"
 #include "mylos/data/dataset_format.hpp"
 #include "mylos/data/options.hpp"
@@ -28,9 +29,10 @@
 namespace mylos {
 
 /// Throws Error (bad_input) where samples of `path` cannot be moved so: they have no grid (`grid`: extents,
-/// then channels; empty), or its extents are too small, too few, or not equal.
+/// then channels; empty), or its extents are too small, too few, or not equal. `places`: of the deck.
 void require_augmentable(const AugmentOptions& options, const DatasetShape& shape,
-                         const std::vector<std::int64_t>& grid, const std::string& path);
+                         const std::vector<std::int64_t>& grid, const std::string& path,
+                         const Places& places = {});
 
 class Augmentation {
  public:
@@ -46,6 +48,10 @@ class Augmentation {
   /// call; nothing is allocated.
   [[nodiscard]] Stored moved(const Stored& stored, std::int64_t step, std::int64_t sample);
 
+  /// Where the last sample has the input or target that is at `column` in moved(): for messages.
+  [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
+  [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
+
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape,
                                                  const std::vector<std::int64_t>& grid);
 
@@ -54,6 +60,8 @@ class Augmentation {
   static constexpr std::int64_t outside = -1;
 
   void choose(std::int64_t step, std::int64_t sample);
+  [[nodiscard]] std::int64_t source_of(std::int64_t plane, std::int64_t i, std::int64_t j) const;
+  [[nodiscard]] std::int64_t stored_column(std::int64_t column, std::int64_t columns) const;
   void move(const std::byte* from, std::byte* to, std::int64_t point_bytes) const;
 
   AugmentOptions options_;
@@ -61,6 +69,8 @@ class Augmentation {
   std::array<std::int64_t, axes> extents_{1, 1, 1};  // the last are the grid's; 1 before them
   std::size_t first_axis_ = 0;                       // the grid's first
   bool moves_targets_ = false;
+  std::int64_t input_point_columns_ = 0;
+  std::int64_t target_point_columns_ = 0;
   std::int64_t input_point_bytes_ = 0;
   std::int64_t target_point_bytes_ = 0;
 

@@ -28,6 +28,10 @@ inline constexpr std::string_view dataset_format = "mylos-dataset";
 inline constexpr std::int64_t dataset_version = 1;
 inline constexpr std::int64_t most_classes = 2'000'000'000;
 
+/// What a message about a file that says of no grid ends with.
+inline constexpr const char* how_to_give_a_grid =
+    "data.shape gives it to networks of type \"cnn\", \"resnet\", \"unet\" and \"chain\": [28, 28, 1]";
+
 /// What a dataset file holds.
 struct DatasetShape {
   Task task = Task::classification;

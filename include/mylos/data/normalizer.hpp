@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/places.hpp"
 #include "mylos/data/options.hpp"
 #include "mylos/data/statistics.hpp"
 
@@ -58,10 +59,10 @@ struct Split;
 [[nodiscard]] ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels);
 
 /// From the statistics of the training samples, which are part of a file: the same numbers on every rank.
-/// `note` hears of constant columns. `channels`: of Normalize::channel.
+/// `note` hears of constant columns. `channels`: of Normalize::channel. `places`: of the deck.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
-                                        std::int64_t channels = 0);
+                                        std::int64_t channels = 0, const Places& places = {});
 /// Of the size of what normalizer_for gives; a restart reads the values from the checkpoint.
 [[nodiscard]] Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape);
 

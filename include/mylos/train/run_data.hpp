@@ -74,9 +74,10 @@ class RunData {
 };
 
 /// Opens the files that the deck names and checks them against each other and the deck. Throws Error
-/// (bad_input). `answers`: of labelled samples; tokens always have theirs.
+/// (bad_input). `answers`: of labelled samples; tokens always have theirs. `places`: of the deck.
 [[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options,
-                                                     Answers answers = Answers::needed);
+                                                     Answers answers = Answers::needed,
+                                                     const Places& places = {});
 
 /// "train", "validation", "test".
 [[nodiscard]] const char* name_of(DataPart part);
