@@ -57,6 +57,7 @@ struct Subject {
     run_on_all(ranks, [&] {
       steps = run_length(options, data->epochs());
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+      require_weights(chain, deck.places);
       require_rules_apply(chain, options.precision);
       require_groups_match(chain, options.optimizer, deck.places);
       require_initial_rules_apply(chain, options.model, deck.places);

@@ -41,6 +41,7 @@ std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
 
 Chain chain_of(const Options& options, const Places& places) {
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  require_weights(chain, places);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer, places);
   require_initial_rules_apply(chain, options.model, places);

@@ -63,6 +63,16 @@ class MlpBuilder {
   Chain chain_;
 };
 
+/// "stem (conv), head (linear)"
+std::string layers_of(const Chain& chain, bool with_head) {
+  std::string layers;
+  for (std::size_t stage = 0; stage < chain.blocks.size() + (with_head ? 1 : 0); ++stage) {
+    const Signature& layer = chain.signature(stage);
+    layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", layer.name, layer.kind);
+  }
+  return layers;
+}
+
 }  // namespace
 
 bool Chain::computes_in(DType type) const {
@@ -94,6 +104,14 @@ std::int64_t Chain::parameter_count() const {
   return count;
 }
 
+void require_weights(const Chain& chain, const Places& places) {
+  if (chain.parameter_count() > 0) return;
+  fail_input(
+      "{}the network has no weights, so there is nothing to train: its layers are {}. Give it one that has "
+      "weights: kind = \"dense\" or \"conv\"",
+      place_of(places, {"model.layers.1", "model.layers", "model.type"}), layers_of(chain, false));
+}
+
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) {
   for (const PrecisionRule& rule : precision.rules) {
     const auto applies = [&rule](const auto& block) {
@@ -102,13 +120,8 @@ void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) 
     const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
     if (head_computes && applies(chain.head)) continue;
-    std::string layers;
-    for (std::size_t stage = 0; stage < chain.blocks.size() + (head_computes ? 1 : 0); ++stage) {
-      const Signature& layer = chain.signature(stage);
-      layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", layer.name, layer.kind);
-    }
     fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
-               rule.pattern, layers);
+               rule.pattern, layers_of(chain, head_computes));
   }
 }
 

@@ -118,6 +118,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   assembly.gemm = make_agreed_engine(options.kernels, ranks);
   run_on_all(ranks, [&] {
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    require_weights(chain);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer);
     require_initial_rules_apply(chain, options.model);

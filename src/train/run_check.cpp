@@ -104,6 +104,7 @@ std::string check_run(const Deck& deck, RankGroup& ranks) {
   });
   const StepPlan plan = make_step_plan(options, 0, ranks.size());
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+  require_weights(chain, deck.places);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer, deck.places);
   require_initial_rules_apply(chain, options.model, deck.places);

@@ -26,6 +26,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
   run_on_all(ranks(), [&] {
     steps = run_length(options, data->epochs());
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    require_weights(chain, request.deck.places);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer, request.deck.places);
     require_initial_rules_apply(chain, options.model, request.deck.places);

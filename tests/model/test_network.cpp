@@ -140,4 +140,18 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   expect(other, "data.shape says");
 }
 
+TEST(Network, WithoutWeightsHasNothingToTrain) {
+  const Chain chain = make_network(model_on({4, 4, 3}, 3, {{.kind = LayerKind::global_pool}}), {}, 1, false);
+  try {
+    require_weights(chain, {{"model.layers.1", "deck.toml:7"}});
+    FAIL() << "it was let pass";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_EQ(std::string(error.what()),
+              "deck.toml:7: the network has no weights, so there is nothing to train: its layers are "
+              "global_pool1 (global_pool). Give it one that has weights: kind = \"dense\" or \"conv\"");
+  }
+  require_weights(make_network(network(), {}, 1, false));
+}
+
 }  // namespace mylos::network_test

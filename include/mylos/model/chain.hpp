@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/places.hpp"
 #include "mylos/kernels/grid_shape.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/loss_head.hpp"
@@ -41,6 +42,9 @@ struct Chain {
   [[nodiscard]] bool computes_in(DType type) const;
   [[nodiscard]] std::int64_t parameter_count() const;
 };
+
+/// Throws Error (bad_input) for a network that has nothing to train. `places`: of the deck.
+void require_weights(const Chain& chain, const Places& places = {});
 
 /// Throws Error (bad_input) if a rule of the deck speaks of no layer of the chain.
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision);
