@@ -55,6 +55,10 @@ std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t 
                    bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
 }
 
+bool Convolution::sums_by_library(const GemmEngine& engine) const {
+  return ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_).has_value();
+}
+
 void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
                           const Tensor& bias, const Tensor& y, void* workspace) const {
   check_matrix("input", x, type_, x.rows(), shape_.input.columns());

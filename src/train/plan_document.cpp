@@ -81,12 +81,12 @@ ordered_json members_of(const MemoryPlan& memory) {
                            {"cost", json_of(memory.statement.cost)},
                            {"operations", ordered_json::array()}};
   for (const Operation& operation : plan.schedule) document["operations"].push_back(json_of(operation));
-  if (!memory.engines.products.empty()) {
-    document["instructions"] = memory.engines.instructions;
-    document["threads"] = memory.engines.threads;
-    for (const ProductEngine& product : memory.engines.products)
-      document["products"].push_back(json_of(product));
+  const ProductEngines& engines = memory.engines;
+  if (!engines.products.empty() || engines.library_sums) {
+    document["instructions"] = engines.instructions;
+    document["threads"] = engines.threads;
   }
+  for (const ProductEngine& product : engines.products) document["products"].push_back(json_of(product));
   return document;
 }
 

@@ -17,6 +17,26 @@ bool is_library_algorithm(const std::string& engine) {
   return engine.starts_with("cublaslt/");
 }
 
+/// Of a micro-batch of the run.
+struct RunChain {
+  explicit RunChain(const MemoryProblem& problem)
+      : RunChain(problem.options, make_step_plan(problem.options, 0, problem.place.ranks)) {}
+
+  Chain chain;
+  std::int64_t rows;
+
+ private:
+  RunChain(const Options& options, const StepPlan& step)
+      : chain(make_chain(options.model, options.precision, options.run.seed, step.accumulates)),
+        rows(step.micro_batch * chain.rows_per_sample) {}
+};
+
+/// A device's library goes by no threads of the host.
+bool sums_by_host_library(const Chain& chain, const GemmEngine& gemm) {
+  return memory_is_host && std::any_of(chain.blocks.begin(), chain.blocks.end(),
+                                       [&](const auto& block) { return block->sums_by_library(gemm); });
+}
+
 }  // namespace
 
 const ProductEngine* find_product(const ProductEngines& engines, const GemmProblem& problem) {
@@ -27,17 +47,17 @@ const ProductEngine* find_product(const ProductEngines& engines, const GemmProbl
 }
 
 std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
-  const Options& options = problem.options;
-  const StepPlan step = make_step_plan(options, 0, problem.place.ranks);
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-  return products_of(chain, step.micro_batch * chain.rows_per_sample);
+  const RunChain run(problem);
+  return products_of(run.chain, run.rows);
 }
 
 ProductEngines engines_in_use(const MemoryProblem& problem) {
   ProductEngines engines{.instructions = describe_instructions(),
                          .products = {},
                          .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
-  for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
+  const RunChain run(problem);
+  engines.library_sums = sums_by_host_library(run.chain, problem.gemm);
+  for (const GemmProblem& product : distinct_problems(products_of(run.chain, run.rows)))
     engines.products.push_back({product, std::string(problem.gemm.engine_of(product))});
   return engines;
 }
@@ -94,10 +114,14 @@ std::string rounding_note(const ProductEngines& before, const ProductEngines& no
 std::string thread_note(const ProductEngines& before, const ProductEngines& now) {
   const auto is_by_onednn = [](const ProductEngine& product) { return product.engine == "onednn"; };
   if (before.threads == 0 || before.threads == now.threads) return "";
-  if (std::none_of(now.products.begin(), now.products.end(), is_by_onednn)) return "";
+  const bool products = std::any_of(now.products.begin(), now.products.end(), is_by_onednn);
+  if (!products && !now.library_sums) return "";
   return fmt::format(
-      "products by oneDNN ran on {} thread{} of each rank before, and run on {} here: sums may be rounded "
+      "{} by oneDNN ran on {} thread{} of each rank before, and run on {} here: sums may be rounded "
       "differently",
+      !now.library_sums ? "products"
+      : products        ? "products and convolutions"
+                        : "convolutions",
       before.threads, before.threads == 1 ? "" : "s", now.threads);
 }
 

@@ -191,10 +191,10 @@ ProductEngine product_of(const Node& node) {
 
 ProductEngines engines_of(const Node& root) {
   ProductEngines engines;
+  if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(most_threads));
   if (!root.has("products")) return engines;
   engines.instructions = root.at("instructions").text();
   if (engines.instructions.size() > most_name_bytes) root.at("instructions").refuse("is too long");
-  if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(most_threads));
   const Node products = root.at("products");
   const std::size_t count = products.length(most_products);
   for (std::size_t i = 0; i < count; ++i) engines.products.push_back(product_of(products.at(i)));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/train/shared_plan.hpp"
+#include "train/engines.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::product_choice_test {
@@ -120,7 +121,7 @@ TEST(RoundingNote, NamesWhatDiffers) {
             "products run dx 8 x 4 x 2 by tiles before and by onednn here: sums may be rounded differently");
 }
 
-TEST(ThreadNote, IsOfProductsByOneDnn) {
+TEST(ThreadNote, IsOfProductsAndConvolutionsByOneDnn) {
   const GemmProblem y = linear_output(8, 4, 2, DType::bf16);
   const GemmProblem dx = linear_input_gradient(8, 4, 2, DType::bf16);
   const ProductEngines one{.instructions = "avx2", .products = {{y, "onednn"}, {dx, "tiles"}}, .threads = 1};
@@ -133,8 +134,32 @@ TEST(ThreadNote, IsOfProductsByOneDnn) {
   ProductEngines silent = one;
   silent.threads = 0;
   EXPECT_EQ(thread_note(silent, two), "") << "an earlier version's plan does not say";
+  two.library_sums = true;
+  EXPECT_TRUE(thread_note(one, two).starts_with("products and convolutions by oneDNN ran on 1 thread of"));
   two.products = {{y, "tiles"}, {dx, "kokkos"}};
+  EXPECT_TRUE(thread_note(one, two).starts_with("convolutions by oneDNN ran on 1 thread of"));
+  two.library_sums = false;
   EXPECT_EQ(thread_note(one, two), "");
+}
+
+TEST(ThreadNote, IsOfConvolutionsToo) {
+  Options options;
+  options.model.type = ModelType::unet;
+  options.model.channels = {16, 32};
+  options.model.shape = {16, 16, 1};
+  options.model.inputs = options.model.outputs = 256;
+  options.model.loss = LossType::mse;
+  options.data.batch = 4;
+  const auto engines_of = [&](GemmChoice gemm) {
+    options.kernels.gemm = gemm;
+    const std::unique_ptr<GemmEngine> engine = make_gemm_engine(options.kernels);
+    const MemoryProblem problem{.options = options, .gemm = *engine, .place = {}, .data = nullptr};
+    return std::pair(engines_in_use(problem), engine->convolutions() != nullptr);
+  };
+  const auto [engines, has_library] = engines_of(GemmChoice::automatic);
+  EXPECT_EQ(engines.library_sums, has_library && memory_is_host);
+  if (!has_tiles()) return;
+  EXPECT_FALSE(engines_of(GemmChoice::tiles).first.library_sums);
 }
 
 }  // namespace mylos::product_choice_test

@@ -44,6 +44,9 @@ class Convolution {
   /// that may refuse, that or what products need, whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
+  /// Whether sums over samples are a library's, which may cut them by the number of threads.
+  [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;
+
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
   /// of type(). bias: [1, outputs] of type(), or empty. No two overlap.
   void forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,

@@ -118,6 +118,8 @@ class Block {
   [[nodiscard]] virtual std::int64_t least_rows(int /*ranks*/) const { return 1; }
   /// Whether forward and backward exchange something with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
+  /// Whether its gradients are sums, besides products(), that a library of the engine's cuts as it sees fit.
+  [[nodiscard]] virtual bool sums_by_library(const GemmEngine& /*gemm*/) const { return false; }
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
   /// Of forward and backward, without what is computed again.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }

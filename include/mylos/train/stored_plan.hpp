@@ -31,7 +31,8 @@ struct ProductEngine {
 struct ProductEngines {
   std::string instructions;  // describe_instructions(); empty in plans that do not say
   std::vector<ProductEngine> products;
-  int threads = 0;  // of a rank, on the host; 0 in plans that do not say
+  int threads = 0;            // of a rank, on the host; 0 in plans that do not say
+  bool library_sums = false;  // some gradients are a library's of convolutions; no plan says it
 };
 
 /// What a text says; not yet that it can be executed.
