@@ -15,6 +15,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* model_group = "/model";
+constexpr const char* average_group = "/average";
 constexpr const char* buffers_group = "/buffers";
 
 /// Below `top` there is a group for each layer.
@@ -30,10 +31,17 @@ void add_entries(const hdf5::File& file, const std::string& top, std::vector<Wei
   }
 }
 
-std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file) {
+std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWeights wanted) {
   std::vector<WeightEntry> entries;
   if (!file.exists(model_group)) fail_input("{}: has no {}, and so no weights", file.path(), model_group);
-  add_entries(file, model_group, entries);
+  const bool of_average = wanted == StoredWeights::average;
+  if (of_average && !file.exists(average_group)) {
+    fail_input(
+        "{}: has no average of its weights, which a run keeps where its deck says optimizer.average = 0.999, "
+        "or another decay; leave out initial.average",
+        file.path());
+  }
+  add_entries(file, of_average ? average_group : model_group, entries);
   if (file.exists(buffers_group)) add_entries(file, buffers_group, entries);
   return entries;
 }
@@ -62,7 +70,8 @@ std::string WeightEntry::shape() const {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
-WeightFile::WeightFile(RankGroup& ranks, const std::string& path) : path_(path) {
+WeightFile::WeightFile(RankGroup& ranks, const std::string& path, StoredWeights wanted)
+    : path_(path), wanted_(wanted) {
   open(ranks);
   const std::string own = digest_of(entries_);
   const std::string first = broadcast_text(ranks, own);
@@ -86,11 +95,17 @@ void WeightFile::open(RankGroup& ranks) {
   if (any != 0) checkpoint_ = std::make_unique<CheckpointReader>(ranks, path_);
   run_on_all(ranks, [&] {
     if (checkpoint_) {
-      entries_ = entries_of_checkpoint(checkpoint_->file());
+      entries_ = entries_of_checkpoint(checkpoint_->file(), wanted_);
       return;
     }
     if (std::filesystem::path(path_).extension() != ".safetensors")
       fail_input("{}: is neither a checkpoint nor named FILE.safetensors", path_);
+    if (wanted_ == StoredWeights::average) {
+      fail_input(
+          "{}: initial.average takes the moving average that a checkpoint keeps, and this is safetensors; "
+          "leave it out",
+          path_);
+    }
     tensors_ = std::make_unique<safetensors::Reader>(path_);
     entries_ = entries_of_tensors(*tensors_);
   });
@@ -116,7 +131,10 @@ void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<fl
 }
 
 std::string WeightFile::kind() const {
-  return checkpoint_ ? fmt::format("checkpoint of step {}", checkpoint_->header().step) : "safetensors";
+  if (!checkpoint_) return "safetensors";
+  return fmt::format("{}checkpoint of step {}",
+                     wanted_ == StoredWeights::average ? "average of weights in the " : "",
+                     checkpoint_->header().step);
 }
 
 std::string WeightFile::parameter_name(const std::string& name) const {

@@ -85,6 +85,8 @@ void add_initial_keys(Schema& schema) {
               Words<MissingWeights>{{"error", MissingWeights::refuse}, {"draw", MissingWeights::draw}},
               "What becomes of parameters that the file lacks: the run is refused, or they are drawn, as the "
               "log says.");
+  keys.boolean("average", &InitialOptions::average,
+               "Of a checkpoint, the moving average of its weights (`optimizer.average`) in place of them.");
   Key& rename = keys.add(
       "rename", "list of tables with `from` and `to` (names, '*' for any characters)", "a ",
       "Tensors of the file under the names that parameters have here: `[[initial.rename]]`, `from = "

@@ -178,7 +178,9 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
 
 InitialWeights::InitialWeights(RankGroup& ranks, const Options& options, const Chain& chain,
                                const Places& places)
-    : ranks_(ranks), file_(ranks, options.run.initial) {
+    : ranks_(ranks),
+      file_(ranks, options.run.initial,
+            options.initial.average ? StoredWeights::average : StoredWeights::current) {
   run_on_all(ranks, [&] { find(options, chain, places); });
 }
 

@@ -50,10 +50,10 @@ frozen = true
 """
 
 
-def weights_of(path):
+def weights_of(path, group="/model"):
     found = {}
     with h5py.File(path) as file:
-        file["/model"].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+        file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
     return found
 
 
@@ -170,6 +170,30 @@ def check_round_trip(command, _):
         assert numpy.array_equal(halves[name.replace("/", ".")], reference_gpt2.rounded(tensor, "BF16")), name
 
 
+def check_average(command, _):
+    """initial.average: a run begins with the moving average that a checkpoint keeps."""
+    prepare(command, DECK)
+    command.must("train", "deck.toml", "run.folder=averaging", "run.epochs=1", "optimizer.average=0.9")
+    checkpoint = last_checkpoint(command, "averaging")
+    average = weights_of(checkpoint, "/average")
+    assert average.keys() == weights_of(checkpoint).keys()
+    assert any(tensor.tobytes() != weights_of(checkpoint)[name].tobytes() for name, tensor in average.items())
+    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL, encoding="utf-8")
+    for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["optimizer.average=0.5"])):
+        folder = f"averaged-{ranks}{len(keys)}"
+        said = command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", f"run.initial={checkpoint}",
+                            "initial.average=true", *keys, ranks=ranks).stdout
+        assert "(average of weights in the checkpoint of step " in said, said
+        after = weights_of(last_checkpoint(command, folder))
+        assert all(tensor.tobytes() == after[name].tobytes() for name, tensor in average.items()), (ranks, keys)
+    without = last_checkpoint(command, "averaged-10")
+    for file, message in ((without, "has no average of its weights, which a run keeps where its deck says optimizer.average"),
+                          ("net0.safetensors", "initial.average takes the moving average that a checkpoint keeps")):
+        said = command.must("train", "deck.toml", "run.folder=refused", f"run.initial={file}", "initial.average=true", code=2)
+        assert said.stderr.startswith(f"mylos: {file}: ") and message in said.stderr, said.stderr
+        assert not (command.folder / "refused").exists()
+
+
 def check_own_names_of_a_gpt(command, _):
     command.must("convert", "gpt2.h5", "own.safetensors", "--names", "own")
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
@@ -216,5 +240,5 @@ def check_mistakes(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_fine_tuning, check_restarts, check_round_trip, check_own_names_of_a_gpt, check_mistakes):
+    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_own_names_of_a_gpt, check_mistakes):
         check(mylos, sys.argv[2])

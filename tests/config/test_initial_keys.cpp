@@ -13,6 +13,7 @@ TEST(InitialKeys, AreReadInTheirOrderAndBackFromTheResolvedDeck) {
 include = "hidden*"
 exclude = ["*/bias", "hidden3/*"]
 missing = "draw"
+average = true
 [[initial.rename]]
 from = "encoder.*.*"
 to = "hidden*/*"
@@ -23,12 +24,13 @@ to = "head/weight"
   const InitialOptions expected{{"hidden*"},
                                 {"*/bias", "hidden3/*"},
                                 MissingWeights::draw,
-                                {{"encoder.*.*", "hidden*/*"}, {"top", "head/weight"}}};
+                                {{"encoder.*.*", "hidden*/*"}, {"top", "head/weight"}},
+                                true};
   EXPECT_EQ(deck.options.run.initial, "base.h5");
   EXPECT_EQ(deck.options.initial, expected);
   EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.initial, expected);
   EXPECT_EQ(deck.places.at("initial.exclude"), "deck.toml:7");
-  EXPECT_EQ(deck.places.at("initial.rename.2"), "deck.toml:12");
+  EXPECT_EQ(deck.places.at("initial.rename.2"), "deck.toml:13");
   EXPECT_EQ(read_with("").options.initial.include, std::vector<std::string>{"*"});
 }
 

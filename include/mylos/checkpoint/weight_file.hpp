@@ -17,11 +17,14 @@
 
 namespace mylos {
 
+/// Of a checkpoint: its weights, or their moving average.
+enum class StoredWeights { current, average };
+
 /// A tensor of the file.
 struct WeightEntry {
   std::string name;                // as the file has it: "hidden1/weight", "hidden1.weight"
   std::vector<std::int64_t> dims;  // [outputs, inputs] of a matrix
-  std::string group = {};          // of a checkpoint: "/model", or "/buffers" for running statistics
+  std::string group = {};          // of a checkpoint: "/model", "/average", "/buffers" (running statistics)
 
   [[nodiscard]] std::int64_t size() const;
   /// "[24, 12]"
@@ -31,11 +34,11 @@ struct WeightEntry {
 class WeightFile {
  public:
   /// All ranks. Throws Error (bad_input) on all of them where it is neither kind of file, or damaged, and
-  /// where ranks find different ones under its name.
-  WeightFile(RankGroup& ranks, const std::string& path);
+  /// where ranks find different ones under its name, or it has no average where that is wanted.
+  WeightFile(RankGroup& ranks, const std::string& path, StoredWeights wanted = StoredWeights::current);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Everything under /model and /buffers, or every tensor.
+  /// Everything under /model (or /average) and /buffers, or every tensor.
   [[nodiscard]] const std::vector<WeightEntry>& entries() const { return entries_; }
   /// Throws Error (bad_input) unless its numbers are floats: of 32 bits in a checkpoint, of 16 too in
   /// safetensors.
@@ -44,7 +47,7 @@ class WeightFile {
   /// that a checkpoint's are compared with their CRC-32 at the end: throws Error (bad_input) where they
   /// differ.
   void read(const WeightEntry& entry, std::int64_t first, std::span<float> values);
-  /// "checkpoint of step 500" or "safetensors".
+  /// "checkpoint of step 500", "average of weights in the checkpoint of step 500" or "safetensors".
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
   /// The name that a parameter of a network has here, "hidden1/weight", under the name of the file: a
@@ -55,6 +58,7 @@ class WeightFile {
   void open(RankGroup& ranks);
 
   std::string path_;
+  StoredWeights wanted_;
   std::unique_ptr<CheckpointReader> checkpoint_;  // one of the two
   std::unique_ptr<safetensors::Reader> tensors_;
   std::vector<WeightEntry> entries_;

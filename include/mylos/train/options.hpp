@@ -54,6 +54,7 @@ struct InitialOptions {
   std::vector<std::string> exclude = {};     // of these
   MissingWeights missing = MissingWeights::refuse;
   std::vector<RenameRule> rename = {};  // of several that match, the last one
+  bool average = false;                 // of a checkpoint: the moving average of its weights
 
   bool operator==(const InitialOptions&) const = default;
 };
