@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mylos/data/normalizer.hpp"
+
 namespace mylos {
 namespace {
 
@@ -47,8 +49,9 @@ const char* path_of_answers(const DatasetShape& shape) {
 
 }  // namespace
 
-DatasetSummary::DatasetSummary(const DatasetShape& shape)
+DatasetSummary::DatasetSummary(const DatasetShape& shape, std::int64_t channels)
     : shape_(shape),
+      channels_(channels),
       input_statistics_(shape.features),
       target_statistics_(shape.task == Task::regression ? shape.outputs : 0),
       input_digests_(block_rows(shape), shape.input_bytes()),
@@ -56,6 +59,7 @@ DatasetSummary::DatasetSummary(const DatasetShape& shape)
 
 void DatasetSummary::create(hdf5::File& file) const {
   create_statistics(file, "inputs", shape_.features);
+  if (channels_ > 0) create_statistics(file, "channels", channels_);
   input_digests_.create(file, "/inputs", shape_.samples);
   if (shape_.task == Task::none) return;
   if (shape_.task == Task::regression) create_statistics(file, "targets", shape_.outputs);
@@ -79,7 +83,9 @@ void DatasetSummary::add_answers(const void* stored, std::int64_t count) {
 }
 
 void DatasetSummary::write(hdf5::File& file, std::int64_t outputs) {
-  write_statistics(file, "inputs", input_statistics_.result());
+  const ColumnStatistics of_inputs = input_statistics_.result();
+  write_statistics(file, "inputs", of_inputs);
+  if (channels_ > 0) write_statistics(file, "channels", channel_statistics(of_inputs, channels_));
   input_digests_.write(file, "/inputs");
   if (shape_.task == Task::regression) write_statistics(file, "targets", target_statistics_.result());
   if (shape_.task != Task::none) answer_digests_.write(file, path_of_answers(shape_));

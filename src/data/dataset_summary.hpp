@@ -11,7 +11,8 @@ namespace mylos {
 
 class DatasetSummary {
  public:
-  explicit DatasetSummary(const DatasetShape& shape);
+  /// `channels`: of each point of the grid on which samples lie; 0 where they lie on none.
+  explicit DatasetSummary(const DatasetShape& shape, std::int64_t channels = 0);
 
   /// Room in the file, whose size is then known.
   void create(hdf5::File& file) const;
@@ -26,6 +27,7 @@ class DatasetSummary {
 
  private:
   DatasetShape shape_;
+  std::int64_t channels_;
   StatisticsAccumulator input_statistics_;
   StatisticsAccumulator target_statistics_;
   DatasetIdentity identity_;

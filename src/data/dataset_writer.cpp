@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
@@ -11,9 +13,24 @@
 
 namespace mylos {
 
+namespace {
+
+/// Of a point, where the numbers are those of a grid; two alone are an image of one channel.
+std::int64_t channels_of(const std::string& sample_shape) {
+  std::istringstream words(sample_shape);
+  const std::vector<std::int64_t> extents{std::istream_iterator<std::int64_t>(words), {}};
+  if (extents.size() < 2) return 0;
+  return extents.size() == 2 ? 1 : extents.back();
+}
+
+}  // namespace
+
 struct DatasetWriter::State {
-  State(const std::string& path, const DatasetShape& wanted)
-      : pending(path), file(hdf5::File::create(pending.temporary())), shape(wanted), summary(wanted) {}
+  State(const std::string& path, const DatasetShape& wanted, std::int64_t channels)
+      : pending(path),
+        file(hdf5::File::create(pending.temporary())),
+        shape(wanted),
+        summary(wanted, channels) {}
 
   PendingFile pending;
   hdf5::File file;
@@ -26,7 +43,7 @@ struct DatasetWriter::State {
 
 DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
                              const std::string& sample_shape)
-    : state_(std::make_unique<State>(path, shape)) {
+    : state_(std::make_unique<State>(path, shape, channels_of(sample_shape))) {
   auto& file = state_->file;
   (void)file.create_dataset("/inputs", shape.input_type, {shape.samples, shape.features});
   if (shape.task == Task::classification) {

@@ -34,7 +34,8 @@ void write_format(hdf5::File& file, std::string_view format, std::int64_t versio
 
 void stamp_samples(const std::string& path) {
   const Dataset dataset(path, Answers::optional, Digests::ignored);
-  DatasetSummary summary(dataset.shape());
+  const std::vector<std::int64_t>& grid = dataset.grid();
+  DatasetSummary summary(dataset.shape(), grid.empty() ? 0 : grid.back());
   dataset.read_all([&](const std::byte* stored, std::int64_t count) { summary.add_inputs(stored, count); },
                    [&](const std::byte* stored, std::int64_t count) { summary.add_answers(stored, count); });
   replace_by_edited_copy(path, [&](hdf5::File& file) {

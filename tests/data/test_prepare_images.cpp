@@ -69,8 +69,11 @@ TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
            "for i, c in enumerate(names) for name in names[c])\n"
            "print(want == sorted((row.tobytes(), int(l)) for row, l in zip(rows, f['labels'])))\n"
            "s = f['statistics/inputs']\nprint(n.allclose(s['std'], rows.reshape(5, "
-           "-1).astype('f8').std(0)))\n"),
-      "2 3 3 3 uint8 int32\n['ant', 'cat', 'dog']\nTrue\nTrue\n");
+           "-1).astype('f8').std(0)))\n"
+           "s, x = f['statistics/channels'], rows.reshape(-1, 3).astype('f8')\n"
+           "print(n.allclose(s['mean'], x.mean(0)), n.allclose(s['std'], x.std(0)), "
+           "n.array_equal(s['min'], x.min(0)), n.array_equal(s['max'], x.max(0)))\n"),
+      "2 3 3 3 uint8 int32\n['ant', 'cat', 'dog']\nTrue\nTrue\nTrue True True True\n");
   EXPECT_EQ(Dataset(folder_ / "a.h5").class_names(), (std::vector<std::string>{"ant", "cat", "dog"}));
   EXPECT_EQ(Dataset(folder_ / "a.h5").grid(), (std::vector<std::int64_t>{2, 3, 3}));
 }

@@ -74,6 +74,17 @@ TEST(Stamp, OfAFileFromElsewhereKeepsWhatElseItHolds) {
             changed_message(path, "a value of /labels in rows 0 to 5 (counted from 0)"));
 }
 
+TEST(Stamp, OfAGridHasTheStatisticsOfItsChannels) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path +
+         "', 'w')\nf['inputs'] = n.arange(24, dtype='f4').reshape(2, 12)\nf.attrs['shape'] = '2 3 2'\n");
+  stamp(path);
+  EXPECT_EQ(python("import h5py\nf = h5py.File('" + path +
+                   "')\nprint({k: v[:].round(3).tolist() for k, v in f['statistics/channels'].items()})"),
+            "{'max': [22.0, 23.0], 'mean': [11.0, 12.0], 'min': [0.0, 1.0], 'std': [6.904, 6.904]}\n");
+}
+
 TEST(Stamp, OfTokensTakesTheNewOnes) {
   const TemporaryFolder folder;
   const std::string path = prepared_characters(folder / "a.h5");

@@ -5,6 +5,7 @@
 //   /targets  [samples, outputs]   float32: regression
 //   /class_names                   text: the name of each class on a line of its own; `prepare images`
 //   /statistics/inputs/{mean,std,min,max} [features], /statistics/targets/... [outputs]   float64
+//   /statistics/channels/{mean,std,min,max} [channels], of inputs on a grid, over all its points   float64
 //   /digests/{inputs,labels,targets,statistics/...}  digests of blocks (block_digests.hpp)
 //   attributes of /: format, version, classes, identity (a digest of the contents), source, shape (of one
 //   sample)
