@@ -2,7 +2,7 @@
 // grid back is grid_fold.hpp.
 #pragma once
 
-#include "convolution_map.hpp"
+#include "convolution_gather.hpp"
 
 namespace mylos {
 
@@ -11,7 +11,7 @@ namespace mylos {
 template <class From, class To>
 void pad_grid(const Execution& exec, const ConvolutionMap& map, std::int64_t samples, const From* from,
               To* to) {
-  const Gather gather = map.gather();
+  const Gather gather = gather_of(map);
   const auto axis_of = [&](std::size_t axis) {
     GatherAxis points = gather.axis[axis];
     points.stride = 1;

@@ -1,6 +1,7 @@
 // Which convolutions go to an engine's library of convolutions, and runs of fewer samples than were planned.
 #include "kernels/convolution_by_library.hpp"
 #include "kernels/convolution_case.hpp"
+#include "kernels/refusing_convolutions.hpp"
 #include "mylos/base/instructions.hpp"
 
 namespace mylos::convolution_library_test {
@@ -77,6 +78,38 @@ TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {
       };
       expect_same(test::values_of(fewer_y), {y.begin(), y.begin() + fewer_y.size()});
       expect_same(test::values_of(fewer_dx), {dx.begin(), dx.begin() + fewer_dx.size()});
+    }
+  }
+}
+
+TEST_P(ConvolutionLibrary, LeavesToProductsWhatItRefusesMidway) {
+  constexpr std::int64_t samples = 5;  // of three runs
+  const test::ConvolutionCase whole(pictures, GetParam(), samples);
+  const auto expect_same = [](const std::vector<float>& found, const std::vector<float>& expected,
+                              DType type) {
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], 2 * test::rounding_error(type, expected[i]) + 2e-4) << i;
+  };
+  const std::vector<float> before(static_cast<std::size_t>(whole.weights.tensor().size()), 1.0f);
+  for (const int runs : {0, 1, 2, 1000}) {
+    SCOPED_TRACE(runs);
+    test::RefusingEngine forward(runs), backward(runs);
+    const Arena workspace("workspace", whole.convolution.workspace_bytes(forward, samples));
+    whole.forward();
+    const auto y = whole.y.values();
+    whole.convolution.forward({}, forward, whole.x, whole.weights, whole.bias, whole.y, workspace.data());
+    expect_same(whole.y.values(), y, GetParam());
+    whole.input_gradient();
+    const auto dx = whole.dx.values();
+    whole.convolution.input_gradient({}, backward, whole.dy, whole.weights, whole.dx, workspace.data());
+    expect_same(whole.dx.values(), dx, GetParam());
+    for (const DType gradient : {DType::fp32, GetParam()}) {
+      const test::Matrix own(gradient, weight_rows(pictures), weight_columns(pictures), before);
+      const test::Matrix found(gradient, weight_rows(pictures), weight_columns(pictures), before);
+      whole.weight_gradient(own, {}, true);
+      test::RefusingEngine of_weights(runs);
+      whole.convolution.weight_gradient({}, of_weights, whole.x, whole.dy, found, {}, true, workspace.data());
+      expect_same(found.values(), own.values(), gradient);
     }
   }
 }

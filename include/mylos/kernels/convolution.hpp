@@ -40,8 +40,8 @@ class Convolution {
   /// float, and, where points beyond the edges stand for several of the grid, a padded grid in float for as
   /// many samples as fit into convolution_gathered_bytes, but at least one. Of a library: the weights in its
   /// layout, what it wants, and, of no more samples than that, floats in place of types it does not multiply
-  /// and grids with what lies beyond their edges; of one
-  /// that may refuse, that or what products need, whichever is more.
+  /// and grids with what lies beyond their edges; of one that may refuse, that or what products need,
+  /// whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
   /// Whether sums over samples are a library's, which may cut them by the number of threads.

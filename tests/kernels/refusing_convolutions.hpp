@@ -1,0 +1,59 @@
+// A product engine whose library of convolutions is the machine's, but takes two samples at a time, adds up
+// no gradients, and refuses from its n-th run on: as a device's may.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/library_convolution.hpp"
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos::test {
+
+class RefusingLibrary final : public LibraryConvolution {
+ public:
+  RefusingLibrary(LibraryConvolution& library, int runs) : library_(library), runs_left_(runs) {}
+
+  [[nodiscard]] bool multiplies(DType type) const override { return library_.multiplies(type); }
+  [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType type) const override {
+    return library_.adds_bias(pass, type);
+  }
+  [[nodiscard]] bool accumulates() const override { return false; }
+  [[nodiscard]] bool may_refuse() const override { return true; }
+  [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
+    LibraryPass two = pass;
+    two.samples = std::min<std::int64_t>(pass.samples, 2);
+    return library_.samples_at_a_time(two);
+  }
+  [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
+    return library_.workspace_bytes(pass);
+  }
+  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+    return runs_left_-- > 0 && library_.run(pass, operands, workspace);
+  }
+
+ private:
+  LibraryConvolution& library_;
+  int runs_left_;
+};
+
+class RefusingEngine final : public GemmEngine {
+ public:
+  explicit RefusingEngine(int runs) : library_(*own_->convolutions(), runs) {}
+
+  [[nodiscard]] std::string_view name() const override { return own_->name(); }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return own_->workspace_bytes(problem);
+  }
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    own_->run(execution, problem, operands, workspace);
+  }
+  [[nodiscard]] LibraryConvolution* convolutions() const override { return &library_; }
+
+ private:
+  std::unique_ptr<GemmEngine> own_ = make_gemm_engine({});
+  mutable RefusingLibrary library_;
+};
+
+}  // namespace mylos::test
