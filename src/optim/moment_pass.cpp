@@ -1,5 +1,6 @@
 #include "moment_pass.hpp"
 
+#include "exponent_bins.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/tile_values.hpp"
 
@@ -12,6 +13,7 @@ static_assert(runs_on_host || neighbours % tile_width == 0);
 
 // A host thread adds its sums to those of the parameter, which all threads share, after so many blocks.
 constexpr std::int64_t blocks_of_row = runs_on_host ? 4 : 1;
+static_assert(blocks_of_row * UpdatePass::block_elements / neighbours <= ExponentBins::most_terms);
 
 /// What all rows of the pass read.
 struct MomentRows {
@@ -78,23 +80,35 @@ inline double sum_of_squares(const float* values) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/// On the host.
+/// What a host thread moves before it sums.
+constexpr std::int64_t strip = 8 * neighbours;
+
+struct Strip {
+  float weights[strip];
+  float directions[strip];
+};
+
 template <class Gradient, class Weight>
-inline Squares move_neighbours(const MomentBlock<Gradient, Weight>& block, std::int64_t first) {
-  float weights[neighbours] = {};
-  float directions[neighbours] = {};
-  simd_for(0, launch::smaller(neighbours, block.count - first), [&](const std::int64_t i) {
-    const std::int64_t element = first + i;
-    float m = block.m[element];
-    float v = block.v[element];
-    const float weight = to_float(block.weight[element]);
-    block.formula.move_moments(to_float(block.gradient[element]), m, v);
-    block.m[element] = m;
-    block.v[element] = v;
-    weights[i] = weight;
-    directions[i] = block.formula.direction(weight, m, v);
+inline void move_strip(const MomentBlock<Gradient, Weight>& block, std::int64_t first, std::int64_t count,
+                       Strip& moved) {
+  const Lamb formula = block.formula;  // a copy that no store may change: it stays in registers
+  const Gradient* gradient = block.gradient + first;
+  const Weight* weight = block.weight + first;
+  float* m = block.m + first;
+  float* v = block.v + first;
+  float* weights = moved.weights;
+  float* directions = moved.directions;
+  simd_for(0, count, [=](const std::int64_t i) {
+    float new_m = m[i];
+    float new_v = v[i];
+    const float now = to_float(weight[i]);
+    formula.move_moments(to_float(gradient[i]), new_m, new_v);
+    m[i] = new_m;
+    v[i] = new_v;
+    weights[i] = now;
+    directions[i] = formula.direction(now, new_m, new_v);
   });
-  return {sum_of_squares(weights), sum_of_squares(directions)};
+  for (std::int64_t i = count; i < strip; ++i) weights[i] = directions[i] = 0.0f;
 }
 
 /// On a device.
@@ -131,20 +145,35 @@ class OwnSums {
  public:
   template <class Block>
   void add(const Block& block) {
-    for (std::int64_t first = 0; first < block.count; first += neighbours) {
-      add_digits(move_neighbours(block, first),
-                 [this](const int digit, const std::int32_t value) { digits_[digit] += value; });
+    Strip moved;
+    for (std::int64_t first = 0; first < block.count; first += strip) {
+      move_strip(block, first, launch::smaller(strip, block.count - first), moved);
+      for (std::int64_t i = 0; i < strip; i += neighbours) {
+        const bool is_finite = weights_.add(sum_of_squares(moved.weights + i)) &&
+                               directions_.add(sum_of_squares(moved.directions + i));
+        not_finite_ += is_finite ? 0 : 1;
+      }
     }
   }
   void give(std::int64_t* sums) {
-    for (int i = 0; i < NormDigits::count; ++i) {
-      if (digits_[i] != 0) Kokkos::atomic_add(sums + i, digits_[i]);
-      digits_[i] = 0;
-    }
+    give_digits(weights_, sums + NormDigits::weights);
+    give_digits(directions_, sums + NormDigits::directions);
+    if (not_finite_ > 0) Kokkos::atomic_add(sums + NormDigits::not_finite, not_finite_);
+    not_finite_ = 0;
   }
 
  private:
-  std::int64_t digits_[NormDigits::count] = {};
+  static void give_digits(ExponentBins& bins, std::int64_t* sums) {
+    std::int64_t digits[ExactSum::digit_count] = {};
+    bins.give_digits([&](const int digit, const std::int32_t value) { digits[digit] += value; });
+    for (int i = 0; i < ExactSum::digit_count; ++i) {
+      if (digits[i] != 0) Kokkos::atomic_add(sums + i, digits[i]);
+    }
+  }
+
+  ExponentBins weights_;
+  ExponentBins directions_;
+  std::int64_t not_finite_ = 0;
 };
 
 template <class Gradient, class Weight>

@@ -29,14 +29,19 @@ struct ExactSum {
     const auto bits = Kokkos::bit_cast<std::uint64_t>(term);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
     if (biased == 0) return;  // zero, or far below the lowest digit
-    std::uint64_t mantissa = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
-    int place = biased - 1075 - lowest_exponent;  // of the mantissa's last bit
+    const std::uint64_t mantissa = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
+    for_each_digit(mantissa, biased - 1075, bits >> 63 != 0, put);
+  }
+  /// The same of mantissa · 2^exponent.
+  template <class Put>
+  KOKKOS_INLINE_FUNCTION static void for_each_digit(std::uint64_t mantissa, int exponent, bool negative,
+                                                    const Put& put) {
+    int place = exponent - lowest_exponent;  // of the mantissa's last bit
     if (place < 0) {
-      if (place <= -53) return;
+      if (place <= -64) return;
       mantissa >>= -place;
       place = 0;
     }
-    const bool negative = bits >> 63 != 0;
     const int shift = place % digit_bits;
     int digit = place / digit_bits;
     const std::uint64_t low = mantissa << shift & 0xffff;
