@@ -23,6 +23,14 @@ struct NamedShape {
   std::int64_t samples;
 };
 
+constexpr std::int32_t hopper = 90;
+
+// Each plan takes a good part of a second, in which kernels are compiled: all are made for one device, and
+// for the others those of a sample.
+bool is_planned_for(const CudnnDevice& device, std::size_t shape) {
+  return device.compute_capability == hopper || shape % 3 == 1;
+}
+
 /// Channels in multiples of 8, and no groups.
 const std::vector<NamedShape> served = {
     {"line", {.input = {{1, 1, 512}, 32}, .outputs = 64, .kernel = {1, 1, 5}, .padding = {0, 0, 2}}, 16},
@@ -99,10 +107,12 @@ void expect_plan(const CudnnDevice& device, LibraryPass pass) {
 TEST(ConvolutionPlans, AreOfAllPassesIn16Bits) {
   const auto library = make_cudnn_convolution();
   for (const CudnnDevice& device : test::described_devices()) {
-    for (const NamedShape& named : served) {
+    for (std::size_t i = 0; i < served.size(); ++i) {
+      if (!is_planned_for(device, i)) continue;
+      const NamedShape& named = served[i];
       SCOPED_TRACE(named.name);
       for (const DType type : {DType::bf16, DType::fp16}) {
-        if (type == DType::fp16 && device.compute_capability != 90) continue;  // each plan takes a while
+        if (type == DType::fp16 && (device.compute_capability != hopper || i % 3 != 1)) continue;
         for (const ConvolutionPass kind : {apply, adjoint, weights}) {
           LibraryPass pass = pass_of(named, kind, type);
           expect_plan(device, pass);
@@ -119,7 +129,9 @@ TEST(ConvolutionPlans, AreOfAllPassesIn16Bits) {
 TEST(ConvolutionPlans, OfFloatsAreThereForMostPasses) {
   int passes = 0, refused = 0;
   for (const CudnnDevice& device : test::described_devices()) {
-    for (const NamedShape& named : served) {
+    for (std::size_t i = 0; i < served.size(); ++i) {
+      if (!is_planned_for(device, i)) continue;
+      const NamedShape& named = served[i];
       SCOPED_TRACE(named.name);
       for (const ConvolutionPass kind : {apply, adjoint, weights}) {
         LibraryPass pass = pass_of(named, kind, DType::fp32);
@@ -157,9 +169,10 @@ TEST(ConvolutionPlans, OfOtherShapesKeepToTheirWorkspace) {
        3},
   };
   for (const CudnnDevice& device : test::described_devices()) {
+    if (device.compute_capability != hopper) continue;
     for (const NamedShape& named : others) {
       SCOPED_TRACE(named.name);
-      for (const DType type : types) {
+      for (const DType type : {DType::fp32, DType::bf16}) {
         for (const ConvolutionPass kind : {apply, adjoint, weights})
           expect_within_workspace(device, pass_of(named, kind, type));
       }
