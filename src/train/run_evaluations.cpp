@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "mylos/base/seconds_since.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/train/confusion_file.hpp"
 
 namespace mylos {
 
@@ -47,21 +46,9 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
 }
 
 void RunEvaluations::write_confusion(const std::string& path, std::int64_t step) const {
-  nlohmann::ordered_json document = {{"format", "mylos-confusion"}, {"version", 1}, {"step", step}};
-  std::vector<std::string> names = class_names_;
-  const std::int64_t classes = parts_.front().confusion->classes();
-  for (auto i = static_cast<std::int64_t>(names.size()); i < classes; ++i) names.push_back(std::to_string(i));
-  document["classes"] = names;
-  for (const Part& part : parts_) {
-    auto& rows = document["parts"][name_of(part.part)];
-    for (std::int64_t label = 0; label < classes; ++label) {
-      auto& row = rows.emplace_back(nlohmann::ordered_json::array());
-      for (std::int64_t predicted = 0; predicted < classes; ++predicted)
-        row.push_back(part.confusion->confused(label, predicted));
-    }
-  }
-  // Names are bytes of folders' names, which need not be UTF-8.
-  publish_text(path, document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+  std::vector<std::pair<DataPart, const ClassMeasures*>> parts;
+  for (const Part& part : parts_) parts.emplace_back(part.part, &*part.confusion);
+  write_confusion_file(path, step, class_names_, parts);
 }
 
 }  // namespace mylos

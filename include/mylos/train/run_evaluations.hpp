@@ -1,8 +1,4 @@
 // RunEvaluations: the parts of the data by which a run is judged while it goes on: when, and what came of it.
-//
-// confusion.json: {format, version, step, classes: [name, ...], parts: {validation|test: [[count, ...],
-// ...]}}, where row i, column j counts the samples of class i that were taken for class j in the last
-// evaluation.
 #pragma once
 
 #include <functional>
