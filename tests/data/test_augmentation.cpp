@@ -160,10 +160,14 @@ TEST(Augmentation, KnowsWhereTheSampleHasAValue) {
     const auto* const x = reinterpret_cast<const float*>(moved.input);
     const auto* const y = reinterpret_cast<const float*>(moved.answer);
     for (std::int64_t i = 0; i < 36; ++i) {
-      if (x[i] != 0) EXPECT_EQ(augmentation.stored_input(i), static_cast<std::int64_t>(x[i]));
+      if (x[i] != 0) {
+        EXPECT_EQ(augmentation.stored_input(i), static_cast<std::int64_t>(x[i]));
+      }
     }
     for (std::int64_t i = 0; i < 18; ++i) {
-      if (y[i] != 0) EXPECT_EQ(augmentation.stored_target(i), static_cast<std::int64_t>(y[i]));
+      if (y[i] != 0) {
+        EXPECT_EQ(augmentation.stored_target(i), static_cast<std::int64_t>(y[i]));
+      }
     }
   }
 }
