@@ -44,7 +44,7 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"[run]\nfoobar = 1",
        "deck.toml:2: unknown key 'run.foobar'; the keys of [run] are name, folder, initial, seed, epochs, "
        "steps, "
-       "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops"},
+       "reproducible, threads, evaluate_every, metrics, patience, log_every, walltime, peak_flops"},
       {"[precision]\nfoobar = 1",
        "deck.toml:2: unknown key 'precision.foobar'; the keys of [precision] are compute, gradient, masters, "
        "adapt, rules, scaler, adaptation"},
@@ -88,7 +88,7 @@ TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
   EXPECT_EQ(
       message_of("[[run]]\nsteps = 1"),
       "deck.toml:1: 'run' is a section, not a key; its keys are name, folder, initial, seed, epochs, steps, "
-      "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
+      "reproducible, threads, evaluate_every, metrics, patience, log_every, walltime, peak_flops");
   EXPECT_EQ(
       message_of("[communication]\n[kernels]\n[precision]\nscaler = 'off'"),
       "deck.toml:4: 'precision.scaler' is a section, not a key; its keys are mode, preset, initial_scale, "

@@ -102,7 +102,7 @@ TEST(HostileDeck, CannotSteerTheTerminal) {
   EXPECT_EQ(message,
             "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, initial, seed, "
             "epochs, steps, "
-            "reproducible, threads, evaluate_every, patience, log_every, walltime, peak_flops");
+            "reproducible, threads, evaluate_every, metrics, patience, log_every, walltime, peak_flops");
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
@@ -110,7 +110,7 @@ TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
       message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"),
       "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
           "...'; the keys of [run] are name, folder, initial, seed, epochs, steps, reproducible, threads, "
-          "evaluate_every, patience, "
+          "evaluate_every, metrics, patience, "
           "log_every, walltime, peak_flops");
 }
 
