@@ -26,8 +26,6 @@ TEST(BlockDigests, PythonFindsThemByTheRuleOfTheManual) {
   const auto checked = [](const std::string& path) { return python("path = '" + path + "'\n" + check_all); };
   EXPECT_EQ(checked(prepared_images(folder / "images.h5")),
             "inputs 11\nlabels 11\n"
-            "statistics/channels/max 1\nstatistics/channels/mean 1\n"
-            "statistics/channels/min 1\nstatistics/channels/std 1\n"
             "statistics/inputs/max 1\nstatistics/inputs/mean 1\n"
             "statistics/inputs/min 1\nstatistics/inputs/std 1\n");
   EXPECT_EQ(checked(prepared_characters(folder / "text.h5")), "tokens 2\nvocabulary 1\n");
