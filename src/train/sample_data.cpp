@@ -2,7 +2,6 @@
 #include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
-#include "mylos/model/short_forms.hpp"
 
 namespace mylos {
 namespace {
@@ -117,16 +116,15 @@ class SampleData final : public RunData {
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
   }
 
-  /// Of a network whose first layer works on one.
+  /// Of a network whose first layer works on one; short forms have been spelled out.
   void require_grid(const ModelOptions& model) const {
     const bool starts_on_one =
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
-    if (!model.shape.empty() || !(starts_on_one || is_short_form(model.type))) return;
+    if (!model.shape.empty() || !starts_on_one) return;
     fail_input(
-        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and {} works on one; {}",
-        place_of(places_, {starts_on_one ? "model.layers.1" : "model.type", "model.layers"}), path(),
-        starts_on_one ? fmt::format("layer '{}'", layer_name(model.chain, 0))
-                      : fmt::format("model.type = \"{}\"", name_of(model.type)),
+        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and layer '{}' works on "
+        "one; {}",
+        place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
         how_to_give_a_grid);
   }
 

@@ -158,8 +158,8 @@ def check_refused(command):
     (command.folder / "cnn.toml").write_text(cnn, encoding="utf-8")
     line = 1 + cnn.splitlines().index('type = "cnn"')
     table[0] = "cnn.toml"
-    expect(f"cnn.toml:{line}: table.h5: says of no grid on which its samples lie (an attribute 'shape' of /), and model.type = "
-           "\"cnn\" works on one; data.shape gives it to", *table, *still, "data.normalize=none")
+    expect(f"cnn.toml:{line}: table.h5: says of no grid on which its samples lie (an attribute 'shape' of /), and layer 'conv1' "
+           "works on one; data.shape gives it to", *table, *still, "data.normalize=none")
     deck = gpt_deck(run="steps = 4", data="batch = 2\n[data.augment]\ncrop = 1").lstrip()
     (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
     line = 1 + deck.splitlines().index("crop = 1")
