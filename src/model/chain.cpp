@@ -64,7 +64,7 @@ class MlpBuilder {
 };
 
 /// "stem (conv), head (linear)"
-std::string layers_of(const Chain& chain, bool with_head) {
+std::string names_of_layers(const Chain& chain, bool with_head) {
   std::string layers;
   for (std::size_t stage = 0; stage < chain.blocks.size() + (with_head ? 1 : 0); ++stage) {
     const Signature& layer = chain.signature(stage);
@@ -109,7 +109,7 @@ void require_weights(const Chain& chain, const Places& places) {
   fail_input(
       "{}the network has no weights, so there is nothing to train: its layers are {}. Give it one that has "
       "weights: kind = \"dense\" or \"conv\"",
-      place_of(places, {"model.layers.1", "model.layers", "model.type"}), layers_of(chain, false));
+      place_of(places, {"model.layers.1", "model.layers", "model.type"}), names_of_layers(chain, false));
 }
 
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) {
@@ -121,7 +121,7 @@ void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) 
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
     if (head_computes && applies(chain.head)) continue;
     fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
-               rule.pattern, layers_of(chain, head_computes));
+               rule.pattern, names_of_layers(chain, head_computes));
   }
 }
 
