@@ -3,7 +3,7 @@ restarted behind the first with the same bits; some in float against NumPy in do
 
 usage: test_random_chains.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 
-40 decks, 12 of them against NumPy; 2,000 with --full, 208 of them against NumPy. The seed is printed; --seed with --deck
+24 decks, 8 of them against NumPy; 2,000 with --full, 208 of them against NumPy. The seed is printed; --seed with --deck
 repeats one of them, and a deck that fails leaves its folder behind. random_chains.py says what is drawn, chain_mistakes.py how
 it is made wrong, chain_oracle.py computes it.
 """
@@ -110,7 +110,7 @@ def check(program, seed, number, _full):
 
 
 def main():
-    sound, count = results_of(check, ordinary=40, full=2000)
+    sound, count = results_of(check, ordinary=24, full=2000)
     outcomes = collections.Counter(outcome for outcome, _ in sound)
     drawn_again = sum(attempt for _, attempt in sound)
     print("{} decks refused, {} run and restarted, {} of them compared with NumPy; {} drawn again because they amplify rounding"
