@@ -86,15 +86,15 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
 }
 
 /// One after the other in memory: A, B, C and a workspace that is enough for every rival.
-struct Places {
+struct OperandPlaces {
   std::size_t b = 0;
   std::size_t c = 0;
   std::size_t workspace = 0;
   std::size_t end = 0;
 };
 
-Places places_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
-  Places places;
+OperandPlaces places_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
+  OperandPlaces places;
   places.b = matrix_bytes(problem.m, problem.k, problem.a);
   places.c = places.b + matrix_bytes(problem.k, problem.n, problem.b);
   places.workspace = places.c + matrix_bytes(problem.m, problem.n, problem.c);
@@ -109,7 +109,7 @@ class GemmBench {
   explicit GemmBench(std::size_t bytes) : arena_("products", bytes) {}
 
   void measure(std::vector<EngineRival>& rivals, const GemmProblem& problem, int rounds) {
-    const Places places = places_of(problem, rivals);
+    const OperandPlaces places = places_of(problem, rivals);
     fill_with_noise(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k));
     fill_with_noise(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n));
     // As in a step, the host waits for a device only behind the last product.
