@@ -219,7 +219,6 @@ def main():
         check_same_bits(command, "gpt", 5)
         check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
         check_restarts(command, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")])
-        check_restarts(command, "mlp-lamb", [(3, "state"), (1, "none"), (2, "gradients")])
         check_averages(command)
         check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), (4, "gradients"), (3, "state"), (2, "gradients")])
         check_plan(command)
