@@ -112,11 +112,9 @@ void add_run_keys(Schema& schema) {
   Key& metrics = keys.add(
       "metrics", "list of words from \"top5\", \"confusion\" and \"r2\"", "a ",
       "What evaluations measure beside loss and accuracy (`docs/metrics.md`): top5, the share of samples "
-      "whose "
-      "label is among the five largest outputs, and confusion, how many of each class were taken for each "
-      "(`confusion.json`), for model.loss = \"cross_entropy\"; r2, 1 - squared errors / squared deviations, "
-      "the "
-      "mean over targets, for a regression.");
+      "whose label is among the five largest outputs, and confusion, how many of each class were taken for "
+      "each (`confusion.json`), for model.loss = \"cross_entropy\"; r2, 1 - squared errors / squared "
+      "deviations, the mean over targets, for a regression.");
   fill_metrics(metrics);
   keys.integer(
       "patience", &RunOptions::patience, {0, largest_count}, "evaluations",
