@@ -3,6 +3,7 @@
 #include "exponent_bins.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/tile_values.hpp"
+#include "mylos/precision/neighbour_squares.hpp"
 
 namespace mylos {
 namespace {
@@ -65,19 +66,6 @@ KOKKOS_FORCEINLINE_FUNCTION void add_digits(const Squares& squares, const Add& a
   ExactSum::for_each_digit(squares.directions, [&](const int digit, const std::int32_t value) {
     add(NormDigits::directions + digit, value);
   });
-}
-
-/// In one order, whatever the vectors' length.
-inline double sum_of_squares(const float* values) {
-  constexpr int lanes = 8;
-  double sums[lanes] = {};
-  for (std::int64_t i = 0; i < neighbours; i += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      const auto value = static_cast<double>(values[i + lane]);
-      sums[lane] += value * value;
-    }
-  }
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 /// What a host thread moves before it sums.
@@ -149,8 +137,8 @@ class OwnSums {
     for (std::int64_t first = 0; first < block.count; first += strip) {
       move_strip(block, first, launch::smaller(strip, block.count - first), moved);
       for (std::int64_t i = 0; i < strip; i += neighbours) {
-        const bool is_finite = weights_.add(sum_of_squares(moved.weights + i)) &&
-                               directions_.add(sum_of_squares(moved.directions + i));
+        const bool is_finite = weights_.add(squares_of_neighbours(moved.weights + i, neighbours)) &&
+                               directions_.add(squares_of_neighbours(moved.directions + i, neighbours));
         not_finite_ += is_finite ? 0 : 1;
       }
     }

@@ -5,25 +5,13 @@
 #include "mylos/base/arena.hpp"
 #include "mylos/base/timed.hpp"
 #include "mylos/kernels/launch.hpp"
+#include "mylos/precision/neighbour_squares.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr std::int64_t neighbours = 32;
 constexpr std::int64_t block_elements = runs_on_host ? 32768 : 1024;
-
-/// In one order, whatever the vectors' length.
-KOKKOS_INLINE_FUNCTION double sum_of_neighbours(const float* values, std::int64_t count) {
-  constexpr int lanes = 8;
-  double sums[lanes] = {};
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      const double value = i + lane < count ? static_cast<double>(values[i + lane]) : 0.0;
-      sums[lane] += value * value;
-    }
-  }
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
 
 std::int64_t blocks_of(std::int64_t elements) {
   return launch::ceiling_quotient(elements, block_elements);
@@ -64,7 +52,7 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
         KOKKOS_LAMBDA(const std::int64_t begin, const std::int64_t end) {
           SquaresOfBlock own;
           for (std::int64_t i = begin; i < end; i += neighbours) {
-            const double term = sum_of_neighbours(values + i, launch::smaller(neighbours, end - i));
+            const double term = squares_of_neighbours(values + i, launch::smaller(neighbours, end - i));
             if (Kokkos::isfinite(term)) {
               own.sum.add(term);
             } else {
