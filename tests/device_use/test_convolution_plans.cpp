@@ -189,6 +189,16 @@ TEST(ConvolutionPlans, SayWhyThereIsNone) {
   EXPECT_EQ(plan.name, "");
 }
 
+/// Of 4 channels to 8 on a line it has a plan, whose sums were wrong on an H100.
+TEST(ConvolutionPlans, OfGradientsOfWeightsIn16BitsAreAskedForWholeVectorsOfChannels) {
+  const auto library = make_cudnn_convolution();
+  const NamedShape line = {
+      "line", {.input = {{1, 1, 17}, 4}, .outputs = 8, .kernel = {1, 1, 5}, .padding = {0, 0, 2}}, 3};
+  EXPECT_EQ(library->samples_at_a_time(pass_of(line, weights, DType::bf16)), 0);
+  EXPECT_EQ(library->samples_at_a_time(pass_of(line, weights, DType::fp32)), 3);
+  EXPECT_EQ(library->samples_at_a_time(pass_of(line, apply, DType::bf16)), 3);
+}
+
 /// A tensor core would multiply floats as TF32: the same convolution in 16 bits goes to another engine.
 TEST(ConvolutionPlans, OfFloatsAreByOtherEnginesThanThoseOfTensorCores) {
   for (const CudnnDevice& device : test::described_devices()) {
