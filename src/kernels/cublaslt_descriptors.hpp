@@ -106,14 +106,17 @@ inline Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProdu
   return description;
 }
 
-inline Preference preference_for(const ProductAlignments& alignments) {
+/// A sum over k that blocks share is added up by a kernel of its own. It rounds to C's type before it adds a
+/// bias (seen on an H100, cuBLASLt 13.1), so a product with one is not shared out.
+inline Preference preference_for(const ProductAlignments& alignments, bool adds_bias) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
   Preference preference(made);
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, library_workspace_bytes);
   // Reductions across blocks in 16 bits would round sums that have to stay float.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-      std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+      adds_bias ? std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE}
+                : std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignments.b);  // the library's A is our B
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignments.a);
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignments.c);

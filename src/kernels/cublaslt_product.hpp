@@ -41,12 +41,12 @@ struct Algorithm {
 /// The best first, as the library thinks; none where it has no such product.
 inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Description& description,
                                             const Layout& first, const Layout& second, const Layout& result,
-                                            const ProductAlignments& alignments) {
+                                            const ProductAlignments& alignments, bool adds_bias) {
   std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> results{};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, description.get(), first.get(), second.get(), result.get(), result.get(),
-      preference_for(alignments).get(), most_algorithms, results.data(), &found);
+      preference_for(alignments, adds_bias).get(), most_algorithms, results.data(), &found);
   if (is_refusal(status)) return {};
   check(status, "choose an algorithm");
   std::vector<Algorithm> algorithms;
@@ -56,13 +56,24 @@ inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Descr
   return algorithms;
 }
 
+/// The library's kernels for Hopper (its number 66, seen in 13.1 on an H100) round the product to C's type
+/// before they add it to C; all others were seen to round the sum alone.
+inline bool adds_before_rounding(const Algorithm& algorithm) {
+  std::int32_t number = 0;
+  std::size_t written = 0;
+  check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm.value, CUBLASLT_ALGO_CONFIG_ID, &number,
+                                             sizeof number, &written),
+        "say which algorithm it advises");
+  return number != 66;
+}
+
 /// Of the product alone, on matrices that are aligned as arenas align.
 inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const GemmProblem& problem) {
   const LibraryProduct product = library_product(problem);
   std::vector<std::string> names;
   for (const Algorithm& algorithm : algorithms_of(
            handle, describe(product), layout_of(product.first, 1, 0), layout_of(product.second, 1, 0),
-           layout_of(product.result, 1, 0), alignments_of(GemmOperands{}))) {
+           layout_of(product.result, 1, 0), alignments_of(GemmOperands{}), false)) {
     names.push_back(name_of_algorithm(algorithm.value));
   }
   return names;
@@ -126,15 +137,22 @@ class Product {
 
   void add_attempts(cublasLtHandle_t handle, ProductWay way, std::string_view preferred) {
     if (way == ProductWay::kokkos) return;
+    const bool adds_bias = way == ProductWay::library && batch_.one.bias;
     std::vector<Algorithm> algorithms =
-        algorithms_of(handle, description_of(way), first_, second_, result_, alignments_);
+        algorithms_of(handle, description_of(way), first_, second_, result_, alignments_, adds_bias);
     if (!preferred.empty()) {
       const auto found = std::find_if(algorithms.begin(), algorithms.end(), [&](const Algorithm& algorithm) {
         return name_of_algorithm(algorithm.value) == preferred;
       });
       if (found != algorithms.end()) std::rotate(algorithms.begin(), found, found + 1);
     }
+    if (adds_to_16_bits(way))
+      std::stable_partition(algorithms.begin(), algorithms.end(), adds_before_rounding);
     for (const Algorithm& algorithm : algorithms) attempts_.push_back({way, algorithm.value});
+  }
+
+  [[nodiscard]] bool adds_to_16_bits(ProductWay way) const {
+    return batch_.one.c != DType::fp32 && (batch_.one.accumulate || way == ProductWay::library_after_bias);
   }
 
   cublasStatus_t run(cublasLtHandle_t handle, const Attempt& attempt, const Execution& execution,

@@ -43,7 +43,8 @@ enum class ProductWay {
 /// In the order in which they are tried. All round each value of C once: a bias is added afterwards only to
 /// sums that stay float, and comes first only where it has C's type and no old C is wanted. But for GELU's
 /// derivative: a pass of ours finds the product rounded. Kokkos Kernels knows neither it nor sums of rows:
-/// passes of ours do.
+/// passes of ours do. And but for what is added to 16 bits, where the library advises nothing but kernels
+/// that round the product first.
 [[nodiscard]] std::vector<ProductWay> ways_of(const GemmProblem& problem);
 
 /// The largest power of two, of at most 256, that divides the address: what the library is told of it.
