@@ -56,6 +56,10 @@ inline std::string read_file(const std::string& path) {
   return text.str();
 }
 
+inline bool python_has(const std::string& module) {
+  return std::system(("/usr/bin/python3 -c 'import " + module + "' 2>/dev/null").c_str()) == 0;
+}
+
 /// What the script prints. Debian's Python has h5py and numpy; another first in PATH may not.
 inline std::string python(const std::string& script) {
   const TemporaryFolder folder;

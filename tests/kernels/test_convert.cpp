@@ -134,10 +134,24 @@ std::vector<std::byte> saturated_one_by_one(const Tensor& from, DType to) {
   return target;
 }
 
+/// A device that takes the smaller of two numbers keeps a NaN as one, and not its payload.
+std::vector<std::byte> without_payloads(std::vector<std::byte> bytes, DType type) {
+  if constexpr (memory_is_host) return bytes;
+  dispatch(type, [&]<class T>(TypeTag<T>) {
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+      T element;
+      std::memcpy(&element, bytes.data() + at, sizeof(T));
+      if (std::isnan(to_float(element))) std::memset(bytes.data() + at, 0xff, sizeof(T));
+    }
+  });
+  return bytes;
+}
+
 void expect_saturated(const Tensor& source, const Tensor& target, const std::string& what) {
   convert(Execution{}, source, target, Overflow::saturate);
   Execution{}.fence();
-  EXPECT_TRUE(test::bytes_of(target) == saturated_one_by_one(source, target.type()))
+  EXPECT_TRUE(without_payloads(test::bytes_of(target), target.type()) ==
+              without_payloads(saturated_one_by_one(source, target.type()), target.type()))
       << what << ", " << name_of(source.type()) << " to " << name_of(target.type());
 }
 

@@ -77,8 +77,11 @@ TEST_P(EveryConvolution, GradientsOfWeightsAreAddedToWhatIsThere) {
         const double expected = static_cast<double>(more[i]) + old[i];
         // Sums that start from the old value differ by the rounding of every partial sum.
         const double size = std::abs(old[i]) + terms;
-        ASSERT_NEAR(found[i], expected,
-                    test::rounding_error(gradient, expected) + 2 * test::summing_error(terms, size));
+        // A device's library may round what it adds to 16 bits.
+        const double rounded_first = memory_is_host ? 0 : test::rounding_error(gradient, more[i]);
+        ASSERT_NEAR(
+            found[i], expected,
+            test::rounding_error(gradient, expected) + rounded_first + 2 * test::summing_error(terms, size));
       }
     };
     expect(added.values(), alone.values(), before);
@@ -179,7 +182,7 @@ TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
   }
   // Once the gathered rows are full, more samples take no more.
   const Convolution pictures(of_pictures, DType::bf16);
-  EXPECT_EQ(pictures.workspace_bytes(*engine, 10000), pictures.workspace_bytes(*engine, 1000000));
+  EXPECT_EQ(pictures.workspace_bytes(*engine, 1 << 20), pictures.workspace_bytes(*engine, 1 << 24));
 }
 
 }  // namespace mylos::convolution_test

@@ -8,6 +8,7 @@
 #include "mylos/base/float16.hpp"
 #include "mylos/kernels/gemm.hpp"
 #include "support/cases.hpp"
+#include "support/device_values.hpp"
 
 namespace mylos::gemm_row_sums_test {
 
@@ -27,7 +28,8 @@ Results run(GemmEngine& engine, const Execution& exec, const GemmProblem& proble
   const test::Matrix c = filled(problem.m, problem.n);
   const test::Matrix row_sums = filled(1, problem.m);
   const Arena workspace("workspace", engine.workspace_bytes(problem));
-  std::fill_n(workspace.data(), workspace.bytes(), std::byte{0xff});
+  const std::vector<std::byte> not_a_number(workspace.bytes(), std::byte{0xff});
+  test::copy_to_device(not_a_number.data(), workspace.data(), workspace.bytes());
   engine.run(exec, problem,
              {a.tensor().data(), b.tensor().data(), c.tensor().data(), nullptr, row_sums.tensor().data()},
              workspace.data());
@@ -46,8 +48,10 @@ void expect_sums(const std::vector<float>& sums, const GemmProblem& problem, con
       magnitude += std::abs(value);
     }
     const double summing = test::summing_error(static_cast<double>(problem.k), magnitude, 2);
+    // A device's library gives new sums in C's type, which a pass of ours adds to the old ones.
+    const double rounded_first = !memory_is_host && problem.accumulate ? std::abs(sum - 1) : 0;
     ASSERT_NEAR(sums[static_cast<std::size_t>(row)], sum,
-                summing + test::unit_roundoff_of(problem.c) * (std::abs(sum) + summing))
+                summing + test::unit_roundoff_of(problem.c) * (std::abs(sum) + rounded_first + summing))
         << "row " << row;
   }
 }
@@ -60,7 +64,10 @@ void expect_right(GemmEngine& engine, GemmProblem problem) {
   const Results alone = run(engine, Execution{}, problem, a, b);
   problem.row_sums = true;
   const Results both = run(engine, Execution{}, problem, a, b);
-  EXPECT_EQ(both.c, alone.c) << "the product";
+  // A device's library may take another algorithm when it sums rows besides.
+  if constexpr (memory_is_host) {
+    EXPECT_EQ(both.c, alone.c) << "the product";
+  }
   for (const Execution& exec : test::narrower_executions())
     EXPECT_EQ(run(engine, exec, problem, a, b), both) << "on " << exec.concurrency() << " threads";
   expect_sums(both.row_sums, problem, a.values());

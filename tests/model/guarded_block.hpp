@@ -56,8 +56,8 @@ class GuardedBlock {
     output_gradient_ = add("output gradient", is.output_type, rows, is.outputs);
     if (input_gradient) input_gradient_ = add("input gradient", is.input_type, rows, is.inputs);
     saved_ = add("saved", cost_.variants.at(variant).saved_bytes);
-    forward_workspace_ = add("forward workspace", cost_.forward_workspace);
-    backward_workspace_ = add("backward workspace", cost_.variants[variant].backward_workspace);
+    forward_workspace_ = add_workspace("forward workspace", cost_.forward_workspace);
+    backward_workspace_ = add_workspace("backward workspace", cost_.variants[variant].backward_workspace);
   }
 
   [[nodiscard]] const BlockCost& cost() const { return cost_; }
@@ -104,6 +104,7 @@ class GuardedBlock {
 
  private:
   static constexpr std::byte guard{0xc3};
+  static constexpr std::size_t guard_bytes = 256;
 
   StepContext context(bool training) {
     return {.exec = exec_,
@@ -129,17 +130,37 @@ class GuardedBlock {
   }
   void scribble_over(const std::string& name) {
     exec_.fence();
-    const auto [offset, bytes] = stretches_.at(name);
-    const std::vector<std::byte> not_a_number(bytes, std::byte{0xff});
-    copy_to_device(not_a_number.data(), arena_.data() + offset, bytes);
+    if (const auto large = workspaces_.find(name); large != workspaces_.end()) {
+      make_not_a_number(large->second.data() + guard_bytes, large->second.bytes() - 2 * guard_bytes);
+    } else {
+      make_not_a_number(arena_.data() + stretches_.at(name).offset, stretches_.at(name).bytes);
+    }
+  }
+  static void make_not_a_number(std::byte* begin, std::size_t bytes) {
+    if (bytes > 0) Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(begin, bytes), std::byte{0xff});
+  }
+  /// A device library's is large: in an arena of its own, of which the guards alone are looked at.
+  std::byte* add_workspace(const std::string& name, std::size_t bytes) {
+    if (bytes < arena_.bytes() / 4) return add(name, bytes);
+    const Arena arena(name, bytes + 2 * guard_bytes);
+    Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena.data(), arena.bytes()), guard);
+    make_not_a_number(arena.data() + guard_bytes, bytes);
+    return workspaces_.try_emplace(name, arena).first->second.data() + guard_bytes;
+  }
+  void expect_guards_of_workspaces() const {
+    for (const auto& [name, arena] : workspaces_) {
+      std::vector<std::byte> found(2 * guard_bytes);
+      copy_to_host(arena.data(), found.data(), guard_bytes);
+      copy_to_host(arena.data() + arena.bytes() - guard_bytes, found.data() + guard_bytes, guard_bytes);
+      EXPECT_EQ(found, std::vector<std::byte>(2 * guard_bytes, guard)) << "beside the " << name;
+    }
   }
   std::byte* add(const std::string& name, std::size_t bytes) {
     const std::size_t offset = aligned_bytes(end_ + 256);
     end_ = offset + bytes;
     if (end_ + 256 > arena_.bytes()) fail_run("the guarded block needs a larger arena");
     stretches_[name] = {offset, bytes};
-    const std::vector<std::byte> not_a_number(bytes, std::byte{0xff});
-    copy_to_device(not_a_number.data(), arena_.data() + offset, bytes);
+    make_not_a_number(arena_.data() + offset, bytes);
     return arena_.data() + offset;
   }
   Tensor add(const std::string& name, DType type, std::int64_t rows, std::int64_t columns) {
@@ -156,6 +177,7 @@ class GuardedBlock {
     std::vector<std::byte> before = all_memory();
     work();
     const std::vector<std::byte> after = all_memory();
+    expect_guards_of_workspaces();
     for (const std::string& name : names) {
       if (!stretches_.contains(name)) continue;
       const auto [offset, bytes] = stretches_[name];
@@ -185,6 +207,7 @@ class GuardedBlock {
   Arena arena_;
   std::size_t end_ = 0;
   std::map<std::string, Stretch> stretches_;
+  std::map<std::string, Arena> workspaces_;
   std::vector<NamedTensor> weights_, gradients_, buffers_;
   Tensor input_, output_, output_gradient_, input_gradient_;
   std::byte* saved_ = nullptr;

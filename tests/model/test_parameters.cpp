@@ -161,8 +161,12 @@ TEST(ParameterSlices, OfAllRanksTileEveryBucketAndEveryParameter) {
 
 TEST(ParameterLayout, ABucketClosesWithTheGroupThatFillsIt) {
   const Chain chain = chain_of({.norm = NormType::none, .compute = DType::fp32});
-  // In elements, each parameter rounded up to 32: head 210 + 7 -> 256, hidden2 1500 + 30 -> 1536, hidden1 850
-  // + 50 -> 928.
+  // In elements, each parameter rounded up to 32 on hosts: head 256, hidden2 1536, hidden1 928.
+  constexpr auto slot = [](std::int64_t elements) {
+    constexpr std::int64_t multiple = arena_alignment / 2;
+    return (elements + multiple - 1) / multiple * multiple;
+  };
+  constexpr std::int64_t head = slot(210) + slot(7), hidden2 = slot(1500) + slot(30);
   const auto ends = [&](std::int64_t bucket_bytes) {
     std::vector<std::size_t> last_blocks;
     for (const GradientBucket& bucket : make_parameter_layout(chain, bucket_bytes, 1).buckets) {
@@ -171,10 +175,10 @@ TEST(ParameterLayout, ABucketClosesWithTheGroupThatFillsIt) {
     return last_blocks;
   };
   EXPECT_THAT(ends(1), ElementsAre(2u, 1u, 0u));
-  EXPECT_THAT(ends(4 * 256), ElementsAre(2u, 1u, 0u));
-  EXPECT_THAT(ends(4 * 256 + 1), ElementsAre(1u, 0u));
-  EXPECT_THAT(ends(4 * (256 + 1536)), ElementsAre(1u, 0u));
-  EXPECT_THAT(ends(4 * (256 + 1536) + 1), ElementsAre(0u));
+  EXPECT_THAT(ends(4 * head), ElementsAre(2u, 1u, 0u));
+  EXPECT_THAT(ends(4 * head + 1), ElementsAre(1u, 0u));
+  EXPECT_THAT(ends(4 * (head + hidden2)), ElementsAre(1u, 0u));
+  EXPECT_THAT(ends(4 * (head + hidden2) + 1), ElementsAre(0u));
 }
 
 TEST(ParameterLayout, WithoutASizeABucketIsA32ndOfTheGradientsWithinBounds) {

@@ -9,6 +9,19 @@
 
 namespace mylos::testing_support {
 
+inline Options small_gpt(DType compute) {
+  Options options = small_options(compute);
+  options.model = {};
+  options.model.type = ModelType::gpt;
+  options.model.layers = 3;
+  options.model.heads = 2;
+  options.model.width = 32;
+  options.model.context = 16;
+  options.model.vocabulary = 96;
+  options.model.dropout = 0.1;
+  return options;
+}
+
 struct World {
   Options options;
   std::unique_ptr<Communicator> communicator;

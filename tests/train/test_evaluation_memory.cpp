@@ -14,10 +14,10 @@ using namespace testing_support;  // NOLINT
 /// Reads no data: a pass over some batches of zeros.
 class ZeroPass final : public EvaluationPass {
  public:
-  explicit ZeroPass(std::int64_t samples)
+  ZeroPass(std::int64_t samples, DType type)
       : inputs_(static_cast<std::size_t>(samples * features)), labels_(static_cast<std::size_t>(samples)) {
     batch_.samples = batch_.rows = samples;
-    batch_.type = DType::fp32;
+    batch_.type = type;
     batch_.inputs = inputs_.data();
     batch_.labels = labels_.data();
   }
@@ -26,7 +26,7 @@ class ZeroPass final : public EvaluationPass {
   void rewind() override { left_ = 2; }
 
  private:
-  std::vector<float> inputs_;
+  std::vector<float> inputs_;  // enough of any type
   std::vector<std::int32_t> labels_;
   Batch batch_;
   int left_ = 2;
@@ -36,7 +36,7 @@ TEST(EvaluationMemory, IsWhatIsStatedAndGivenBack) {
   const World world(small_options(DType::fp32));
   const auto trainer = world.trainer(plan_memory(world.problem(std::size_t{1} << 40)));
   Model& model = trainer->model();
-  ZeroPass pass(model.samples());
+  ZeroPass pass(model.samples(), model.chain().input_type());
   const AllocationsByLabel allocations;
   const Evaluation found = evaluate({trainer->execution(), *world.gemm, model}, *world.communicator, pass);
   EXPECT_EQ(found.count, 2 * model.samples() * world.communicator->size());
@@ -48,7 +48,7 @@ TEST(EvaluationMemory, WithMeasuresIsWhatIsStated) {
   const World world(small_options(DType::bf16));
   const auto trainer = world.trainer(plan_memory(world.problem(std::size_t{1} << 40)));
   Model& model = trainer->model();
-  ZeroPass pass(model.samples());
+  ZeroPass pass(model.samples(), model.chain().input_type());
   const std::vector measures{Measure::top5, Measure::confusion};
   const AllocationsByLabel allocations;
   const Evaluation found =

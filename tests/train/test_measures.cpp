@@ -12,6 +12,7 @@ namespace mylos::measures_test {
 using namespace mylos::testing_support;
 
 TEST(Measures, OfClassesAreWhatNumpySorts) {
+  if (!python_has("numpy")) GTEST_SKIP() << "this machine's /usr/bin/python3 has no numpy";
   constexpr std::int64_t rows = 500, classes = 12;
   const TemporaryFolder folder;
   python(
@@ -20,6 +21,8 @@ TEST(Measures, OfClassesAreWhatNumpySorts) {
       "x.tofile('" +
       (folder / "x") + "')\ns.integers(0, 12, 500).astype('i4').tofile('" + (folder / "y") + "')\n");
   const std::string x = read_file(folder / "x"), y = read_file(folder / "y");
+  ASSERT_EQ(x.size(), rows * classes * sizeof(float));
+  ASSERT_EQ(y.size(), rows * sizeof(std::int32_t));
   const std::span logits(reinterpret_cast<const float*>(x.data()), rows * classes);
   const std::span labels(reinterpret_cast<const std::int32_t*>(y.data()), rows);
   ClassMeasures measures(classes);

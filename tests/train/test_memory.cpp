@@ -13,19 +13,6 @@ namespace mylos::memory_test {
 
 using namespace testing_support;  // NOLINT
 
-Options gpt_options(DType compute) {
-  Options options = small_options(compute);
-  options.model = {};
-  options.model.type = ModelType::gpt;
-  options.model.layers = 3;
-  options.model.heads = 2;
-  options.model.width = 32;
-  options.model.context = 16;
-  options.model.vocabulary = 96;
-  options.model.dropout = 0.1;
-  return options;
-}
-
 /// On a device a run has more beside the network than its trainer.
 bool is_of_run(const MemoryEntry& entry) {
   return entry.name == "staged batches" || entry.name == "evaluation on the device";
@@ -49,7 +36,7 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
     for (const std::int64_t micro_batch : {0, 4}) {
       for (const Shard shard : {Shard::none, Shard::state, Shard::gradients}) {
         if (shard == Shard::gradients && micro_batch > 0) continue;  // refused
-        Options options = is_gpt ? gpt_options(GetParam()) : small_options(GetParam());
+        Options options = is_gpt ? small_gpt(GetParam()) : small_options(GetParam());
         options.data.micro_batch = micro_batch;
         options.communication.bucket_bytes = 4096;
         if (is_gpt == (micro_batch > 0)) options.optimizer.type = OptimizerType::lamb;
@@ -106,7 +93,7 @@ TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
 }
 
 TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
-  Options options = gpt_options(GetParam());
+  Options options = small_gpt(GetParam());
   const MemoryStatement whole = plan_memory(World(options).problem(plenty)).statement;
   EXPECT_EQ(whole.saved_by_shards, 0u);
   options.optimizer.shard = Shard::state;
@@ -125,7 +112,7 @@ TEST_P(Statement, SaysByHowMuchCutMastersAndMomentsAreLess) {
 }
 
 TEST_P(Statement, SaysByHowMuchCutGradientsAreLessAgain) {
-  Options options = gpt_options(GetParam());
+  Options options = small_gpt(GetParam());
   options.model.layers = 8;
   options.communication.bucket_bytes = 1;
   const MemoryStatement whole = plan_memory(World(options).problem(plenty)).statement;
@@ -141,7 +128,7 @@ TEST_P(Statement, SaysByHowMuchCutGradientsAreLessAgain) {
 TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
   for (const Shard shard : {Shard::none, Shard::state}) {
     for (const MasterWeights masters : masters_with(GetParam())) {
-      Options options = gpt_options(GetParam());
+      Options options = small_gpt(GetParam());
       options.optimizer.shard = shard;
       options.precision.masters = masters;
       const World world(options);
@@ -179,106 +166,6 @@ TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {
   EXPECT_EQ(AllocationsByLabel::held["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
 }
 
-TEST(Budget, IsKeptByAPlanWhoseArenaIsWhatTheModelTakes) {
-  Options options = gpt_options(DType::bf16);
-  const World world(options);
-  const MemoryPlan keeping_all = plan_memory(world.problem(plenty));
-  const std::size_t fixed = keeping_all.statement.fixed_bytes();
-  std::size_t before = keeping_all.arena_bytes() + 1;
-  for (const double share : {1.0, 0.8, 0.6}) {
-    const auto room = static_cast<std::size_t>(share * static_cast<double>(keeping_all.arena_bytes()));
-    const MemoryPlan plan = plan_memory(world.problem(fixed + room));
-    EXPECT_LE(plan.rank_bytes(), fixed + room);
-    EXPECT_LT(plan.arena_bytes(), before);
-    EXPECT_EQ(world.trainer(plan)->model().activation_bytes(), plan.arena_bytes());
-    before = plan.arena_bytes();
-  }
-}
-
-/// The message of the refusal.
-std::string refusal(const World& world, std::size_t budget) {
-  try {
-    static_cast<void>(plan_memory(world.problem(budget)));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
-    return error.what();
-  }
-  return "";
-}
-
-/// The number behind `name` in the message; 0 where it is not there.
-std::int64_t number_after(const std::string& message, const std::string& name) {
-  const auto found = message.find(name);
-  return found == std::string::npos ? 0 : std::atoll(message.c_str() + found + name.size());
-}
-
-TEST(Refusal, NamesABudgetAndAMicroBatchThatDo) {
-  Options options = gpt_options(DType::bf16);
-  options.data.batch = 1024;
-  options.model.context = 64;
-  const World world(options);
-  const std::size_t fixed = plan_memory(world.problem(plenty)).statement.fixed_bytes();
-  const std::string message = refusal(world, fixed + (std::size_t{1} << 20));
-
-  const std::int64_t budget = number_after(message, "would do is memory.budget = \"");
-  ASSERT_GT(budget, 0) << message;
-  EXPECT_EQ(refusal(world, static_cast<std::size_t>(budget) << 20), "");
-  EXPECT_NE(refusal(world, static_cast<std::size_t>(budget - 1) << 20), "");
-
-  const std::int64_t micro_batch = number_after(message, "data.micro_batch = ");
-  ASSERT_GT(micro_batch, 0) << message;
-  Options smaller = options;
-  smaller.data.micro_batch = micro_batch;
-  EXPECT_EQ(refusal(World(smaller), fixed + (std::size_t{1} << 20)), "");
-  smaller.data.micro_batch = 2 * micro_batch;
-  EXPECT_NE(refusal(World(smaller), fixed + (std::size_t{1} << 20)), "");
-}
-
-TEST(Refusal, SaysThatNothingHelpsWhereTheWeightsAloneAreTooMuch) {
-  const World world(small_options(DType::fp32));
-  const std::size_t fixed = plan_memory(world.problem(plenty)).statement.fixed_bytes();
-  const std::string message = refusal(world, fixed / 2);
-  EXPECT_NE(message.find("neither a smaller data.micro_batch nor more ranks"), std::string::npos) << message;
-}
-
-/// On `ranks`, with a tenth of the activations too little.
-std::string reproducible_refusal(std::int64_t batch, std::int64_t micro_batch, int ranks, Shard shard) {
-  Options options = gpt_options(DType::bf16);
-  options.model.context = 512;  // activations are more than the sums of more micro-batches
-  options.run.reproducible = true;
-  options.data.batch = batch;
-  options.data.micro_batch = micro_batch;
-  options.optimizer.shard = shard;
-  const World world(options);
-  MemoryProblem problem = world.problem(plenty);
-  problem.place.ranks = problem.place.ranks_on_node = ranks;
-  const MemoryStatement statement = plan_memory(problem).statement;
-  problem.budget = statement.fixed_bytes() + smallest_plan(statement.cost).placement.bytes / 10 * 9;
-  try {
-    static_cast<void>(plan_memory(problem));
-    ADD_FAILURE() << "it fits";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::does_not_fit) << error.what();
-    return error.what();
-  }
-  return "";
-}
-
-TEST(Refusal, OfAReproducibleRunNamesAMicroBatchThatItsRanksCanShare) {
-  // Halves that 4 ranks cannot share, or that do not divide the batch: 2 of 12; 3 of 10; 13 of 25.
-  EXPECT_EQ(number_after(reproducible_refusal(12, 3, 4, Shard::none), "data.micro_batch = "), 1);
-  EXPECT_EQ(number_after(reproducible_refusal(10, 5, 1, Shard::none), "data.micro_batch = "), 2);
-  EXPECT_EQ(number_after(reproducible_refusal(25, 25, 1, Shard::none), "data.micro_batch = "), 5);
-}
-
-TEST(Refusal, OfAReproducibleRunNamesNoRanksThatCannotShareItsMicroBatches) {
-  for (const Shard shard : {Shard::none, Shard::state}) {
-    const std::string message = reproducible_refusal(8, 2, 4, shard);  // 8 ranks for 4 micro-batches
-    EXPECT_GT(number_after(message, "would do is memory.budget = \""), 0) << message;
-    EXPECT_EQ(message.find("ranks with as much memory"), std::string::npos) << message;
-  }
-}
-
 TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
   const World world(small_options(DType::bf16));
   const MemoryPlan plan = plan_memory(world.problem(plenty));
@@ -300,7 +187,7 @@ TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
 }
 
 TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
-  Options options = gpt_options(DType::bf16);
+  Options options = small_gpt(DType::bf16);
   options.checkpoint.background = false;  // its copy would be the first to go
   const World world(options);
   MemoryProblem problem = world.problem(plenty);
@@ -320,7 +207,7 @@ TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
 
 TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
   if constexpr (!memory_is_host) return;
-  const World world(gpt_options(DType::bf16));
+  const World world(small_gpt(DType::bf16));
   MemoryProblem problem = world.problem(plenty);
   problem.place.process_bytes = std::size_t{40} << 20;
   const MemoryPlan plan = plan_memory(problem);

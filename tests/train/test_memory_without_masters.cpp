@@ -13,16 +13,16 @@ MemoryStatement statement_of(const Options& options, int ranks) {
   return state_memory({.options = options, .gemm = *gemm, .place = {ranks, ranks, 0}});
 }
 
-/// Sizes that need no padding but that of slices.
+/// Of so many columns, four slices need no padding, on hosts and on devices.
+constexpr int width = 512;
 Options even_options(DType compute) {
   Options options = small_options(compute);
-  options.model.inputs = 32;
-  options.model.hidden = {32, 64};
-  options.model.outputs = 32;
+  options.model.inputs = options.model.outputs = width;
+  options.model.hidden = {width, width};
   return options;
 }
-constexpr std::size_t hidden = 32 * 32 + 32 + 32 * 64 + 64;
-constexpr std::size_t head = 64 * 32 + 32;
+constexpr std::size_t hidden = 2 * (width * width + width);
+constexpr std::size_t head = width * width + width;
 
 TEST(MemoryWithoutMasters, IsFourBytesLessForEach16BitWeight) {
   for (const DType compute : {DType::bf16, DType::fp16}) {
@@ -34,7 +34,8 @@ TEST(MemoryWithoutMasters, IsFourBytesLessForEach16BitWeight) {
         options.precision.masters = MasterWeights::none;
         const MemoryStatement without = statement_of(options, ranks);
         const std::size_t weights = hidden + (has_float_head ? 0 : head);
-        const std::size_t padding = 2 * 32 * static_cast<std::size_t>(ranks);  // of two buckets at most
+        const std::size_t padding =
+            arena_alignment * static_cast<std::size_t>(ranks);  // of two buckets at most
         EXPECT_EQ(with.saved_by_masters, 0u);
         EXPECT_EQ(with.network_bytes() - without.network_bytes(), without.saved_by_masters);
         EXPECT_GE(without.saved_by_masters, 4 * weights);
