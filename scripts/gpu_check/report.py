@@ -4,6 +4,7 @@ moment in which something ends this program; all of it as JSON in the end."""
 import json
 import os
 import platform
+import threading
 import time
 
 from . import device
@@ -42,6 +43,7 @@ class Report:
         self.document = {"version": installation.version, "machine": platform.node(), "host": installation.on_host,
                          "devices": [] if installation.on_host else device.names(), "checks": [], "speeds": []}
         self._table = Table(table)
+        self._lock = threading.Lock()  # checks may run side by side
         for line in installation.version.splitlines():
             self._table.add("version", line, "", "", "")
         print(installation.version)
@@ -53,6 +55,10 @@ class Report:
         print(f"\n{title}", flush=True)
 
     def record(self, name, result, seconds, detail=""):
+        with self._lock:
+            self._record(name, result, seconds, detail)
+
+    def _record(self, name, result, seconds, detail):
         self.document["checks"].append({"name": name, "result": result, "seconds": round(seconds, 2), "detail": detail})
         self._table.add("check", name, result, f"{seconds:.1f} s", detail)
         first, *more = (detail or "").splitlines() or [""]

@@ -1,11 +1,14 @@
 """The unit tests of kernels, layers, optimizer, scaler and communication: a process and a line for each test file, so that
-what ends one of them, an illegal address or a hang, leaves the others alone.
+what ends one of them, an illegal address or a hang, leaves the others alone. Several run side by side where there are the
+cores for it: most of their time goes into the references, which the host computes.
 
 They compare with references in double precision on the host, to bounds in units of roundoff; layers also with central
 differences, which is the check of gradients.
 """
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import tempfile
 
@@ -20,30 +23,42 @@ SUBJECTS = {"attention": "attention forward, backward", "gemm": "products of eve
             "memory": "plan against allocations, to the byte", "steady_state": "steps allocate and wait for nothing"}
 LIST_SECONDS = 60
 FILE_SECONDS = 120
+MOST_AT_ONCE, CORES_OF_ONE = 8, 2
+MOST_NAMED, MOST_WORDS = 10, 400  # failed tests of a file, and characters of what each says
 
 
 def run(installation, report, sample):
     report.section("Unit tests" + (" (a sample)" if sample else ""))
+    files = []
     for program, of_sample in PROGRAMS:
         chosen = of_sample if sample else "*"
         if not installation.has(program):
             report.record(program, "SKIP", 0, "not built")
         elif chosen:
-            _run_program(installation, report, program, chosen)
+            files += _files(installation, report, program, chosen)
+    files.sort(key=lambda file: -len(file[2]))  # the longest first
+    with concurrent.futures.ThreadPoolExecutor(max(1, min(MOST_AT_ONCE, os.cpu_count() // CORES_OF_ONE))) as workers:
+        for work in [workers.submit(_check, installation, report, *file) for file in files]:
+            work.result()
 
 
-def _run_program(installation, report, program, chosen):
+def _files(installation, report, program, chosen):
+    """Of each: the program, the check's name, its tests."""
     try:
         files = _tests_by_file(installation, program, chosen)
     except OutOfTime as late:
         report.record(program, "LATE", 0, str(late))
-        return
+        return []
     except Failure as failure:
         report.record(program, "FAIL", 0, str(failure))
-        return
-    for file, tests in sorted(files.items()):
-        name = f"{program.removeprefix('test_')}.{file.removeprefix('test_').removesuffix('.cpp')}"
-        report.check(name, lambda: _run_file(installation, program, name, tests))
+        return []
+    short = program.removeprefix("test_")
+    return [(program, f"{short}.{file.removeprefix('test_').removesuffix('.cpp')}", tests)
+            for file, tests in sorted(files.items())]
+
+
+def _check(installation, report, program, name, tests):
+    report.check(name, lambda: _run_file(installation, program, name, tests))
 
 
 def _run(installation, program, *options, limit, **variables):
@@ -83,10 +98,12 @@ def _run_file(installation, program, name, tests):
     subject = SUBJECTS.get(name.split(".")[1], "")
     detail = f"{len(results) - skipped} tests" + (f", {skipped} not for this machine" if skipped else "")
     detail += f"; {subject}" if subject else ""
-    for test in failed:
-        detail += f"\n{test['classname']}.{test['name']}: {test['failures'][0]['failure'].splitlines()[0]}"
+    for test in failed[:MOST_NAMED]:
+        what = " ".join(test["failures"][0]["failure"].split())
+        detail += f"\n{test['classname']}.{test['name']}: {what[:MOST_WORDS]}"
     if failed:
-        raise Failure(detail)
+        more = f"\nand {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
+        raise Failure(f"{len(failed)} of {detail}{more}")
     if process.returncode != 0:
         raise Failure(f"its tests passed, it ended with code {process.returncode}\n{_tail(process)}")
     if skipped == len(results):
