@@ -18,6 +18,7 @@ option(Mylos_ONLY_KERNELS "Build the rooms base and kernels and their tests alon
 option(Mylos_EMULATE_DEVICE "Run the kernels' device code, in teams of host threads (tests alone)" OFF)
 option(Mylos_ENABLE_PRECOMPILED_HEADERS "Precompile the headers of Kokkos and GoogleTest (GCC, hosts)" ON)
 option(Mylos_ENABLE_SANITIZERS "Build with the address and undefined-behaviour sanitizers" OFF)
+option(Mylos_SANITIZE_VECTOR_CODE "With the sanitizers: in the hosts' vector code too" ON)
 option(Mylos_ENABLE_THREAD_SANITIZER "Build with Clang's thread sanitizer and Kokkos' Serial, or where a device is emulated its Threads" OFF)
 option(Mylos_ENABLE_FUZZING "Build the fuzz targets under tests/fuzz, with Clang, sanitizers and Kokkos' Serial alone" OFF)
 option(Mylos_ENABLE_WERROR "Treat warnings in Mylos' own code as errors" OFF)

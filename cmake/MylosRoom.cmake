@@ -38,7 +38,9 @@ function(mylos_vector_sources)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(baseline -march=armv8-a)
   endif()
-  if(Mylos_ENABLE_SANITIZERS)  # by which all that is inlined into a kernel would cost more compile time than all else
+  if(Mylos_ENABLE_SANITIZERS AND NOT Mylos_SANITIZE_VECTOR_CODE)
+    list(APPEND baseline -fno-sanitize=address,undefined)
+  elseif(Mylos_ENABLE_SANITIZERS)  # by which all that is inlined into a kernel would cost more compile time than all else
     list(APPEND baseline -fno-sanitize-address-use-after-scope)
   endif()
   set_source_files_properties(${ARGN} PROPERTIES
