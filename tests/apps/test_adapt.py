@@ -1,7 +1,7 @@
 """Runs with precision.adapt put what overflows in half into float and slow down a loss scale that climbs too often, alike on
 all ranks; one that is stopped and gone on with in between ends with the same bits.
 
-usage: test_adapt.py MYLOS
+usage: test_adapt.py MYLOS [--full]
 """
 import math
 import shutil
@@ -117,9 +117,9 @@ def check_inputs(command):
     return changes[0]["step"]
 
 
-def check_ranks(command):
+def check_ranks(command, *cases):
     """The same bits on every number of ranks make the same decisions; 3 ranks, which round otherwise, like ones."""
-    for deck, overrides in ((HEAD, []), (RATE, CLIMBING)):
+    for deck, overrides in cases:
         name = f"ranks-{deck}"
         for ranks in (1, 2, 4):
             adapt(command, deck, f"{name}-{ranks}", *overrides, *REPRODUCIBLE, ranks=ranks)
@@ -255,21 +255,24 @@ def main():
         far = check_inputs(command)
         check_growth(command)
         check_float_run(command)
-        check_ranks(command)
+        check_ranks(command, (HEAD, []))
         check_pieces(command, "head", 97)
-        check_pieces(command, "far", 29)
         check_pieces(command, "growth", 97)
-        check_pieces(command, "stubborn", 250)
         check_stops(command, "head", decided)
-        check_stops(command, "far", far)
-        check_stops(command, "growth", 200)
         check_from_before(command, "head", decided)
-        check_from_before(command, "growth", 200)
-        check_killed(command, "head")
         check_killed(command, "far")
         check_with_rewind(command)
         check_given_up(command)
         check_end(command)
+        if "--full" not in sys.argv:
+            return
+        check_ranks(command, (RATE, CLIMBING))
+        check_pieces(command, "far", 29)
+        check_pieces(command, "stubborn", 250)
+        check_stops(command, "far", far)
+        check_stops(command, "growth", 200)
+        check_from_before(command, "growth", 200)
+        check_killed(command, "head")
 
 
 main()

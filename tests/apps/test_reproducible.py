@@ -134,8 +134,8 @@ def main():
         check_changes(command)
         check_threads(command)
         check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
-        check_ranks(command, "lamb.toml", 50 if full else 9, TYPES if full else ["bf16"], (1, 2, 4, 8))
-        check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8))
+        check_ranks(command, "lamb.toml", 50 if full else 9, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 4))
+        check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 2, 4))
 
 
 main()
