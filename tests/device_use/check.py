@@ -9,7 +9,6 @@ forbids; once it was recorded, few launches by the host; every product by the li
 never more device memory than the run's plan states; the same collectives on all ranks.
 --launches prints each case's launches by kernel.
 """
-import concurrent.futures
 import dataclasses
 import gzip
 import json
@@ -108,8 +107,8 @@ class Bench:
         paths = [path] if case.ranks == 1 else [pathlib.Path(f"{path}.{rank}") for rank in range(case.ranks)]
         text = (self.repository / "inputs" / f"{case.deck}.toml").read_text(encoding="utf-8")
         text = re.sub(r"^(steps|epochs) = .*", f"steps = {STEPS}", text, count=1, flags=re.MULTILINE)
-        (self.folder / f"deck-{number}.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
-        result = self.run(["train", f"deck-{number}.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
+        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+        result = self.run(["train", "deck.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
                           case.ranks)
         try:
             return [json.loads(each.read_text()) for each in paths], result
@@ -173,8 +172,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(mylos.resolve(), stand_ins.resolve(), log, repository.resolve(), pathlib.Path(folder))
         bench.prepare()
-        workers = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-        for case, (wrong, step) in zip(CASES, workers.map(lambda work: tried(bench, *work), enumerate(CASES))):
+        for number, case in enumerate(CASES):
+            wrong, step = tried(bench, number, case)
             failed |= bool(wrong)
             launches = sum(work_of(step).values()) if step else 0
             of_host = sum(step["launches"].values()) if step else 0
