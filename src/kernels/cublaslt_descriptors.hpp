@@ -107,7 +107,7 @@ inline Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProdu
 }
 
 /// A sum over k that blocks share is added up by a kernel of its own. It rounds to C's type before it adds a
-/// bias (seen on an H100, cuBLASLt 13.1), so a product with one is not shared out.
+/// bias (seen on an H100 with CUDA 13), so a product with one is not shared out.
 inline Preference preference_for(const ProductAlignments& alignments, bool adds_bias) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
