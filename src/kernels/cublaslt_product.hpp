@@ -57,7 +57,7 @@ inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Descr
 }
 
 /// The library's kernels for Hopper (its number 66, seen on an H100 with CUDA 13) round the product to C's
-/// type before they add it to C; all others were seen to round the sum alone.
+/// type before they add it to C; the others that were tried round the sum alone.
 inline bool adds_before_rounding(const Algorithm& algorithm) {
   std::int32_t number = 0;
   std::size_t written = 0;
