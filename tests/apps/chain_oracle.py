@@ -86,6 +86,8 @@ class Network:
         elif kind in ("max_pool", "average_pool"):
             self.add_pool(layer, name)
         elif kind == "global_pool":
+            if not self.operations:
+                self.require_grid(name)  # of the samples; behind another layer a vector is a grid of one point
             self.append(name, kind, lambda x, own: x.reshape(len(x), -1, x.shape[-1]).mean(axis=1))
             self.extents = ()
         elif kind == "upsample":
@@ -196,6 +198,8 @@ class Network:
         kind, channels, groups = layer["norm"], self.channels, layer["norm_groups"]
         if kind == "groupnorm" and channels % groups:
             raise Impossible(name.removesuffix(".norm"), "norm_groups do not divide")
+        if kind == "groupnorm" and channels == groups and math.prod(self.extents) == 1:
+            raise Impossible(name.removesuffix(".norm"), "a group of one value has no deviation")
         parameters = [("weight", (channels,), None), ("bias", (channels,), None)]
         if kind == "batchnorm":
             self.momenta[name] = layer["norm_momentum"]

@@ -10,7 +10,7 @@ import random
 import numpy
 
 from chain_oracle import ACTIVATIONS, Impossible, Network
-from chain_mistakes import MISTAKES
+from chain_mistakes import MISTAKES, names
 
 MOST_COLUMNS = 900  # of a sample, anywhere in the network
 KINDS = {"conv": 6, "max_pool": 1, "average_pool": 1, "global_pool": 0.5, "upsample": 1, "dense": 0.6, "norm": 1,
@@ -128,8 +128,6 @@ def fits(layers, layer, network, rows):
     if copy.columns > MOST_COLUMNS or layer["kind"] == "branch" and layer.get("repeat", 1) > 1:
         return False
     has_values = layer.get("norm") != "batchnorm" or rows > 1 or math.prod(copy.extents) > 1
-    if layer.get("norm") == "groupnorm":
-        has_values = copy.channels // layer.get("norm_groups", 8) * math.prod(copy.extents) > 1
     names = [operation.name for operation in copy.operations]
     return has_values and len(set(names)) == len(names)
 
@@ -245,7 +243,8 @@ def finished(source, numbers, layers, shape, inputs, outputs, batch, micro_batch
     else:
         draw_run(source, deck, network)
     if impossible:
-        deck.expected, deck.words, deck.mistake = "refused", [impossible.layer], "wild"
+        # It may be impossible in more than one respect.
+        deck.expected, deck.words, deck.mistake = "refused", [impossible.layer, *names(deck)], "wild"
     return deck
 
 
