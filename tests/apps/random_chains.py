@@ -304,7 +304,7 @@ def short_form(source, numbers):
                 "memory": {"recompute": source.choice(["auto", "all", "every 3"]), "times": "model"}, "optimizer": {"lr": 1e-3},
                 "checkpoint": {"every": 1, "keep_last": 0}}
     deck = Deck(sections, [], arrays)
-    deck.expected, deck.words = "either", ["layer '", "model.", "data."]
+    deck.expected, deck.words = "either", ["layer '", "last layer, '", "model.", "data."]
     return deck
 
 
