@@ -7,8 +7,8 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/prepare_fields.hpp"
+#include "mylos/train/draw_options.hpp"
 #include "mylos/train/stop_requests.hpp"
-#include "mylos/train/token_draw.hpp"
 
 namespace mylos::app {
 

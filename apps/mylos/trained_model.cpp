@@ -148,17 +148,6 @@ void note_other_instructions(const CheckpointReader& reader, const RankGroup& ra
 
 }  // namespace
 
-std::string run_folder(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code failure;
-  if (fs::exists(fs::path(path) / checkpoints, failure)) return path;
-  fs::path folder = fs::path(path).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "run/checkpoints/"
-  if (folder == ".") folder = fs::current_path(failure);
-  if (folder.filename() != checkpoints) return path;
-  return folder.has_parent_path() ? folder.parent_path().string() : ".";
-}
-
 std::string best_file(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure))

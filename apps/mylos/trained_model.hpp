@@ -34,9 +34,6 @@ struct TrainedModel {
   }
 };
 
-/// The run's folder that the folder `path` is, or whose checkpoints folder it is.
-[[nodiscard]] std::string run_folder(const std::string& path);
-
 /// For this process alone. The checkpoint that this run's folder names the best. Throws Error (bad_input)
 /// where there is none.
 [[nodiscard]] std::string best_file(const std::string& path);

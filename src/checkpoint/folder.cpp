@@ -13,12 +13,13 @@ namespace mylos {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::string_view folder_name = "checkpoints";  // in a run's folder
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
 constexpr std::size_t least_digits = 10;
 
 fs::path checkpoint_folder(const std::string& folder) {
-  return fs::path(folder) / "checkpoints";
+  return fs::path(folder) / folder_name;
 }
 
 /// The step that a file's name states, if it is a checkpoint's.
@@ -116,6 +117,16 @@ void write_name(const fs::path& path, const CheckpointFile& file) {
 }
 
 }  // namespace
+
+std::string run_folder(const std::string& path) {
+  std::error_code failure;
+  if (fs::exists(checkpoint_folder(path), failure)) return path;
+  fs::path folder = fs::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "run/checkpoints/"
+  if (folder == ".") folder = fs::current_path(failure);
+  if (folder.filename() != folder_name) return path;
+  return folder.has_parent_path() ? folder.parent_path().string() : ".";
+}
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {
   return (checkpoint_folder(folder) / fmt::format("{}{:010d}{}", prefix, step, suffix)).string();

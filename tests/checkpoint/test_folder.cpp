@@ -50,6 +50,15 @@ class Folder : public testing::Test {
   test::SharedFolder folder{ranks};
 };
 
+TEST_F(Folder, ARunIsNamedByItsFolderOrByThatOfItsCheckpoints) {
+  write(500, {});
+  EXPECT_EQ(run_folder(folder.path()), folder.path());
+  EXPECT_EQ(run_folder(folder.path() + "/checkpoints"), folder.path());
+  EXPECT_EQ(run_folder(folder.path() + "/checkpoints/"), folder.path());
+  EXPECT_EQ(run_folder("checkpoints"), ".");
+  EXPECT_EQ(run_folder("nowhere"), "nowhere") << "what is missing is for those to say that read it";
+}
+
 TEST_F(Folder, TheNewestAreKeptAndThoseOfRoundSteps) {
   CheckpointOptions options;
   options.keep_last = 2;

@@ -14,8 +14,8 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_parts = 8;  // training, validation, test, and what a later version has
-constexpr std::size_t most_name_bytes = 60;
+constexpr std::size_t most_metric_parts = 8;  // training, validation, test, and what a later version has
+constexpr std::size_t most_metric_bytes = 60;
 // Of a page that is still drawn at once: 200 x 200 numbers for each part.
 constexpr std::size_t most_confusion_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_classes = 200;
@@ -34,7 +34,7 @@ bool is_confusion(const ordered_json& document) {
   const ordered_json& classes = document["classes"];
   const ordered_json& parts = document["parts"];
   if (!classes.is_array() || classes.empty() || classes.size() > most_classes) return false;
-  if (!parts.is_object() || parts.size() > most_parts) return false;
+  if (!parts.is_object() || parts.size() > most_metric_parts) return false;
   return std::all_of(classes.begin(), classes.end(),
                      [](const ordered_json& name) { return name.is_string(); }) &&
          std::all_of(parts.begin(), parts.end(),
@@ -55,10 +55,10 @@ ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t
       if (!value) return false;
       values[i] = *value;
     }
-    if (!step || row[1].empty() || row[1].size() > most_name_bytes) return false;
+    if (!step || row[1].empty() || row[1].size() > most_metric_bytes) return false;
     auto part = parts.find(row[1]);
     if (part == parts.end()) {
-      if (parts.size() == most_parts) return false;
+      if (parts.size() == most_metric_parts) return false;
       part = parts.emplace(row[1], StepCurves(names.size(), most_points)).first;
     }
     part->second.add(*step, values);

@@ -11,7 +11,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_line_bytes = std::size_t{16} << 10;
+constexpr std::size_t most_event_bytes = std::size_t{16} << 10;
 constexpr std::size_t most_first = 200;
 constexpr std::size_t most_last = 200;
 constexpr std::size_t most_kinds = 32;
@@ -39,7 +39,7 @@ ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& no
   ordered_json kinds = ordered_json::object();
   std::int64_t total = 0;
   std::int64_t damaged = 0;
-  BoundedLines lines(most_line_bytes, [&](std::string_view line) {
+  BoundedLines lines(most_event_bytes, [&](std::string_view line) {
     if (line.empty()) return;
     ordered_json event = event_of(line);
     if (event.is_null()) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../trained_model.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"

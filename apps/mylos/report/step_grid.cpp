@@ -6,7 +6,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_name_bytes = 200;
+constexpr std::size_t most_row_name_bytes = 200;
 
 void put(StepGrid::Column& column, std::size_t row, double value, bool broken) {
   if (column.values.size() <= row) {
@@ -41,7 +41,7 @@ StepGrid::Column& StepGrid::column_of(std::int64_t step) {
 void StepGrid::add(std::int64_t step, std::string_view name, double value, bool broken) {
   auto row = rows_.find(name);
   if (row == rows_.end()) {
-    if (names_.size() == most_rows_ || name.size() > most_name_bytes) {
+    if (names_.size() == most_rows_ || name.size() > most_row_name_bytes) {
       has_more_names_ = true;
       return;
     }

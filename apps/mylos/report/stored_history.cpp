@@ -15,19 +15,19 @@ namespace {
 
 constexpr const char* group = "/history";
 constexpr std::int64_t rows_of_piece = 4096;
-constexpr std::size_t most_columns = 100;
+constexpr std::size_t most_history_columns = 100;
 
-struct Column {
+struct StoredColumn {
   std::string name;
   hdf5::Dataset dataset;
 };
 
 /// Lists of numbers, as long as the first of them.
-std::vector<Column> columns_of(const hdf5::File& file) {
-  std::vector<Column> columns;
+std::vector<StoredColumn> columns_of(const hdf5::File& file) {
+  std::vector<StoredColumn> columns;
   if (!file.exists(group)) return columns;
   for (const hdf5::Child& child : file.children(group)) {
-    if (child.kind != hdf5::ObjectKind::dataset || columns.size() == most_columns) continue;
+    if (child.kind != hdf5::ObjectKind::dataset || columns.size() == most_history_columns) continue;
     hdf5::Dataset dataset = file.dataset(fmt::format("{}/{}", group, child.name));
     if (!dataset.type() || dataset.dims().size() != 1) continue;
     if (!columns.empty() && dataset.size() != columns.front().dataset.size()) continue;
@@ -41,10 +41,10 @@ std::vector<Column> columns_of(const hdf5::File& file) {
 void history_as_child(const std::string& path) {
   (void)verify_contents(path);
   const hdf5::File file = hdf5::File::open(path);
-  const std::vector<Column> columns = columns_of(file);
+  const std::vector<StoredColumn> columns = columns_of(file);
   if (columns.empty()) return;
   std::string header;
-  for (const Column& column : columns) header += (header.empty() ? "" : ",") + column.name;
+  for (const StoredColumn& column : columns) header += (header.empty() ? "" : ",") + column.name;
   fmt::print("{}\n", header);
   const std::int64_t rows = columns.front().dataset.size();
   std::vector<std::vector<double>> values(columns.size(), std::vector<double>(rows_of_piece));

@@ -12,6 +12,9 @@
 
 namespace mylos {
 
+/// The run's folder that the folder `path` is, or whose checkpoints folder it is.
+[[nodiscard]] std::string run_folder(const std::string& path);
+
 /// FOLDER/checkpoints/step-<10 digits>.h5
 [[nodiscard]] std::string checkpoint_path(const std::string& folder, std::int64_t step);
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mylos/base/dispatch.hpp"
+#include "mylos/base/dtype_of.hpp"
 #include "mylos/data/vocabulary.hpp"
 #include "mylos/io/digest.hpp"
 

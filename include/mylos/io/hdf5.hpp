@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "mylos/base/dispatch.hpp"
+#include "mylos/base/dtype_of.hpp"
 
 namespace mylos::hdf5 {
 

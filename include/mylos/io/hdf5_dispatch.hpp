@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "mylos/base/dispatch.hpp"
+#include "mylos/base/dtype_of.hpp"
 #include "mylos/io/hdf5.hpp"
 
 namespace mylos::hdf5 {

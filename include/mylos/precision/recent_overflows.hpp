@@ -2,7 +2,6 @@
 // device.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <cstdint>
 
 namespace mylos {
@@ -16,17 +15,17 @@ struct RecentOverflows {
   std::int64_t overflows = 0;  // among steps()
 
   /// How many steps it knows of.
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t steps() const {
+  [[nodiscard]] constexpr std::int64_t steps() const {
     return noted < static_cast<std::uint64_t>(length) ? static_cast<std::int64_t>(noted) : length;
   }
 
   /// Overflows among them, for each; 0 before the first step.
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double rate() const {
+  [[nodiscard]] constexpr double rate() const {
     return noted > 0 ? static_cast<double>(overflows) / static_cast<double>(steps()) : 0.0;
   }
 
   /// Of one more step; the oldest of 1,000 makes room.
-  KOKKOS_INLINE_FUNCTION void note(bool overflow) {
+  constexpr void note(bool overflow) {
     const std::uint64_t place = place_of(noted);
     if (is_set(place)) overflows -= 1;
     const std::uint64_t bit = std::uint64_t{1} << (place % 64);
@@ -36,7 +35,7 @@ struct RecentOverflows {
   }
 
   /// Overflows among the last `count` steps, as far as it knows of so many.
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t of_last(std::int64_t count) const {
+  [[nodiscard]] constexpr std::int64_t of_last(std::int64_t count) const {
     std::int64_t found = 0;
     for (std::int64_t back = 1; back <= count && back <= steps(); ++back)
       found += is_set(place_of(noted - static_cast<std::uint64_t>(back))) ? 1 : 0;
@@ -44,10 +43,10 @@ struct RecentOverflows {
   }
 
  private:
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION static std::uint64_t place_of(std::uint64_t step) {
+  [[nodiscard]] static constexpr std::uint64_t place_of(std::uint64_t step) {
     return step % static_cast<std::uint64_t>(length);
   }
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool is_set(std::uint64_t place) const {
+  [[nodiscard]] constexpr bool is_set(std::uint64_t place) const {
     return (bits[place / 64] >> (place % 64) & 1) != 0;
   }
 };

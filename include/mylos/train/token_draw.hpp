@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "mylos/base/random.hpp"
+#include "mylos/train/draw_options.hpp"
 
 namespace mylos {
-
-struct DrawOptions {
-  double temperature = 0.8;  // 0: always the likeliest token
-  std::int64_t top_k = 0;    // only so many of the likeliest tokens can be drawn; 0 = all
-  std::uint64_t seed = 1;
-};
 
 class TokenDraw {
  public:
