@@ -24,11 +24,11 @@ namespace {
 constexpr const char* checkpoints = "checkpoints";  // in a run's folder
 
 /// Of a batch: enough for the products to be efficient.
-constexpr std::int64_t most_rows = 1024;
+constexpr std::int64_t most_inference_rows = 1024;
 
 /// Samples of a batch.
 std::int64_t samples_of_batch(const Chain& chain, const RunData* data) {
-  const std::int64_t samples = std::max<std::int64_t>(1, most_rows / chain.rows_per_sample);
+  const std::int64_t samples = std::max<std::int64_t>(1, most_inference_rows / chain.rows_per_sample);
   return data == nullptr ? 1 : std::min(samples, data->samples(DataPart::train));
 }
 
