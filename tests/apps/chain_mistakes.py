@@ -158,7 +158,8 @@ def sets_other_points_beside(source, deck):
 
 
 def one_value_of_a_channel(source, deck):
-    if not insert_first(deck, {"kind": "dense", "outputs": 3, "norm": "batchnorm", "name": "alone"}) or axes(deck) > 0:
+    alone = {"kind": "dense", "outputs": 3, "norm": "batchnorm", "name": "alone"}
+    if axes(deck) > 0 or not insert_first(deck, alone):
         return None
     deck.sections["data"]["micro_batch"] = 1
     return ["layer 'alone.norm'"]
