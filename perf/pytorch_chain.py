@@ -101,10 +101,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--network", choices=NETWORKS, default="residual")
+    parser.add_argument("--types", nargs="+", default=["fp32", "bf16"])
     parser.add_argument("--no-compile", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    names = ["fp32", "bf16-autocast", "bf16-pure"]
+    names = [name for name in ("fp32", "bf16-autocast", "bf16-pure") if name.split("-")[0] in arguments.types]
     if not arguments.no_compile:
         names += [name + "-compiled" for name in names]
     serve(names, lambda name: build(name, NETWORKS[arguments.network]))
