@@ -39,14 +39,12 @@ class Checks : DeckMistakes {
     for (const Measure measure : options_.run.metrics) {
       if (options_.model.type == ModelType::gpt)
         fail({"run.metrics"}, "'run.metrics' are of labelled samples, and the type \"gpt\" learns tokens");
-      const bool is_r2 = measure == Measure::r2;
-      const bool fits = is_r2 ? loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy
-                              : loss == LossType::cross_entropy;
-      if (fits) continue;
+      if (is_measured_of(measure, loss)) continue;
       fail({"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
                        name_of(measure),
-                       is_r2 ? "the targets of a regression" : "classes (model.loss = \"cross_entropy\")",
+                       measure == Measure::r2 ? "the targets of a regression"
+                                              : "classes (model.loss = \"cross_entropy\")",
                        name_of(loss)));
     }
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;

@@ -96,24 +96,25 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
   } own;
   const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
-  for (const Measure measure : wanted) {
-    const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-    if (!why.empty()) fail_input("{} is not measured: {}", name_of(measure), why);
-  }
-  Measures measures(wanted, chain.outputs());
+  std::optional<Measures> measures;
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
+    for (const Measure measure : wanted) {
+      const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
+      if (!why.empty()) fail_input("{} is not measured: {}", name_of(measure), why);
+    }
+    measures.emplace(wanted, chain.outputs());
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
     const Arena floats("outputs as floats",
-                       measures.any() ? bytes_of_floats(chain, context.model.samples()) : 0);
+                       measures->any() ? bytes_of_floats(chain, context.model.samples()) : 0);
     std::vector<float> outputs;
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
-      if (measures.any()) {
+      if (measures->any()) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
-        measures.add(outputs, batch);
+        measures->add(outputs, batch);
       }
       Truth truth = staged.truth;
       truth.classes = context.classes;
@@ -130,11 +131,12 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
 
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
-  measures.add_up(ranks);
-  Evaluation result{.judged = judged_by(chain), .classes = measures.classes(), .targets = measures.targets()};
+  measures->add_up(ranks);
+  Evaluation result{
+      .judged = judged_by(chain), .classes = measures->classes(), .targets = measures->targets()};
   for (const Measure measure : wanted) {
-    if (measure == Measure::top5) result.top5 = measures.classes()->accuracy(5);
-    if (measure == Measure::r2) result.r2 = measures.targets()->mean_r2();
+    if (measure == Measure::top5) result.top5 = measures->classes()->accuracy(5);
+    if (measure == Measure::r2) result.r2 = measures->targets()->mean_r2();
   }
   JudgedSums total;
   for (const Part& part : all) {

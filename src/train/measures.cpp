@@ -128,10 +128,7 @@ double TargetMeasures::mean_r2() const {
 
 std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
   if (of_tokens) return "it is of labelled samples, and these are tokens";
-  const bool fits = measure == Measure::r2
-                        ? loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy
-                        : loss == LossType::cross_entropy;
-  return fits ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));
+  return is_measured_of(measure, loss) ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));
 }
 
 Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {

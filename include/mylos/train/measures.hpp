@@ -3,7 +3,6 @@
 // They take rows in any order, on any rank, and give the same bits: counts are whole numbers, and sums exact.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "mylos/model/options.hpp"
+
 namespace mylos {
 
 /// What an evaluation can tell beside loss and accuracy: of classes whether the label is among the five
@@ -16,6 +18,12 @@ inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Me
 
 [[nodiscard]] constexpr const char* name_of(Measure measure) {
   return measure == Measure::top5 ? "top5" : measure == Measure::confusion ? "confusion" : "r2";
+}
+
+/// Whether outputs that are trained by this loss have it.
+[[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
+  const bool of_classes = loss == LossType::cross_entropy;
+  return measure == Measure::r2 ? !of_classes && loss != LossType::binary_cross_entropy : of_classes;
 }
 
 struct RunOptions {
