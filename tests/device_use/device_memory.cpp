@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
 
 #include "ledger.hpp"
@@ -88,6 +89,20 @@ void* DeviceMemory::for_host(const void* address) {
   const auto found = block_of(address);
   if (found == blocks_.end()) return const_cast<void*>(address);
   return found->second.host + (number_of(address) - found->first);
+}
+
+void DeviceMemory::clear(void* address, std::size_t bytes) {
+  constexpr std::uintptr_t page = 4096;
+  auto* const first = static_cast<std::byte*>(for_host(address));
+  const std::uintptr_t begin = number_of(first);
+  const std::uintptr_t whole = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + bytes) / page * page;
+  if (end <= whole || madvise(first + (whole - begin), end - whole, MADV_REMOVE) != 0) {
+    std::memset(first, 0, bytes);
+    return;
+  }
+  std::memset(first, 0, whole - begin);
+  std::memset(first + (end - begin), 0, begin + bytes - end);
 }
 
 bool DeviceMemory::holds(const void* address) {

@@ -21,6 +21,8 @@ class DeviceMemory {
   /// Where the host reads and writes what lies at `address`, which may be the host's own.
   [[nodiscard]] void* for_host(const void* address);
   [[nodiscard]] bool holds(const void* address);
+  /// Zeros, for which whole pages are given back instead of written: a device's gigabytes are cleared alone.
+  void clear(void* address, std::size_t bytes);
   /// A fault of `user` in the ledger, unless `bytes` from there lie in one allocation and `address` is a
   /// multiple of `alignment`.
   void require(const std::string& user, const void* address, std::size_t bytes, std::size_t alignment);

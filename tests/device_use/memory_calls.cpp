@@ -35,7 +35,11 @@ bool goes_beside_the_host(const void* address) {
 }
 
 void fill(void* target, int value, std::size_t bytes) {
-  std::memset(DeviceMemory::own().for_host(target), value, bytes);
+  if (value == 0 && DeviceMemory::own().holds(target)) {
+    DeviceMemory::own().clear(target, bytes);
+  } else {
+    std::memset(DeviceMemory::own().for_host(target), value, bytes);
+  }
 }
 
 }  // namespace

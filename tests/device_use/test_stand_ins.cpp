@@ -98,6 +98,21 @@ TEST(Steps, CountWaitsAndWhatACaptureForbids) {
   EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
 }
 
+TEST(Memory, IsClearedToTheByte) {
+  constexpr std::size_t bytes = 5 * 4096;
+  const std::vector<char> sevens(bytes, 7);
+  for (const auto& [first, count] :
+       {std::pair<std::size_t, std::size_t>{0, bytes}, {100, 50}, {4000, 9000}, {8192, 4096}}) {
+    std::byte* const there = device_bytes(bytes);
+    std::vector<char> expected = sevens, found(bytes);
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(first), count, '\0');
+    cudaMemcpy(there, sevens.data(), bytes, cudaMemcpyHostToDevice);
+    cudaMemset(there + first, 0, count);
+    cudaMemcpy(found.data(), there, bytes, cudaMemcpyDeviceToHost);
+    EXPECT_EQ(found, expected) << count << " bytes from " << first;
+  }
+}
+
 TEST(Graphs, CountWhatTheyRecordedWhereTheyAreLaunched) {
   cudaStream_t stream = a_stream();
   std::byte* const there = device_bytes(64);
