@@ -110,7 +110,8 @@ void complete_chain(const CheckpointReader& reader, TrainedModel& trained) {
                model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
                trained_on);
   }
-  model.outputs = trained_on;
+  if (trained_on != 0)
+    model.outputs = trained_on;  // else make_chain() compares the data's with the last layer's
   require_columns(trained.path, "inputs", trained.normalizer.inputs, model.inputs);
 }
 
@@ -244,6 +245,8 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   trained->gemm = make_agreed_engine(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  if (options.model.type == ModelType::chain)
+    require_columns(trained->path, "targets", trained->normalizer.targets, chain.outputs());
   require_memory(trained->path, make_parameter_layout(chain, options.communication.bucket_bytes, 1));
   const std::int64_t samples = samples_of_batch(chain, trained->data.get());
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,

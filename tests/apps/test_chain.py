@@ -163,6 +163,20 @@ def check_refused(command):
     expect(stem + dense, "attribute 'shape' of / is '10 13'", "120")
 
 
+def check_other_answers(command):
+    """Of data that ask for other outputs than the last layer says itself."""
+    write_deck(command, '[[model.layers]]\nkind = "dense"\noutputs = 4\n')
+    command.must("train", "deck.toml", "run.folder=four", "run.steps=2")
+    with h5py.File(command.folder / "test.h5") as file:
+        inputs, labels, shape = file["inputs"][()], file["labels"][()], file.attrs["shape"]
+    with h5py.File(command.folder / "nine.h5", "w") as file:
+        file["inputs"], file["labels"] = inputs, labels
+        file.attrs["shape"], file.attrs["classes"] = shape, 9
+    for metrics in [], ["--metrics", "confusion"]:
+        said = command.must("eval", "four", "--data", "nine.h5", *metrics, code=2).stderr
+        assert "'dense1', gives 4 numbers for a sample, but the data has 9 classes" in said, said
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
     prepare_bars(mylos, "train", 960, 1)
@@ -170,4 +184,5 @@ with tempfile.TemporaryDirectory() as directory:
     check_learns(mylos)
     check_restart(mylos)
     check_names(mylos)
+    check_other_answers(mylos)
     check_refused(mylos)
