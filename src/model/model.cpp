@@ -183,8 +183,7 @@ void Model::loss_and_seed(const StepContext& context, const Truth& truth, const 
   observe(observer, head - 1, "output gradient", gradient);
 }
 
-void Model::run_backward(const StepContext& context, std::size_t operation, bool accumulate,
-                         const Observer* observer) const {
+void Model::run_backward(const StepContext& context, std::size_t operation, bool accumulate) const {
   const Operation& now = schedule_[operation];
   const OperationPlaces& places = placement_.operations[operation];
   const BlockGradients gradients{
@@ -200,8 +199,6 @@ void Model::run_backward(const StepContext& context, std::size_t operation, bool
     residual_forward(context.exec, gradients.input, tensor_of(now.block, places.carried_gradient),
                      gradients.input, {});
   }
-  observe_parameters(observer, chain_, now.block, parameters_.gradients(now.block), " gradient");
-  if (now.block > 0) observe(observer, now.block - 1, "output gradient", gradients.input);
 }
 
 void Model::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
@@ -213,9 +210,15 @@ void Model::backward(const StepContext& context, bool accumulate, const BlockDon
     if (schedule_[i].kind == OperationKind::forward) {
       run_forward(context, i, true);
     } else {
-      run_backward(context, i, accumulate, observer);
-      block_done(schedule_[i].block);
-      progress_.backward += 1;
+      const std::size_t block = schedule_[i].block;
+      run_backward(context, i, accumulate);
+      block_done(block);
+      progress_.backward += 1;  // before an observer throws: the block has exchanged its sums
+      observe_parameters(observer, chain_, block, parameters_.gradients(block), " gradient");
+      if (block > 0) {
+        observe(observer, block - 1, "output gradient",
+                tensor_of(block, placement_.operations[i].input_gradient));
+      }
     }
   }
   progress_ = {};

@@ -35,11 +35,16 @@ void Run::step() {
 
 void Run::show_tensors() {
   finish_update();
-  if (ranks().rank() != 0) return;
-  log_.progress().note(fmt::format("tensors of step {} on rank 0:", position_.step + 1));
+  const bool shows = ranks().rank() == 0;
+  if (!shows && !parts_.trainer->model().exchanges_in_passes()) return;
+  if (shows) log_.progress().note(fmt::format("tensors of step {} on rank 0:", position_.step + 1));
   try {
-    mylos::show_tensors(*parts_.trainer, *batches_,
-                        [this](const std::string& line) { log_.progress().note(line); });
+    if (shows) {
+      mylos::show_tensors(*parts_.trainer, *batches_,
+                          [this](const std::string& line) { log_.progress().note(line); });
+    } else {
+      parts_.trainer->compute_gradients(*batches_, [](const Observation&) {});
+    }
     batches_->seek(position_.samples());
   } catch (const Error& error) {
     parts_.trainer->bring_error(error);

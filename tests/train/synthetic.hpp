@@ -47,7 +47,10 @@ class SyntheticBatches final : public BatchSource {
     return {inputs, {.labels = labels_.data()}, first};
   }
 
-  void seek(std::uint64_t step) { step_ = step; }
+  void seek(std::uint64_t step) {
+    step_ = step;
+    micro_ = 0;
+  }
 
  private:
   /// Fills the row and returns its label.

@@ -106,6 +106,27 @@ TEST_P(Statistics, RanksWithoutSamplesTakePart) {
   }
 }
 
+TEST_P(Statistics, AnObserverThatStopsOneRanksPassesLeavesTheOthersInStep) {
+  SmallRun whole(normalised_options(GetParam())), looked_at(normalised_options(GetParam()));
+  for (int stops_at = 0; stops_at < 40; stops_at += 3) {
+    int seen = 0;
+    const Observer observer = [&](const Observation&) {
+      if (is_last(looked_at) && seen++ == stops_at) fail_run("seen enough");
+    };
+    try {
+      looked_at.trainer->compute_gradients(*looked_at.batches, observer);
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "seen enough");
+    }
+    looked_at.batches->seek(0);
+  }
+  for (SmallRun* run : {&whole, &looked_at}) {
+    run->trainer->step(*run->batches, false);
+    run->trainer->finish_update();
+  }
+  EXPECT_EQ(statistics(looked_at), statistics(whole));
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, Statistics, testing::Values(Shard::none, Shard::state));
 
 }  // namespace mylos::statistics_of_ranks_test

@@ -95,8 +95,7 @@ class Model {
   [[nodiscard]] std::byte* at(std::size_t offset) const;
   void evaluate(const StepContext& context, const Observer* observer);
   void run_forward(const StepContext& context, std::size_t operation, bool again) const;
-  void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
-                    const Observer* observer) const;
+  void run_backward(const StepContext& context, std::size_t operation, bool accumulate) const;
 
   Chain chain_;
   Skips skips_;
