@@ -30,6 +30,16 @@ std::int64_t points_of(const std::vector<std::int64_t>& grid) {
   return std::accumulate(grid.begin(), grid.end() - 1, std::int64_t{1}, std::multiplies<>());
 }
 
+/// Whether the grid's points of channels are so many numbers, which are few enough to count.
+bool has_numbers(const std::vector<std::int64_t>& grid, std::int64_t numbers) {
+  std::int64_t rest = numbers;
+  for (const std::int64_t extent : grid) {
+    if (extent < 1 || rest % extent != 0) return false;
+    rest /= extent;
+  }
+  return rest == 1;
+}
+
 /// Those of data.augment that move something.
 std::vector<std::string> keys_in_use(const AugmentOptions& options) {
   std::vector<std::string> keys;
@@ -67,9 +77,9 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
     fail_input("{}{} needs {}; samples of {} are {}", place_of(places, {name}), name, needs, path,
                fmt::join(grid, " x "));
   };
-  if (points_of(grid) * grid.back() != shape.features) {
-    fail_input("data.augment: a sample of {} has {} numbers, the grid {} has {}", path, shape.features,
-               fmt::join(grid, " x "), points_of(grid) * grid.back());
+  if (!has_numbers(grid, shape.features)) {
+    fail_input("data.augment: a sample of {} has {} numbers, which are not those of the grid {}", path,
+               shape.features, fmt::join(grid, " x "));
   }
   const std::int64_t smallest = *std::min_element(grid.begin(), grid.end() - 1);
   const std::int64_t most_crop = options.crop_fill == CropFill::reflect ? smallest - 1 : smallest;

@@ -91,6 +91,10 @@ class ImageReader {
       converted_.add(path);
     }
     if (job_.height > 0) {
+      if (job_.height * job_.width * channels_ > most_sample_numbers) {
+        fail_input("--size {}x{} of {} channels: more numbers than the {} that a sample may have",
+                   job_.height, job_.width, channels_, most_sample_numbers);
+      }
       if (image_.height != job_.height || image_.width != job_.width) resized_.add(path);
       resize(image_, job_.height, job_.width);
     } else if (first_.empty()) {

@@ -86,6 +86,8 @@ def check_prepare(command):
     assert "60 samples of 40 features, 3 classes" in said, said
     refused = command.must("prepare", "images", "test", "--out", "x.h5", "--size", "5*8", code=2).stderr
     assert "'5*8' is no size; expected height x width" in refused, refused
+    refused = command.must("prepare", "images", "test", "--out", "x.h5", "--size", "60000x60000", code=2).stderr
+    assert "more numbers than the 16777216 that a sample may have" in refused, refused
     command.must("prepare", "images", "test/red", "--unlabelled", "--out", "new.h5")
 
 

@@ -40,6 +40,8 @@ TEST(InitialKeys, ARunThatDrawsAllHasNone) {
   EXPECT_EQ(deck.resolved.find("include"), std::string::npos);
   EXPECT_EQ(message_of(std::string(smallest) + "[initial]\nmissing = \"draw\""),
             "deck.toml:4: 'initial.missing' needs 'run.initial', the file to take");
+  EXPECT_EQ(message_of(std::string(smallest) + "[initial]\naverage = true"),
+            "deck.toml:4: 'initial.average' needs 'run.initial', the file to take");
 }
 
 TEST(InitialKeys, AMistakeIsToldWithItsLine) {

@@ -184,7 +184,11 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
                 require_augmentable({.shift = 1}, {}, {}, "a.h5", places);
               }).starts_with("deck.toml:7: a.h5: says of no grid"));
   EXPECT_EQ(refusal({.crop = 1}, {10, 13, 1}),
-            "data.augment: a sample of a.h5 has 120 numbers, the grid 10 x 13 x 1 has 130");
+            "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 10 x 13 x 1");
+  constexpr std::int64_t wide = 268435456;  // three of which 64 bits cannot count
+  EXPECT_EQ(refusal({.shift = 1}, {wide, wide, wide, 1}),
+            "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 268435456 x "
+            "268435456 x 268435456 x 1");
   const std::string sizes = "; samples of a.h5 are 10 x 12 x 1";
   const std::vector<std::int64_t> grid{10, 12, 1};
   EXPECT_EQ(refusal({.crop = 11}, grid), "data.augment.crop needs extents of at least 11" + sizes);
