@@ -2,8 +2,20 @@
 
 #include <algorithm>
 
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/grid_shape.hpp"
+
 namespace mylos {
 namespace {
+
+void require_countable(const Signature& signature, std::int64_t rows) {
+  const std::int64_t widest = std::max({signature.inputs, signature.outputs, signature.skip_inputs});
+  if (widest <= most_numbers / std::max<std::int64_t>(1, rows)) return;
+  throw Error(ExitCode::does_not_fit,
+              fmt::format("layer '{}': {} rows of {} numbers fit no memory.budget; take a smaller "
+                          "data.micro_batch, or a smaller layer",
+                          signature.name, rows, widest));
+}
 
 /// Of operations in one type.
 struct Roofline {
@@ -63,9 +75,11 @@ ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t ro
   ChainCost cost;
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
     const Block& block = *chain.blocks[i];
+    require_countable(block.signature(), rows);
     cost.blocks.push_back(stage_cost(block, block.cost(gemm, rows), rows, rates));
     cost.blocks.back().skip = chain.skip_of(i);
   }
+  require_countable(chain.head->signature(), rows);
   const LossCost loss = chain.head->cost(gemm, rows);
   cost.loss_workspace = loss.workspace;
   const double traffic = 2 * static_cast<double>(rows * chain.head->signature().inputs) *

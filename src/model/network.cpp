@@ -161,6 +161,10 @@ class NetworkBuilder {
     options.name = name_;
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
+    if (options.inputs > most_numbers / std::max<std::int64_t>(1, options.outputs)) {
+      refuse("has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
+             options.outputs, most_numbers);
+    }
     options.type = compute_type(precision_, name_, "linear");
     options.input_type = input_type(options.type);
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
