@@ -9,6 +9,7 @@ import time
 import h5py
 
 from checkpoints import compare, history_without_times, last_checkpoint, rows_without_times
+from processes import HANGS_AFTER_S
 
 
 def events_of(command, folder, *kinds):
@@ -75,7 +76,7 @@ def kill_at(command, line, *arguments, ranks=1):
 
 def go_on_after_kill(command, *arguments, ranks=1):
     """As soon as the ranks of the killed run have left the folder."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANGS_AFTER_S
     again = command.run(*arguments, "--restart", "latest", ranks=ranks)
     while again.returncode == 2 and "works in this folder" in again.stderr and time.monotonic() < deadline:
         again = command.run(*arguments, "--restart", "latest", ranks=ranks)

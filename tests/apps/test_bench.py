@@ -88,7 +88,7 @@ def check_advice(command):
 def check_signal(command, ranks, signal_):
     """One rank is asked to end: all do, and their folder goes with them."""
     running = command.start("bench", "checkpoint", ".", "--size", "1 MiB", "--rounds", 10000, ranks=ranks)
-    wait_until(lambda: list(command.folder.glob("mylos-bench-*")), 120, "no folder is made")
+    wait_until(lambda: list(command.folder.glob("mylos-bench-*")), "no folder is made")
     send(signal_, ranks_of(command)[-1:])
     _, said = running.communicate(timeout=120)
     assert running.returncode == 1 and f"stopped by {signal_.name}" in said, f"{running.returncode}: {said}"

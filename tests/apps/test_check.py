@@ -51,7 +51,7 @@ def check_what_the_start_refuses(command):
     run = command.start("train", "deck.toml", "run.epochs=1000000", "run.folder=used", "run.log_every=1000",
                         "run.evaluate_every=1000000", "checkpoint.every=0")
     lock = command.folder / "used/lock"
-    wait_until(lambda: lock.exists() and "process" in lock.read_text(), 30, "no lock")
+    wait_until(lambda: lock.exists() and "process" in lock.read_text(), "no lock")
     said = command.must(*check, "run.folder=used").stdout
     assert f"\n# used: process {run.pid} on " in said and said.endswith("\n# in order, but for the folder\n"), said
     run.terminate()

@@ -17,7 +17,7 @@ import h5py
 import numpy
 
 from checkpoints import compare, datasets, last_checkpoint, rows_without_times
-from processes import finish, ranks_of, require_none_left, send
+from processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
 from small_problem import Command, prepare, write_csv
 
 sys.path.append(__file__.rsplit("/", 2)[0] + "/support")
@@ -193,7 +193,7 @@ def values_end(command, folder):
 def kill_behind(command, best, *train):
     """Starts the run, and kills it after the best of this step was named, and perhaps some that followed."""
     run = command.start(*train)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANGS_AFTER_S
     while named_best(command, "killed") is None or int(named_best(command, "killed")[5:15]) < best:
         assert time.monotonic() < deadline and run.poll() is None
         time.sleep(0.01)

@@ -98,11 +98,11 @@ def check_goes_on(command, shard, size, ranks):
     with Disk(command, size) as disk, concurrent.futures.ThreadPoolExecutor() as pool:
         run = command.start(*TRAIN, *on, "run.epochs=100000", ranks=ranks)
         heard = pool.submit(run.communicate, timeout=90)  # a full pipe would hold the run
-        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        wait_until(lambda: checkpoints(command), "no checkpoint")
         time.sleep(1)
         assert run.poll() is None, "ended though it should go on"
         subprocess.run(["mount", "-o", "remount,size=1g", disk.path], check=True)
-        wait_until(lambda: len(checkpoints(command)) > 6, 30, "no checkpoint though there is room again")
+        wait_until(lambda: len(checkpoints(command)) > 6, "no checkpoint though there is room again")
         (disk.path / "run/stop").touch()
         stdout, stderr = heard.result()
         assert run.returncode == 85, (run.returncode, stderr)
@@ -123,10 +123,10 @@ def check_read_only(command, shard, ranks):
     with Disk(command, 1 << 30):
         run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", f"optimizer.shard={shard}",
                             ranks=ranks)
-        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        wait_until(lambda: checkpoints(command), "no checkpoint")
         # A file that is being written keeps a disk from turning read-only.
         wait_until(lambda: subprocess.run(["mount", "-o", "remount,ro", command.folder / "disk"],
-                                          stderr=subprocess.DEVNULL, check=False).returncode == 0, 30, "always busy")
+                                          stderr=subprocess.DEVNULL, check=False).returncode == 0, "always busy")
         require_end(command, "read-only", run, r"disk/run/.*: .*cannot be")
         assert checkpoints(command)
 
@@ -135,7 +135,7 @@ def check_folder_deleted(command, shard, ranks):
     with Disk(command, 1 << 30):
         run = command.start(*TRAIN, "run.epochs=100000", "checkpoint.keep_last=2", f"optimizer.shard={shard}",
                             ranks=ranks)
-        wait_until(lambda: checkpoints(command), 30, "no checkpoint")
+        wait_until(lambda: checkpoints(command), "no checkpoint")
         shutil.rmtree(command.folder / "disk/run", ignore_errors=True)
         require_end(command, "folder deleted", run, r"disk/run")
 
@@ -147,7 +147,7 @@ def check_history_refused_at_end(command, shard, ranks):
                             "run.evaluate_every=1000000", "checkpoint.every=0", f"optimizer.shard={shard}",
                             ranks=ranks)
         history = disk.path / "run/history.csv"
-        wait_until((disk.path / "run/plan.json").exists, 30, "the run does not start")
+        wait_until((disk.path / "run/plan.json").exists, "the run does not start")
         history.mkdir()
         require_end(command, "no history at the end", run, r"disk/run/history\.csv: cannot be written")
         assert len(checkpoints(command)) == 1, "the weights are lost"

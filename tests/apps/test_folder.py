@@ -31,7 +31,7 @@ def steps_in_history(path):
 def check_two_runs_at_once(command):
     endless = ("train", "deck.toml", "run.epochs=1000000", "run.folder=one", "checkpoint.every=300")
     run = command.start(*endless)
-    wait_until(lambda: names(command.folder / "one"), 30, "no checkpoint")
+    wait_until(lambda: names(command.folder / "one"), "no checkpoint")
     refused = command.must(*endless, "--restart", "auto", "communication.timeout=1", code=2)
     assert f"one: process {run.pid} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
     assert run.poll() is None
@@ -75,7 +75,7 @@ def check_old_history(command):
     """Of a run that never came to a checkpoint."""
     run = command.start("train", "deck.toml", "run.epochs=1000000", "run.folder=fresh", "checkpoint.every=0")
     history = command.folder / "fresh/history.csv"
-    wait_until(lambda: history.exists() and len(history.read_text().splitlines()) > 40, 30, "no history")
+    wait_until(lambda: history.exists() and len(history.read_text().splitlines()) > 40, "no history")
     run.kill()
     run.communicate()
     result = command.must("train", "deck.toml", "run.folder=fresh", "--restart", "auto")

@@ -38,7 +38,7 @@ def train_until_steps(command, folder, *arguments, **options):
     run = command.start(*ENDLESS, f"run.folder={folder}", *arguments, **options)
     history = command.folder / folder / "history.csv"
     before = history.stat().st_size if history.exists() else 0
-    wait_until(lambda: history.exists() and history.stat().st_size > before + 2000, 30, f"{folder} makes no steps")
+    wait_until(lambda: history.exists() and history.stat().st_size > before + 2000, f"{folder} makes no steps")
     return run
 
 
@@ -54,7 +54,7 @@ def check_last_write(command, library, ranks):
         first = train_until_steps(command, name, *older, ranks=ranks, variables=slow_disk(library, 3))
         name_of_first = f"process {ranks_of(command)[0]} on "
         first.send_signal(signal.SIGUSR1)
-        wait_until(lambda: list((folder / "checkpoints").glob("*.h5.tmp")), 30, "no checkpoint is being written")
+        wait_until(lambda: list((folder / "checkpoints").glob("*.h5.tmp")), "no checkpoint is being written")
         arguments = () if restart == "none" else ("--restart", restart)
         code, stdout, stderr = finish(command.start(*ENDLESS, f"run.folder={name}", "communication.timeout=1",
                                                     "--stop-after", 3, *arguments, ranks=ranks), 60)
@@ -102,7 +102,7 @@ def hand_over(command, sources, library, name, ranks, moment):
     folder = command.folder / name
     arguments = [*CHAIN, f"run.folder={name}", "--restart", "auto"]
     job = command.start(*arguments, ranks=ranks, variables=slow_disk(library, 0.7))
-    wait_until(lambda: len(ranks_of(command)) == ranks or job.poll() is not None, 30, "no ranks")
+    wait_until(lambda: len(ranks_of(command)) == ranks or job.poll() is not None, "no ranks")
     time.sleep(moment)
     job.send_signal(signal.SIGUSR1)
     loop = [pathlib.Path(sources) / "scripts/resubmit", name, "--",

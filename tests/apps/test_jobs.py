@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from checkpoints import last_checkpoint
+from processes import HANGS_AFTER_S
 from small_problem import DECK, Command, environment, prepare
 
 STOPPED = 85
@@ -102,7 +103,7 @@ class Site:
         output = ""
         for job in range(8):
             with self.start(self.line(system)) as process:
-                output += process.communicate(timeout=30)[0]
+                output += process.communicate(timeout=HANGS_AFTER_S)[0]
             if len(self.submissions()) == job:
                 break
         return process.returncode, output
@@ -132,7 +133,7 @@ def check_file_to_submit(folder, sources):
         (site.folder / "pbs.sh").rename(site.folder / "elsewhere/pbs.sh")
         site.environment["SCRIPT"] = script
         with site.start(line) as process:
-            output = process.communicate(timeout=30)[0]
+            output = process.communicate(timeout=HANGS_AFTER_S)[0]
         assert (process.returncode, site.submissions()) == (code, expected), (site.submissions(), output)
 
 
@@ -168,7 +169,7 @@ def check_signals(folder, sources, mylos):
                 os.kill(process.pid, sent)
             if "ranks" in targets:
                 os.kill(int(pathlib.Path(f"{site.queue}.launched").read_text(encoding="utf-8")), sent)
-            output = process.communicate(timeout=30)[0]
+            output = process.communicate(timeout=HANGS_AFTER_S)[0]
         what = f"{system}, {sent.name}: code {process.returncode}\n{output[-2000:]}"
         assert written(site) and (site.folder / "run/requeue").exists(), what
         submissions = [line.replace(f"{site.folder}/", "") for line in site.submissions()]
@@ -191,7 +192,7 @@ def check_end_of_loop(folder, sources, mylos):
             wait_for_steps(process, site.folder / "run")
             os.killpg(process.pid, sent)  # as the terminal does it
             try:
-                output = process.communicate(timeout=20)[0]
+                output = process.communicate(timeout=HANGS_AFTER_S)[0]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
@@ -232,7 +233,7 @@ def check_lines_of_templates(folder, sources):
         (site.folder / "starts").write_text("yes 10 0\n", encoding="utf-8")
         site.environment.update(given[system])
         with site.start(site.line(system)) as process:
-            output = process.communicate(timeout=30)[0]
+            output = process.communicate(timeout=HANGS_AFTER_S)[0]
         found = pathlib.Path(f"{site.queue}.line").read_text(encoding="utf-8").strip()
         assert found == line, f"{system} starts\n{found}\nand not\n{line}\n{output}"
 
@@ -251,7 +252,7 @@ def check_demo_folder(folder, sources):
     settings = environment() | {"PATH": f"{folder}/programs:{os.environ['PATH']}"}
     for name, words in (("new", "FAILED: configure"), ("mine", "was not made by scripts/demo")):
         result = subprocess.run([root / "scripts/demo", name], cwd=caller, env=settings, capture_output=True, text=True,
-                                timeout=30)
+                                timeout=HANGS_AFTER_S)
         assert result.returncode == 1 and words in result.stdout, result.stdout + result.stderr
         assert not (root / name).exists(), f"{name} was made in the sources"
     assert (caller / "new/demo.log").exists() and not list((caller / "mine").iterdir())

@@ -28,7 +28,7 @@ def require_cause(code, stderr, expected_code, cause):
 
 
 def wait_for_steps(command, folder):
-    wait_until((command.folder / folder / "history.csv").exists, 30, "the run has not begun")
+    wait_until((command.folder / folder / "history.csv").exists, "the run has not begun")
 
 
 def give_disks(command, ranks):

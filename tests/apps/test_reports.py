@@ -74,7 +74,7 @@ def steps_before_a_lost_rank(command, folder):
                         "run.evaluate_every=1000000", "checkpoint.every=1000000", "communication.timeout=2",
                         "data.batch=500", "model.hidden=[512, 512, 512]", ranks=2)
     history = command.folder / folder / "history.csv"
-    wait_until(lambda: history.exists() and history.stat().st_size > 0, 600, "the run does not begin")
+    wait_until(lambda: history.exists() and history.stat().st_size > 0, "the run does not begin")
     time.sleep(LOG_EVERY / 3 * float(rows(command, folder)[LOG_EVERY - 1][-1]) / LOG_EVERY)  # a third of the way to the next
     send(signal.SIGSTOP, ranks_of(command)[1:])
     code, stdout, stderr = finish(run, 60)
