@@ -4,8 +4,8 @@
   perf/chain_vs_pytorch.py [--network residual|unet] [--types fp32 ...] [--rounds 5] [--steps 10] [--threads 2]
 
 The networks are chain_bench's. PyTorch runs channels last, in the same types, eager and compiled; a processor without 16-bit
-products takes minutes over its first steps in bf16, which --types fp32 leaves out. Ratios are formed within a
-round, and --instructions and --older are, as step_vs_pytorch.py says. Needs a build with benchmarks, and scripts/peers.
+products takes minutes over its first steps in bf16, which --types fp32 leaves out. Ratios are formed within a round,
+and --instructions and --older are, as step_vs_pytorch.py says. Needs a build with benchmarks, and scripts/peers.
 """
 
 import argparse
