@@ -25,6 +25,7 @@ struct Named {
 /// Layers of residual networks, of a U-Net, of ConvNeXt, and of a model of a volume.
 const Named layers[] = {
     {"first", {.input = {{1, 64, 64}, 3}, .outputs = 32, .kernel = {1, 3, 3}, .padding = {0, 1, 1}}, 16},
+    {"narrow", {.input = {{1, 28, 28}, 32}, .outputs = 32, .kernel = {1, 3, 3}, .padding = {0, 1, 1}}, 16},
     {"square", {.input = {{1, 28, 28}, 64}, .outputs = 64, .kernel = {1, 3, 3}, .padding = {0, 1, 1}}, 16},
     {"wide", {.input = {{1, 7, 7}, 256}, .outputs = 256, .kernel = {1, 3, 3}, .padding = {0, 1, 1}}, 16},
     {"strided",

@@ -19,13 +19,13 @@ bool goes_on_beyond_its_edges(const ConvolutionMap& map) {
 /// Products that need no gathering are as fast, but for sums over samples on hosts. Of a depthwise
 /// convolution oneDNN 2.6 sums the weights' gradient in blocks of 16 x 16 channels, of which it needs the
 /// diagonal; cuDNN 9.19 advises a direct kernel for most of its passes, and ours is one. Where the grid is to
-/// be copied too, products of many gathered channels sum it faster (Zen 3, float, one thread: at 64 channels
-/// 66 to 78 GFLOP/s against 54 to 63, at 16 39 against 51).
-bool suits_library(const ConvolutionMap& map, ConvolutionPass pass) {
+/// be copied too, products of many gathered channels sum it faster than oneDNN (Zen 3, float, one thread: at
+/// 64 channels 66 to 78 GFLOP/s against 54 to 63, at 16 39 against 51).
+bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool filters) {
   constexpr std::int64_t many_channels = 32;
   if (!memory_is_host) return !goes_on_beyond_its_edges(map) && !map.is_product() && !map.is_depthwise();
   if (pass != ConvolutionPass::weights) return !map.is_product();
-  if (goes_on_beyond_its_edges(map) && map.group_from() >= many_channels) return false;
+  if (goes_on_beyond_its_edges(map) && map.group_from() >= many_channels && !filters) return false;
   return !map.is_depthwise();
 }
 
@@ -150,8 +150,9 @@ std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const GemmEngine&
                                                                const ConvolutionShape& shape,
                                                                ConvolutionPass pass, DType type) {
   LibraryConvolution* const library = engine.convolutions();
-  if (library == nullptr || !suits_library(ConvolutionMap(shape), pass)) return std::nullopt;
+  if (library == nullptr) return std::nullopt;
   const ConvolutionByLibrary way(*library, shape, pass, type);
+  if (!suits_library(way.map_, pass, library->filters(way.pass_))) return std::nullopt;
   LibraryPass with_bias = way.pass_;
   with_bias.bias = library->adds_bias(pass, way.pass_.type);
   if (library->samples_at_a_time(way.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)

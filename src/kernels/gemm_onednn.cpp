@@ -130,7 +130,7 @@ class OneDnnGemm final : public GemmEngine {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::vector<Product> products_;  // made at first use
-  std::unique_ptr<LibraryConvolution> convolutions_ = make_onednn_convolution();
+  std::unique_ptr<LibraryConvolution> convolutions_ = make_host_convolution();
 };
 
 }  // namespace

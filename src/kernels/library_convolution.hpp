@@ -82,6 +82,9 @@ class LibraryConvolution {
   /// Whether only a run tells that it takes a pass: then products must be able to take its place.
   [[nodiscard]] virtual bool may_refuse() const = 0;
 
+  /// Whether it computes such a pass by minimal filtering, faster than any products.
+  [[nodiscard]] virtual bool filters(const LibraryPass& /*pass*/) { return false; }
+
   /// How many of the samples one run takes, in workspace for all; 0: the library has no fast code for it.
   [[nodiscard]] virtual std::int64_t samples_at_a_time(const LibraryPass& pass) = 0;
 
@@ -97,6 +100,9 @@ class LibraryConvolution {
   /// What was refused since this was last asked, and why, in lines for people; mostly empty.
   [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
+
+/// A host's: each pass by minimal filtering or by oneDNN, whichever is faster.
+[[nodiscard]] std::unique_ptr<LibraryConvolution> make_host_convolution();
 
 /// Null where this build has no oneDNN.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_onednn_convolution();

@@ -34,8 +34,12 @@ struct ConvolutionCase {
   /// engine_name: as make_convolution_engine() has it.
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
                   const std::string& engine_name = "auto")
+      : ConvolutionCase(shape, type, rows, make_convolution_engine(engine_name)) {}
+
+  ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
+                  std::unique_ptr<GemmEngine> of_products)
       : samples(rows),
-        engine(make_convolution_engine(engine_name)),
+        engine(std::move(of_products)),
         convolution(shape, type),
         x(type, rows, shape.input.columns(), random_values(type, rows * shape.input.columns(), -1, 1, 1)),
         weights(type, weight_rows(shape), weight_columns(shape),

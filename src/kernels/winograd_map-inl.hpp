@@ -1,0 +1,206 @@
+// The map and its adjoint by minimal filtering. Some tiles at a time go through a thread's own cache: their
+// windows' transforms, sixteen products with the weights' transforms, and the transforms of those.
+#include <algorithm>
+
+#include "library_convolution.hpp"
+
+#if defined(MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP
+#undef MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP
+#else
+#define MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include "winograd_panels-inl.hpp"
+#include "winograd_transforms-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mylos::HWY_NAMESPACE {
+
+class WinogradMap {
+ public:
+  WinogradMap(const LibraryPass& pass, void* workspace)
+      : adjoint_(pass.pass == ConvolutionPass::adjoint),
+        planes_(pass.map.kernel[0]),
+        tiles_(tiles_of(pass)),
+        inputs_(tiles_.seen.channels),
+        outputs_(tiles_.output.channels),
+        steps_(round_up(inputs_, lanes())),
+        panels_(planes_ * steps_, outputs_),
+        weight_stride_(winograd::matrix_stride(panels_.size())),
+        seen_stride_(winograd::matrix_stride(tiles_of_task * planes_ * steps_)),
+        sums_stride_(winograd::matrix_stride(tiles_of_task * panels_.columns())),
+        pieces_(workspace) {
+    zeros_ = pieces_.take<float>(inputs_);
+    weights_ = pieces_.take<float>(winograd::products * weight_stride_);
+    workers_ = pieces_.take_bytes(bytes_of_workers(worker_bytes()));
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const { return pieces_.bytes(); }
+
+  void run(const Execution& exec, const LibraryOperands& operands) const {
+    std::fill_n(zeros_, inputs_, 0.0f);
+    const WinogradMap map = *this;
+    const auto* const weights = static_cast<const float*>(operands.second);
+    for_each_row(exec, "winograd_weight", planes_ * panels_.count(),
+                 [map, weights](std::int64_t part, const Row&) HWY_ATTR {
+                   map.transform_weights(weights, part / map.panels_.count(), part % map.panels_.count());
+                 });
+    const std::int64_t tasks = divide_up(tiles_.count(), tiles_of_task);
+    for_each_task(exec, "winograd_map", tasks, workers_, worker_bytes(),
+                  [map, operands](std::int64_t task, std::byte* memory)
+                      HWY_ATTR { map.run_task(operands, task, reinterpret_cast<float*>(memory)); });
+  }
+
+ private:
+  static constexpr std::int64_t tiles_of_task = 64;
+
+  static winograd::Tiles tiles_of(const LibraryPass& pass) {
+    const ConvolutionMap& map = pass.map;
+    if (pass.pass != ConvolutionPass::adjoint) return {map.from, map.to, map.padding, pass.samples};
+    Extents padding;
+    for (std::size_t axis = 0; axis < 3; ++axis) padding[axis] = map.kernel[axis] - 1 - map.padding[axis];
+    return {map.to, map.from, padding, pass.samples};
+  }
+
+  [[nodiscard]] std::size_t worker_bytes() const {
+    return bytes_of_words(winograd::products * (seen_stride_ + sums_stride_));
+  }
+
+  /// A panel of what the products multiply with: of the map the weights lie across it.
+  void transform_weights(const float* weights, std::int64_t plane, std::int64_t panel) const {
+    for (std::int64_t first = 0; first < panels_.columns_of(panel); first += lanes()) {
+      const std::int64_t column = panels_.first_column(panel) + first;
+      float* const target = weights_ + panels_.at(panel, plane * steps_) + first;
+      if (adjoint_) {
+        transform_turned(weights + (planes_ - 1 - plane) * taps * outputs_ + column, outputs_ - column,
+                         target);
+      } else {
+        transform_across(weights + (column * planes_ + plane) * taps * inputs_,
+                         std::min(lanes(), outputs_ - column), target);
+      }
+      for (std::int64_t step = inputs_; step < steps_; ++step) {
+        for (std::int64_t product = 0; product < winograd::products; ++product)
+          store_weights(hn::Zero(FloatTag()), product, step, target);
+      }
+    }
+  }
+
+  /// Weights of the outputs from a vector's first on, of which so many are `valid`.
+  void transform_turned(const float* weights, std::int64_t valid, float* target) const {
+    const FloatTag d;
+    for (std::int64_t input = 0; input < inputs_; ++input) {
+      const float* const last = weights + (input * planes_ * taps + taps - 1) * outputs_;
+      transform<OfWeights>(
+          [&](int y, int x) HWY_ATTR { return load_at_most(d, last - (3 * y + x) * outputs_, valid); },
+          [&](int i, int j, Floats value) HWY_ATTR { store_weights(value, 4 * i + j, input, target); });
+    }
+  }
+
+  void transform_across(const float* weights, std::int64_t valid, float* target) const {
+    const FloatTag d;
+    constexpr std::int64_t most_inputs = 16;  // a cache line's, of every tap and output
+    HWY_ALIGN float across[taps * most_inputs * hn::MaxLanes(FloatTag())];
+    std::fill_n(across, taps * most_inputs * lanes(), 0.0f);
+    for (std::int64_t first = 0; first < inputs_; first += most_inputs) {
+      const std::int64_t count = std::min(most_inputs, inputs_ - first);
+      for (std::int64_t output = 0; output < valid; ++output) {
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+          const float* const from = weights + (output * planes_ * taps + tap) * inputs_ + first;
+          float* const to = across + tap * most_inputs * lanes() + output;
+          for (std::int64_t input = 0; input < count; ++input) to[input * lanes()] = from[input];
+        }
+      }
+      for (std::int64_t input = 0; input < count; ++input) {
+        transform<OfWeights>(
+            [&](int y, int x)
+                HWY_ATTR { return hn::Load(d, across + ((3 * y + x) * most_inputs + input) * lanes()); },
+            [&](int i, int j, Floats value)
+                HWY_ATTR { store_weights(value, 4 * i + j, first + input, target); });
+      }
+    }
+  }
+
+  void store_weights(Floats value, std::int64_t product, std::int64_t step, float* target) const {
+    hn::StoreU(value, FloatTag(), target + product * weight_stride_ + step * panels_.width());
+  }
+
+  void run_task(const LibraryOperands& operands, std::int64_t task, float* seen) const {
+    float* const sums = seen + winograd::products * seen_stride_;
+    const std::int64_t first = task * tiles_of_task;
+    const std::int64_t count = std::min(tiles_of_task, tiles_.count() - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t plane = 0; plane < planes_; ++plane) {
+        transform_window(static_cast<const float*>(operands.first), first + i, plane,
+                         seen + (i * planes_ + plane) * steps_);
+      }
+    }
+    for (std::int64_t product = 0; product < winograd::products; ++product)
+      multiply_panels(product, round_up(count, product_rows), seen, sums);
+    for (std::int64_t i = 0; i < count; ++i)
+      transform_sums(sums + i * panels_.columns(), first + i, operands);
+  }
+
+  void multiply_panels(std::int64_t product, std::int64_t rows, const float* seen, float* sums) const {
+    const ByRows<float> a{seen + product * seen_stride_, planes_ * steps_};
+    for (std::int64_t panel = 0; panel < panels_.count(); ++panel) {
+      multiply<FloatWords>(
+          rows, panels_.columns_of(panel), planes_ * steps_, a,
+          weights_ + product * weight_stride_ + panels_.at(panel, 0), panels_.width(),
+          {sums + product * sums_stride_ + panels_.first_column(panel), panels_.columns(), false});
+    }
+  }
+
+  void transform_window(const float* values, std::int64_t tile, std::int64_t plane, float* target) const {
+    const winograd::Window<4> window(values, tiles_.seen, tiles_.window_of(tiles_.output_of(tile), plane),
+                                     zeros_);
+    for_each_vector(inputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
+      transform<OfInput>([&](int y, int x) HWY_ATTR { return load(d, window.point[y][x] + c, some); },
+                         [&](int i, int j, Floats value)
+                             HWY_ATTR { hn::StoreU(value, d, target + (4 * i + j) * seen_stride_ + c); });
+    });
+  }
+
+  void transform_sums(const float* sums, std::int64_t tile, const LibraryOperands& operands) const {
+    const winograd::Place place = tiles_.output_of(tile);
+    const GridShape& grid = tiles_.output;
+    const bool has_row[] = {true, place.y + 1 < grid.extent[1]};
+    const bool has_column[] = {true, place.x + 1 < grid.extent[2]};
+    const std::int64_t point = (place.plane * grid.extent[1] + place.y) * grid.extent[2] + place.x;
+    float* const target = static_cast<float*>(operands.result) + point * outputs_;
+    const auto* const bias = static_cast<const float*>(operands.bias);
+    for_each_vector(outputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
+      const auto added = bias == nullptr ? hn::Zero(d) : load(d, bias + c, some);
+      transform<ToOutput>(
+          [&](int y, int x) HWY_ATTR { return hn::LoadU(d, sums + (4 * y + x) * sums_stride_ + c); },
+          [&](int i, int j, Floats value) HWY_ATTR {
+            if (!has_row[i] || !has_column[j]) return;
+            store(d, hn::Add(value, added), target + (i * grid.extent[2] + j) * outputs_ + c, some);
+          });
+    });
+  }
+
+  static constexpr std::int64_t taps = 9;  // of a plane of the kernel
+
+  bool adjoint_;
+  std::int64_t planes_;  // of the kernel
+  winograd::Tiles tiles_;
+  std::int64_t inputs_;
+  std::int64_t outputs_;
+  std::int64_t steps_;  // of a product and a plane: inputs, and those that fill up the last vector
+  Panels panels_;       // of the weights' transforms: [plane][step][output]
+  std::int64_t weight_stride_;
+  std::int64_t seen_stride_;  // a worker's: [product][tile][plane][step]
+  std::int64_t sums_stride_;  // likewise: [product][tile][output]
+  Pieces pieces_;
+  float* zeros_;
+  float* weights_;  // [product][panel][plane][step][output]
+  std::byte* workers_;
+};
+
+}  // namespace mylos::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

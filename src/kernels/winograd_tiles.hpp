@@ -1,0 +1,83 @@
+// Minimal filtering cuts planes into tiles of 2 x 2 outputs, each of which sees 4 x 4 points, of a volume in
+// as many planes as its kernel has.
+#pragma once
+
+#include "gemm_tiling.hpp"
+#include "mylos/kernels/grid_shape.hpp"
+
+namespace mylos::winograd {
+
+/// Products for a tile and a pair of channels, numbered row by row.
+inline constexpr std::int64_t products = 16;
+
+/// Floats from the matrices of one product to those of the next: an odd number of cache lines, so that a
+/// tile's sixteen values do not lie in the same sets of the caches.
+constexpr std::int64_t matrix_stride(std::int64_t floats) {
+  constexpr std::int64_t floats_of_line = 16;
+  return (divide_up(floats, floats_of_line) | 1) * floats_of_line;
+}
+
+/// The first point of a tile or a window. Planes of all samples are counted.
+struct Place {
+  std::int64_t plane, y, x;
+};
+
+/// All tiles of some samples, plane by plane.
+class Tiles {
+ public:
+  /// `padding`: of the grid that is seen.
+  Tiles(const GridShape& seen, const GridShape& output, const Extents& padding, std::int64_t samples)
+      : seen(seen),
+        output(output),
+        padding(padding),
+        columns_((output.extent[2] + 1) / 2),
+        of_plane_((output.extent[1] + 1) / 2 * columns_),
+        count_(samples * output.extent[0] * of_plane_) {}
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] Place output_of(std::int64_t tile) const {
+    const std::int64_t plane = tile / of_plane_;
+    const std::int64_t in_plane = tile - plane * of_plane_;
+    const std::int64_t row = in_plane / columns_;
+    return {plane, 2 * row, 2 * (in_plane - row * columns_)};
+  }
+
+  /// What it sees in the plane of one of the kernel's; plane -1: zeros.
+  [[nodiscard]] Place window_of(const Place& first_output, std::int64_t plane_of_kernel) const {
+    const std::int64_t sample = first_output.plane / output.extent[0];
+    const std::int64_t depth = first_output.plane - sample * output.extent[0] - padding[0] + plane_of_kernel;
+    const bool inside = depth >= 0 && depth < seen.extent[0];
+    return {inside ? sample * seen.extent[0] + depth : -1, first_output.y - padding[1],
+            first_output.x - padding[2]};
+  }
+
+  GridShape seen;
+  GridShape output;
+  Extents padding;
+
+ private:
+  std::int64_t columns_;
+  std::int64_t of_plane_;
+  std::int64_t count_;
+};
+
+/// The channels of points next to each other. Where the grid has none: `zeros`.
+template <int size>
+struct Window {
+  Window(const float* values, const GridShape& grid, const Place& first, const float* zeros) {
+    for (int y = 0; y < size; ++y) {
+      for (int x = 0; x < size; ++x) {
+        const std::int64_t row = first.y + y;
+        const std::int64_t column = first.x + x;
+        const bool inside =
+            first.plane >= 0 && row >= 0 && row < grid.extent[1] && column >= 0 && column < grid.extent[2];
+        const std::int64_t at = (first.plane * grid.extent[1] + row) * grid.extent[2] + column;
+        point[y][x] = inside ? values + at * grid.channels : zeros;
+      }
+    }
+  }
+
+  const float* point[size][size];
+};
+
+}  // namespace mylos::winograd
