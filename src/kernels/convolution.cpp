@@ -56,7 +56,8 @@ std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t 
 }
 
 bool Convolution::sums_by_library(const GemmEngine& engine) const {
-  return ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_).has_value();
+  const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
+  return way && !way->has_same_sums_by_any_threads();
 }
 
 void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,

@@ -171,6 +171,10 @@ std::size_t ConvolutionByLibrary::workspace_bytes(std::int64_t samples) const {
                                                 : MapPieces(*this, samples, nullptr).pieces.bytes();
 }
 
+bool ConvolutionByLibrary::has_same_sums_by_any_threads() const {
+  return library_->filters(pass_);
+}
+
 bool ConvolutionByLibrary::may_refuse() const {
   return library_->may_refuse();
 }

@@ -1,4 +1,5 @@
-// A convolution's passes by a library of convolutions, where the engine has one that is faster than products.
+// A convolution's passes by a library of convolutions, where the engine has one that is faster than products:
+// a vendor's, or on hosts also minimal filtering of our own.
 //
 // Such a library knows zeros beyond the edges alone: where something else lies there, hosts copy the grid
 // with it, and of the adjoint fold such a grid back, in float. What the library does not multiply (on hosts
@@ -27,6 +28,9 @@ class ConvolutionByLibrary {
 
   /// Enough for so many samples, and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(std::int64_t samples) const;
+
+  /// Whether sums over samples are the same for any number of threads.
+  [[nodiscard]] bool has_same_sums_by_any_threads() const;
 
   /// Whether products must be able to take the place of a run.
   [[nodiscard]] bool may_refuse() const;

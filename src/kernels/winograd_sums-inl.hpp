@@ -30,7 +30,7 @@ class WinogradSums {
         inputs_(pass.map.from.channels),
         outputs_(pass.map.to.channels),
         rows_(round_up(outputs_, std::max(product_rows, lanes()))),
-        most_tiles_(tiles_of_sum * divide_up(most_workers(), workers_of_sum)),
+        most_tiles_(tiles_of_sum * (1 + divide_up(most_workers(), workers_of_sum))),
         panels_(most_tiles_, inputs_),
         seen_stride_(winograd::matrix_stride(planes_ * panels_.size())),
         gradient_stride_(winograd::matrix_stride(most_tiles_ * rows_)),
@@ -63,7 +63,7 @@ class WinogradSums {
 
  private:
   static constexpr std::int64_t tiles_of_sum = 128;
-  static constexpr std::int64_t workers_of_sum = 4;  // that transform so many tiles together
+  static constexpr std::int64_t workers_of_sum = 4;  // for which a part more is transformed at a time
 
   void transform_tile(const LibraryOperands& operands, std::int64_t tile, std::int64_t row) const {
     const winograd::Place output = tiles_.output_of(tile);

@@ -6,7 +6,7 @@
 //
 // Formulas, padding and groups: convolution_shape.hpp. Sums are in float and rounded to the result's type
 // once. They have an order that the shape, the type and the engine give, without atomics: the same bits for
-// any number of threads wherever the engine's products have them (a host library's dW has not).
+// any number of threads wherever the engine's products have them (a vendor's library's dW has not).
 //
 // A kernel of one point without stride and padding is a product of the matrices as they are. A convolution
 // whose groups are channels of input and output (depthwise) is no product at all.
@@ -44,7 +44,7 @@ class Convolution {
   /// whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
 
-  /// Whether sums over samples are a library's, which may cut them by the number of threads.
+  /// Whether sums over samples are a vendor's library's, which may cut them by the number of threads.
   [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;
 
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
