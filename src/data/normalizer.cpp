@@ -105,7 +105,7 @@ void Normalizer::undo_targets(std::span<float> predictions) const {
 
 Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                           const std::function<void(const std::string&)>& note, std::int64_t channels,
-                          const Places& places) {
+                          const Places& places, bool normalizes_targets) {
   Normalizer normalizer;
   if (method == Normalize::none) return normalizer;
   const bool by_channel = method == Normalize::channel;
@@ -128,13 +128,13 @@ Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_
       by_channel ? for_every_point(scaling("channels", channel_statistics(inputs, channels), 0, "channel"),
                                    file.features())
                  : scaling("inputs", inputs, 0);
-  if (file.task() == Task::regression) {
+  if (normalizes_targets && file.task() == Task::regression) {
     normalizer.targets = scaling("targets", file.target_statistics(training_samples), 1);
   }
   return normalizer;
 }
 
-Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape) {
+Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape, bool normalizes_targets) {
   Normalizer normalizer;
   if (method == Normalize::none) return normalizer;
   const auto room = [](ColumnScaling& scaling, std::int64_t columns) {
@@ -142,7 +142,7 @@ Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape) {
     scaling.scale.resize(static_cast<std::size_t>(columns));
   };
   room(normalizer.inputs, shape.features);
-  if (shape.task == Task::regression) room(normalizer.targets, shape.outputs);
+  if (normalizes_targets && shape.task == Task::regression) room(normalizer.targets, shape.outputs);
   return normalizer;
 }
 

@@ -132,11 +132,12 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
   measures->add_up(ranks);
-  Evaluation result{
-      .judged = judged_by(chain), .classes = measures->classes(), .targets = measures->targets()};
+  Evaluation result{.judged = judged_by(chain),
+                    .classes = (*std::move(measures)).take_classes(),
+                    .targets = (*std::move(measures)).take_targets()};
   for (const Measure measure : wanted) {
-    if (measure == Measure::top5) result.top5 = measures->classes()->accuracy(5);
-    if (measure == Measure::r2) result.r2 = measures->targets()->mean_r2();
+    if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
+    if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
   }
   JudgedSums total;
   for (const Part& part : all) {

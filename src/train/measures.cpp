@@ -19,6 +19,10 @@ bool is_wanted(std::span<const Measure> wanted, Measure measure) {
   return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
 }
 
+std::size_t matrix_bytes(std::int64_t classes) {
+  return static_cast<std::size_t>(classes * classes) * sizeof(std::int64_t);
+}
+
 bool are_of_classes(std::span<const Measure> wanted) {
   return is_wanted(wanted, Measure::top5) || is_wanted(wanted, Measure::confusion);
 }
@@ -156,12 +160,16 @@ void Measures::add_up(RankGroup& ranks) {
   if (targets_) targets_->add_up(ranks);
 }
 
+std::size_t Measures::kept_bytes(std::span<const Measure> wanted, std::int64_t outputs) {
+  return is_wanted(wanted, Measure::confusion) ? matrix_bytes(outputs) : 0;
+}
+
 std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
                                    std::int64_t samples) {
   if (wanted.empty()) return 0;
   const auto count = static_cast<std::size_t>(outputs);
   std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
-  if (are_of_classes(wanted)) bytes += count * count * sizeof(std::int64_t);
+  if (are_of_classes(wanted)) bytes += matrix_bytes(outputs);
   if (is_wanted(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
   return bytes;
 }

@@ -59,6 +59,17 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
   return static_cast<std::size_t>(bytes);
 }
 
+/// A run keeps a matrix of each part of the data, beside those of the evaluation that is made.
+std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures,
+                          const RunData* data) {
+  const std::size_t kept = Measures::kept_bytes(measures, chain.outputs());
+  std::size_t bytes = Measures::memory_bytes(measures, chain.outputs(), samples);
+  for (const DataPart part : judging_parts) {
+    if (data != nullptr && data->has(part)) bytes += kept;
+  }
+  return bytes;
+}
+
 /// Reads gradients, reads and writes masters and moments, writes compute weights, which it reads where there
 /// are no masters: of what a rank holds. Lamb reads weights and moments twice.
 double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
@@ -304,8 +315,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},
       {"evaluation data", evaluation, false},
-      {"measures of evaluations",
-       Measures::memory_bytes(options.run.metrics, chain.outputs(), step.micro_batch), false},
+      {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
+       false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };
   return statement;

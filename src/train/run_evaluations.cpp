@@ -28,7 +28,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
-    const Evaluation found = mylos::evaluate(context, communicator, *part.pass, measures_);
+    Evaluation found = mylos::evaluate(context, communicator, *part.pass, measures_);
     part.last = describe(found);
     note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step), position.step,
                      name_of(part.part), part.last));
@@ -39,7 +39,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
     row.top5 = found.top5;
     row.r2 = found.r2;
     if (std::find(measures_.begin(), measures_.end(), Measure::confusion) != measures_.end())
-      part.confusion = found.classes;
+      part.confusion = std::move(found.classes);
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
   return rows;

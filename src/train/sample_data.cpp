@@ -67,15 +67,11 @@ class SampleData final : public RunData {
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
   [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
-    Normalizer normalizer =
-        normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back(), places_);
-    if (has_probabilities_) normalizer.targets = {};
-    return normalizer;
+    return normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back(), places_,
+                          !has_probabilities_);
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
-    Normalizer normalizer = mylos::room_for_normalizer(normalize_, train_.shape());
-    if (has_probabilities_) normalizer.targets = {};
-    return normalizer;
+    return mylos::room_for_normalizer(normalize_, train_.shape(), !has_probabilities_);
   }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
 

@@ -118,6 +118,13 @@ TEST(Normalizer, NamesTheColumnsThatAreConstantInTheTrainingSamples) {
   EXPECT_EQ(normalizer.targets.scale[0], 1);
   EXPECT_EQ(constant_columns(Normalize::standard, dataset.input_statistics()), std::vector<std::size_t>{1});
   EXPECT_EQ(room_for_normalizer(Normalize::minmax, dataset.shape()).targets.shift.size(), 1u);
+
+  noted.clear();
+  const Normalizer of_inputs = normalizer_for(Normalize::standard, dataset, {0, 8}, note, 0, {}, false);
+  EXPECT_EQ(of_inputs.inputs, normalizer.inputs);
+  EXPECT_TRUE(of_inputs.targets.identity());
+  EXPECT_EQ(noted.find("targets"), std::string::npos) << "they stay as they are: " << noted;
+  EXPECT_TRUE(room_for_normalizer(Normalize::minmax, dataset.shape(), false).targets.identity());
 }
 
 TEST(Normalizer, PredictionsComeBackInTheTargetsUnits) {

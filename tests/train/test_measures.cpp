@@ -54,6 +54,16 @@ TEST(Measures, ARowWithNaNIsNowhereRight) {
   EXPECT_EQ(measures.rows_with_nan(), 1);
 }
 
+TEST(Measures, AMatrixIsKeptWhereItIsWanted) {
+  const std::vector with{Measure::top5, Measure::confusion}, without{Measure::top5};
+  EXPECT_EQ(Measures::kept_bytes(with, 10), 100 * sizeof(std::int64_t));
+  EXPECT_EQ(Measures::kept_bytes(without, 10), 0u);
+  Measures measures(with, 10);
+  EXPECT_TRUE(measures.any());
+  EXPECT_EQ(std::move(measures).take_classes()->classes(), 10);
+  EXPECT_FALSE(std::move(measures).take_targets());
+}
+
 TEST(Measures, R2IsThatOfItsDefinitionInAnyOrder) {
   // Targets 3, -0.5, 2, 7 and predictions 2.5, 0, 2, 8: 0.9486 (scikit-learn's manual, r2_score).
   TargetMeasures one(1);

@@ -59,11 +59,14 @@ struct Split;
 [[nodiscard]] ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels);
 
 /// From the statistics of the training samples, which are part of a file: the same numbers on every rank.
-/// `note` hears of constant columns. `channels`: of Normalize::channel. `places`: of the deck.
+/// `note` hears of constant columns. `channels`: of Normalize::channel. `places`: of the deck. Targets that
+/// are not `normalizes_targets` stay as they are.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
-                                        std::int64_t channels = 0, const Places& places = {});
+                                        std::int64_t channels = 0, const Places& places = {},
+                                        bool normalizes_targets = true);
 /// Of the size of what normalizer_for gives; a restart reads the values from the checkpoint.
-[[nodiscard]] Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape);
+[[nodiscard]] Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape,
+                                             bool normalizes_targets = true);
 
 }  // namespace mylos

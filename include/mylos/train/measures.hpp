@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mylos/base/exact_sum.hpp"
@@ -99,12 +100,15 @@ class Measures {
   /// All ranks: then each has the sums over all of them.
   void add_up(RankGroup& ranks);
 
-  [[nodiscard]] const std::optional<ClassMeasures>& classes() const { return classes_; }
-  [[nodiscard]] const std::optional<TargetMeasures>& targets() const { return targets_; }
+  // Both are none's where nothing of theirs is wanted.
+  [[nodiscard]] std::optional<ClassMeasures> take_classes() && { return std::move(classes_); }
+  [[nodiscard]] std::optional<TargetMeasures> take_targets() && { return std::move(targets_); }
 
   /// Of the sums, on the host, and of the outputs of so many samples there.
   [[nodiscard]] static std::size_t memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
                                                 std::int64_t samples);
+  /// Of the matrix that a run keeps of each part of the data from its last evaluation on.
+  [[nodiscard]] static std::size_t kept_bytes(std::span<const Measure> wanted, std::int64_t outputs);
 
  private:
   std::int64_t outputs_;
