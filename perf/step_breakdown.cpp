@@ -46,6 +46,7 @@ class TimedConvolution final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return library_.accumulates(); }
   [[nodiscard]] bool may_refuse() const override { return library_.may_refuse(); }
+  [[nodiscard]] bool filters(const LibraryPass& pass) override { return library_.filters(pass); }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return library_.samples_at_a_time(pass);
   }
@@ -53,13 +54,14 @@ class TimedConvolution final : public LibraryConvolution {
     return library_.workspace_bytes(pass);
   }
   [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
-    Breakdown* const book = books().open;
+    Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the pass
     if (book == nullptr) return library_.run(pass, operands, workspace);
     constexpr const char* names[] = {"y", "dx", "dW"};
     bool runs = false;
     (*book)[fmt::format("convolution {} to {} points of {}, {}", pass.map.from.channels, pass.map.to.points(),
                         pass.map.to.channels, names[static_cast<std::size_t>(pass.pass)])] +=
         milliseconds([&] { runs = library_.run(pass, operands, workspace); });
+    books().open = book;
     return runs;
   }
 

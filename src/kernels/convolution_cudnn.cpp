@@ -186,6 +186,7 @@ class CudnnConvolution final : public LibraryConvolution {
   [[nodiscard]] bool accumulates() const override { return false; }
   [[nodiscard]] bool may_refuse() const override { return true; }
 
+  [[nodiscard]] bool filters(const LibraryPass& /*pass*/) override { return false; }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return samples_together(pass);
   }

@@ -57,8 +57,11 @@ class WinogradConvolution final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return true; }
   [[nodiscard]] bool may_refuse() const override { return false; }
+  [[nodiscard]] bool filters(const LibraryPass& pass) override {
+    return multiplies(pass.type) && !pass.relu && is_filter(pass.map);
+  }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
-    return multiplies(pass.type) && !pass.relu && is_filter(pass.map) ? pass.samples : 0;
+    return filters(pass) ? pass.samples : 0;
   }
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override { return bytes_(pass); }
   [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {

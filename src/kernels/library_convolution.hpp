@@ -82,8 +82,9 @@ class LibraryConvolution {
   /// Whether only a run tells that it takes a pass: then products must be able to take its place.
   [[nodiscard]] virtual bool may_refuse() const = 0;
 
-  /// Whether it computes such a pass by minimal filtering, faster than any products.
-  [[nodiscard]] virtual bool filters(const LibraryPass& /*pass*/) { return false; }
+  /// Whether it computes such a pass by minimal filtering (convolution_winograd.hpp): in fewer products than
+  /// the definition has, and with the same bits for any number of threads.
+  [[nodiscard]] virtual bool filters(const LibraryPass& pass) = 0;
 
   /// How many of the samples one run takes, in workspace for all; 0: the library has no fast code for it.
   [[nodiscard]] virtual std::int64_t samples_at_a_time(const LibraryPass& pass) = 0;
@@ -101,7 +102,7 @@ class LibraryConvolution {
   [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
 
-/// A host's: each pass by minimal filtering or by oneDNN, whichever is faster.
+/// Each pass by minimal filtering or by oneDNN, by a rule. Of builds for hosts with oneDNN alone.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_host_convolution();
 
 /// Null where this build has no oneDNN.

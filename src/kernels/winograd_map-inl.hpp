@@ -1,5 +1,6 @@
-// The map and its adjoint by minimal filtering. Some tiles at a time go through a thread's own cache: their
-// windows' transforms, sixteen products with the weights' transforms, and the transforms of those.
+// The map and its adjoint by minimal filtering. Some tiles at a time go through a thread's own memory, which
+// its caches hold: their windows' transforms, sixteen products with the weights' transforms, and the
+// transforms of those.
 #include <algorithm>
 
 #include "library_convolution.hpp"
@@ -30,8 +31,9 @@ class WinogradMap {
         steps_(round_up(inputs_, lanes())),
         panels_(planes_ * steps_, outputs_),
         weight_stride_(winograd::matrix_stride(panels_.size())),
-        seen_stride_(winograd::matrix_stride(tiles_of_task * planes_ * steps_)),
-        sums_stride_(winograd::matrix_stride(tiles_of_task * panels_.columns())),
+        most_tiles_(tiles_for_caches(planes_ * steps_ + panels_.columns())),
+        seen_stride_(winograd::matrix_stride(most_tiles_ * planes_ * steps_)),
+        sums_stride_(winograd::matrix_stride(most_tiles_ * panels_.columns())),
         pieces_(workspace) {
     zeros_ = pieces_.take<float>(inputs_);
     weights_ = pieces_.take<float>(winograd::products * weight_stride_);
@@ -44,18 +46,29 @@ class WinogradMap {
     std::fill_n(zeros_, inputs_, 0.0f);
     const WinogradMap map = *this;
     const auto* const weights = static_cast<const float*>(operands.second);
-    for_each_row(exec, "winograd_weight", planes_ * panels_.count(),
+    for_each_row(exec, "winograd_weight", planes_ * panels_.vectors(),
                  [map, weights](std::int64_t part, const Row&) HWY_ATTR {
-                   map.transform_weights(weights, part / map.panels_.count(), part % map.panels_.count());
+                   map.transform_weights(weights, part / map.panels_.vectors(), part % map.panels_.vectors());
                  });
-    const std::int64_t tasks = divide_up(tiles_.count(), tiles_of_task);
-    for_each_task(exec, "winograd_map", tasks, workers_, worker_bytes(),
-                  [map, operands](std::int64_t task, std::byte* memory)
-                      HWY_ATTR { map.run_task(operands, task, reinterpret_cast<float*>(memory)); });
+    const std::int64_t fair = divide_up(tiles_.count(), tasks_of_worker * exec.concurrency());
+    const std::int64_t tiles = std::min(most_tiles_, round_up(fair, product_rows));
+    for_each_task(exec, "winograd_map", divide_up(tiles_.count(), tiles), workers_, worker_bytes(),
+                  [map, operands, tiles](std::int64_t task, std::byte* memory) HWY_ATTR {
+                    const std::int64_t first = task * tiles;
+                    map.run_tiles(operands, first, std::min(tiles, map.tiles_.count() - first),
+                                  reinterpret_cast<float*>(memory));
+                  });
   }
 
  private:
-  static constexpr std::int64_t tiles_of_task = 64;
+  static constexpr std::int64_t tasks_of_worker = 4;  // at least, where there are so many tiles
+
+  /// Of so many floats a product.
+  static std::int64_t tiles_for_caches(std::int64_t floats_of_tile) {
+    constexpr std::int64_t most_floats = std::int64_t{1} << 18;
+    const std::int64_t tiles = most_floats / (winograd::products * floats_of_tile);
+    return round_up(std::clamp<std::int64_t>(tiles, 16, 64), product_rows);
+  }
 
   static winograd::Tiles tiles_of(const LibraryPass& pass) {
     const ConvolutionMap& map = pass.map;
@@ -69,22 +82,20 @@ class WinogradMap {
     return bytes_of_words(winograd::products * (seen_stride_ + sums_stride_));
   }
 
-  /// A panel of what the products multiply with: of the map the weights lie across it.
-  void transform_weights(const float* weights, std::int64_t plane, std::int64_t panel) const {
-    for (std::int64_t first = 0; first < panels_.columns_of(panel); first += lanes()) {
-      const std::int64_t column = panels_.first_column(panel) + first;
-      float* const target = weights_ + panels_.at(panel, plane * steps_) + first;
-      if (adjoint_) {
-        transform_turned(weights + (planes_ - 1 - plane) * taps * outputs_ + column, outputs_ - column,
-                         target);
-      } else {
-        transform_across(weights + (column * planes_ + plane) * taps * inputs_,
-                         std::min(lanes(), outputs_ - column), target);
-      }
-      for (std::int64_t step = inputs_; step < steps_; ++step) {
-        for (std::int64_t product = 0; product < winograd::products; ++product)
-          store_weights(hn::Zero(FloatTag()), product, step, target);
-      }
+  /// A vector of outputs: of the map the weights lie across it.
+  void transform_weights(const float* weights, std::int64_t plane, std::int64_t vector) const {
+    const std::int64_t column = vector * lanes();
+    const std::int64_t panel = panels_.panel_of(vector);
+    float* const target = weights_ + panels_.at(panel, plane * steps_) + column - panels_.first_column(panel);
+    if (adjoint_) {
+      transform_turned(weights + (planes_ - 1 - plane) * taps * outputs_ + column, outputs_ - column, target);
+    } else {
+      transform_across(weights + (column * planes_ + plane) * taps * inputs_,
+                       std::min(lanes(), outputs_ - column), target);
+    }
+    for (std::int64_t step = inputs_; step < steps_; ++step) {
+      for (std::int64_t product = 0; product < winograd::products; ++product)
+        store_weights(hn::Zero(FloatTag()), product, step, target);
     }
   }
 
@@ -127,10 +138,8 @@ class WinogradMap {
     hn::StoreU(value, FloatTag(), target + product * weight_stride_ + step * panels_.width());
   }
 
-  void run_task(const LibraryOperands& operands, std::int64_t task, float* seen) const {
+  void run_tiles(const LibraryOperands& operands, std::int64_t first, std::int64_t count, float* seen) const {
     float* const sums = seen + winograd::products * seen_stride_;
-    const std::int64_t first = task * tiles_of_task;
-    const std::int64_t count = std::min(tiles_of_task, tiles_.count() - first);
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t plane = 0; plane < planes_; ++plane) {
         transform_window(static_cast<const float*>(operands.first), first + i, plane,
@@ -192,6 +201,7 @@ class WinogradMap {
   std::int64_t steps_;  // of a product and a plane: inputs, and those that fill up the last vector
   Panels panels_;       // of the weights' transforms: [plane][step][output]
   std::int64_t weight_stride_;
+  std::int64_t most_tiles_;   // of a task
   std::int64_t seen_stride_;  // a worker's: [product][tile][plane][step]
   std::int64_t sums_stride_;  // likewise: [product][tile][output]
   Pieces pieces_;

@@ -26,10 +26,15 @@ class Panels {
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t width() const { return divide_up(vectors_, count_) * lanes(); }
+  [[nodiscard]] std::int64_t vectors() const { return vectors_; }
   /// All columns, with those that fill up the last vector.
   [[nodiscard]] std::int64_t columns() const { return vectors_ * lanes(); }
   [[nodiscard]] std::int64_t first_column(std::int64_t panel) const {
     return panel * vectors_ / count_ * lanes();
+  }
+  /// That a vector of columns lies in.
+  [[nodiscard]] std::int64_t panel_of(std::int64_t vector) const {
+    return ((vector + 1) * count_ - 1) / vectors_;
   }
   [[nodiscard]] std::int64_t columns_of(std::int64_t panel) const {
     return first_column(panel + 1) - first_column(panel);

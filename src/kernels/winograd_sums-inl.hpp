@@ -30,7 +30,8 @@ class WinogradSums {
         inputs_(pass.map.from.channels),
         outputs_(pass.map.to.channels),
         rows_(round_up(outputs_, std::max(product_rows, lanes()))),
-        most_tiles_(tiles_of_sum * (1 + divide_up(most_workers(), workers_of_sum))),
+        most_tiles_(std::min(tiles_at_a_time(most_workers()),
+                             round_up(std::max<std::int64_t>(tiles_.count(), 1), tiles_of_sum))),
         panels_(most_tiles_, inputs_),
         seen_stride_(winograd::matrix_stride(planes_ * panels_.size())),
         gradient_stride_(winograd::matrix_stride(most_tiles_ * rows_)),
@@ -47,8 +48,9 @@ class WinogradSums {
   void run(const Execution& exec, const LibraryOperands& operands) const {
     std::fill_n(zeros_, std::max(inputs_, outputs_), 0.0f);
     const WinogradSums sums = *this;
-    for (std::int64_t first = 0; first < tiles_.count(); first += most_tiles_) {
-      const std::int64_t count = std::min(most_tiles_, tiles_.count() - first);
+    const std::int64_t step = std::min(most_tiles_, tiles_at_a_time(exec.concurrency()));
+    for (std::int64_t first = 0; first < tiles_.count(); first += step) {
+      const std::int64_t count = std::min(step, tiles_.count() - first);
       for_each_row(exec, "winograd_tiles", count,
                    [sums, operands, first](std::int64_t tile, const Row&)
                        HWY_ATTR { sums.transform_tile(operands, first + tile, tile); });
@@ -62,8 +64,10 @@ class WinogradSums {
   }
 
  private:
-  static constexpr std::int64_t tiles_of_sum = 128;
-  static constexpr std::int64_t workers_of_sum = 4;  // for which a part more is transformed at a time
+  static constexpr std::int64_t tiles_of_sum = 64;
+
+  /// Whole parts: more of them for more threads, which wait for each other behind each transform.
+  static std::int64_t tiles_at_a_time(std::int64_t workers) { return tiles_of_sum * (2 + workers / 2); }
 
   void transform_tile(const LibraryOperands& operands, std::int64_t tile, std::int64_t row) const {
     const winograd::Place output = tiles_.output_of(tile);
@@ -128,7 +132,7 @@ class WinogradSums {
   std::int64_t inputs_;
   std::int64_t outputs_;
   std::int64_t rows_;        // outputs, and those that fill up the last vector and register tile
-  std::int64_t most_tiles_;  // at a time
+  std::int64_t most_tiles_;  // that there is memory for
   Panels panels_;            // of what the tiles see in one plane: [tile][input]
   std::int64_t seen_stride_;
   std::int64_t gradient_stride_;

@@ -148,14 +148,49 @@ TEST(WinogradConvolution, HasTheSameBitsForAnyNumberOfThreads) {
 TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
   const test::ConvolutionCase whole(pictures, DType::fp32, 7, std::make_unique<FilteringEngine>());
   whole.forward();
-  const auto together = whole.y.values();
-  const test::Matrix y(DType::fp32, 1, whole.y.tensor().columns());
+  whole.input_gradient();
+  const auto y = whole.y.values();
+  const auto dx = whole.dx.values();
+  const test::Matrix own_y(DType::fp32, 1, whole.y.tensor().columns());
+  const test::Matrix own_dx(DType::fp32, 1, whole.dx.tensor().columns());
   const Arena workspace("workspace", whole.workspace_bytes);
+  const auto expect_row = [](const test::Matrix& row, const std::vector<float>& all, std::int64_t sample) {
+    const auto first = all.begin() + sample * row.tensor().columns();
+    EXPECT_EQ(row.values(), std::vector<float>(first, first + row.tensor().columns())) << sample;
+  };
   for (std::int64_t sample = 0; sample < 7; ++sample) {
     whole.convolution.forward({}, *whole.engine, whole.x.tensor().row_range(sample, 1), whole.weights,
-                              whole.bias, y, workspace.data());
-    const auto first = together.begin() + sample * y.tensor().columns();
-    EXPECT_EQ(y.values(), std::vector<float>(first, first + y.tensor().columns())) << sample;
+                              whole.bias, own_y, workspace.data());
+    whole.convolution.input_gradient({}, *whole.engine, whole.dy.tensor().row_range(sample, 1), whole.weights,
+                                     own_dx, workspace.data());
+    expect_row(own_y, y, sample);
+    expect_row(own_dx, dx, sample);
+  }
+}
+
+/// As the machine chooses: of samples with what lies beyond their edges, some at a time.
+TEST(WinogradConvolution, OfManyPaddedGridsIsThatByProducts) {
+  constexpr std::int64_t samples = 40;  // of which some 35 fit into what is gathered at a time
+  for (const auto kind : {PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect}) {
+    const ConvolutionShape shape = beyond_edges(filter(plane(32, 32, 24), 32, {0, 1, 1}), kind);
+    const test::ConvolutionCase chosen(shape, DType::fp32, samples);
+    const test::ConvolutionCase products(shape, DType::fp32, samples, test::convolution_engines().back());
+    const auto expect_near = [](const std::vector<float>& found, const std::vector<float>& expected,
+                                double terms) {
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], 2 * test::summing_error(terms, terms)) << i;
+    };
+    chosen.forward();
+    products.forward();
+    expect_near(chosen.y.values(), products.y.values(), 9 * 24);
+    chosen.input_gradient();
+    products.input_gradient();
+    expect_near(chosen.dx.values(), products.dx.values(), 9 * 32);
+    const test::Matrix dw(DType::fp32, weight_rows(shape), weight_columns(shape));
+    const test::Matrix dw_of_products(DType::fp32, weight_rows(shape), weight_columns(shape));
+    chosen.weight_gradient(dw, {}, false);
+    products.weight_gradient(dw_of_products, {}, false);
+    expect_near(dw.values(), dw_of_products.values(), samples * 32 * 32);
   }
 }
 
@@ -181,11 +216,10 @@ TEST(WinogradConvolution, TakesFiltersOfThreeByThreeAlone) {
 }
 
 TEST(WinogradConvolution, IsChosenWhereItsProductsOutweighItsTransforms) {
-  LibraryConvolution* const library = make_gemm_engine({})->convolutions();
-  if (library == nullptr) GTEST_SKIP() << "no library of convolutions here";
-  const auto filters = [](std::int64_t inputs, std::int64_t outputs, std::int64_t points,
-                          ConvolutionPass of) {
-    const auto engine = make_gemm_engine({});
+  const auto engine = make_gemm_engine({});
+  if (engine->convolutions() == nullptr) GTEST_SKIP() << "no library of convolutions here";
+  const auto filters = [&](std::int64_t inputs, std::int64_t outputs, std::int64_t points,
+                           ConvolutionPass of) {
     LibraryPass pass = pass_of(filter(plane(points, points, inputs), outputs, {0, 1, 1}));
     pass.pass = of;
     return engine->convolutions()->filters(pass);
