@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
@@ -61,6 +62,7 @@ std::string digest_of(const std::vector<WeightEntry>& entries) {
 }  // namespace
 
 std::int64_t WeightEntry::size() const {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   std::int64_t elements = 1;
   for (const std::int64_t extent : dims) elements *= extent;
   return elements;

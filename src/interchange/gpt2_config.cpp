@@ -42,7 +42,10 @@ void require(const json& config, const char* key, std::initializer_list<json> sa
   for (const json& value : same) {
     if (*found == value) return;
   }
-  const std::string value = found->dump(-1, ' ', false, json::error_handler_t::replace);
+  // A list or an object of a stranger's may be so deep that dump() runs out of stack.
+  const std::string value = found->is_structured()
+                                ? std::string("an ") + found->type_name()
+                                : found->dump(-1, ' ', false, json::error_handler_t::replace);
   fail_input("{}: {} is {}, which our GPT has not; it has {}", path, key, printable(value),
              same.begin()->dump());
 }

@@ -58,6 +58,10 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;
+  if (weights.vocabulary > weights.model.vocabulary) {
+    fail_input("{}: its vocabulary has {} tokens, its network {}", path, weights.vocabulary,
+               weights.model.vocabulary);
+  }
   weights.type = options.precision.compute;
   const std::vector<GptParameter> parameters = gpt_parameters(weights.model);
   reader.require_match(state_of(weights));  // before memory is taken
@@ -73,7 +77,9 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
 
 std::string deck_of(const GptWeights& weights, const std::string& path) {
   Options options;
-  options.run.name = std::filesystem::path(path).stem().string();
+  constexpr std::size_t longest_name = 100;
+  if (std::string name = std::filesystem::path(path).stem().string(); name.size() <= longest_name)
+    options.run.name = std::move(name);
   options.run.steps = 1;
   options.model = weights.model;
   options.precision.compute = weights.type;

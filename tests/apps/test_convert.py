@@ -13,6 +13,7 @@ import h5py
 import numpy
 
 import reference_gpt2
+from checkpoints import replace_signed
 from small_problem import Command, environment, gpt_deck
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
@@ -223,6 +224,9 @@ def check_bad_input(command, _):
                              ({"n_inner": 96}, "n_inner is 96, which our GPT has not; it has 192")):
         write_config(folder, **changes)
         refuse(command, [file, "out.h5"], f"bad/config.json: {message}")
+    deep = 500_000
+    (folder / "config.json").write_text('{"model_type":' + "[" * deep + "]" * deep + "}", encoding="utf-8")
+    refuse(command, [file, "out.h5"], "bad/config.json: model_type is an array, which our GPT has not; it has ")
     (folder / "config.json").write_text("{", encoding="utf-8")
     refuse(command, [file, "out.h5"], "bad/config.json: is no JSON object")
     write_gpt2(folder, prefix="", tied=False)
@@ -242,6 +246,9 @@ def check_refused_exports(command, _):
            "two.h5: a checkpoint is converted into a file .safetensors; end its name in that")
     refuse(command, ["one.h5", "one.safetensors", "--heads", 4],
            "--heads and --pad-vocabulary are for the way into a checkpoint; one.h5 is one")
+    for size in (102, 10**8, 2**62):
+        replace_signed(command.folder / "one.h5", command.folder / "more.h5", {"/vocabulary/size": numpy.int64(size)})
+        refuse(command, ["more.h5", "more.safetensors"], f"more.h5: its vocabulary has {size} tokens, its network 101")
     write_config(command.folder / "one", vocabulary=7)
     refuse(command, ["one.h5", "one/model.safetensors"],
            "one/config.json: is there already and describes another network; write to another folder")
