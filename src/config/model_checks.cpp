@@ -68,6 +68,10 @@ class ModelChecks : DeckMistakes {
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
                        model.channels.size(), most_layers));
     }
+    if (const std::size_t count = spelled_out(model).chain.size(); count > most_layers) {
+      fail({"model.channels"}, fmt::format("the type \"{}\" stands for {} layers here, more than {}",
+                                           name_of(model.type), count, most_layers));
+    }
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;

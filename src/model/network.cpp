@@ -54,6 +54,7 @@ class NetworkBuilder {
   void add(const LayerOptions& layer, std::string name) {
     name_ = std::move(name);
     if (chain_.blocks.empty()) places_.insert({input_name, last_});
+    if (places_.contains(name_)) refuse("has the name of another layer, or of what the network reads");
     switch (layer.kind) {
       case LayerKind::dense:
         add_dense(layer);
@@ -156,6 +157,19 @@ class NetworkBuilder {
 
   [[nodiscard]] DType input_type(DType type) const { return chain_.blocks.empty() ? type : last_.type; }
 
+  /// What dense and convolution have in common.
+  template <class ProductOptions>
+  void set_product(ProductOptions& options, const LayerOptions& layer, std::string_view kind) const {
+    options.type = compute_type(precision_, name_, kind);
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty();
+    options.seed = seed_;
+    if (!has_fused_activation(layer)) return;
+    options.activation = layer.activation;
+    options.dropout = layer.dropout;
+  }
+
   void add_dense(const LayerOptions& layer) {
     DenseOptions options;
     options.name = name_;
@@ -165,15 +179,7 @@ class NetworkBuilder {
       refuse("has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
              options.outputs, most_numbers);
     }
-    options.type = compute_type(precision_, name_, "linear");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty();
-    options.seed = seed_;
-    if (has_fused_activation(layer)) {
-      options.activation = layer.activation;
-      options.dropout = layer.dropout;
-    }
+    set_product(options, layer, "linear");
     append(std::make_unique<Dense>(options));
     last_.grid = {.channels = options.outputs};
     last_.axes = 0;
@@ -184,15 +190,7 @@ class NetworkBuilder {
     options.name = name_;
     options.shape = convolution_of(layer, input());
     options.bias = layer.bias;
-    options.type = compute_type(precision_, name_, "conv");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty();
-    options.seed = seed_;
-    if (has_fused_activation(layer)) {
-      options.activation = layer.activation;
-      options.dropout = layer.dropout;
-    }
+    set_product(options, layer, "conv");
     append(std::make_unique<ConvolutionBlock>(options));
     last_.grid = output_grid(options.shape);
   }
@@ -263,7 +261,9 @@ class NetworkBuilder {
              join == JoinType::add ? "an addition needs the same" : "both need the same points");
     }
     append(std::make_unique<Join>(options), from.boundary);
-    if (join == JoinType::concat) last_.grid.channels += from.grid.channels;
+    if (join == JoinType::add) return;
+    last_.grid.channels += from.grid.channels;
+    check_grid(last_.grid, fmt::format("model.layers: layer '{}'", name_).c_str());
   }
 
   void add_group_norm(const LayerOptions& layer, const std::string& name) {

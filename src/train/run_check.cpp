@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "mylos/base/units.hpp"
@@ -77,6 +78,14 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
   if (options.schedule.warmup > scheduled) {
     fail_input("schedule.warmup is {}, more than the {} steps of {}; lower it", options.schedule.warmup,
                scheduled, own_length ? "schedule.steps" : "the run");
+  }
+  const auto decay = std::llround(options.schedule.decay_share * static_cast<double>(scheduled));
+  if (options.schedule.type == ScheduleType::wsd && options.schedule.warmup + decay > scheduled) {
+    fail_input(
+        "schedule.warmup = {} and the {} updates of schedule.decay_share = {} are more than the {} steps of "
+        "{}; lower one of them",
+        options.schedule.warmup, decay, options.schedule.decay_share, scheduled,
+        own_length ? "schedule.steps" : "the run");
   }
   return steps;
 }

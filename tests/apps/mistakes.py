@@ -73,6 +73,9 @@ COMMANDS = {
         "(linear), hidden2 (linear), head (linear)",
     "train deck.toml schedule.warmup=100":
         "mylos: schedule.warmup is 100, more than the 32 steps of the run; lower it",
+    "train deck.toml schedule.type=wsd schedule.warmup=20 schedule.decay_share=0.5":
+        "mylos: schedule.warmup = 20 and the 16 updates of schedule.decay_share = 0.5 are more than the 32 steps of the run; "
+        "lower one of them",
     "train deck.toml run.folder=done":
         "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): go on from there with "
         "--restart latest, or give another run.folder",

@@ -235,6 +235,8 @@ TEST(NotToml, IsToldWithLineAndColumn) {
 
 TEST(KeysTogether, MustMakeSense) {
   const std::string data = "data.train = 'train.h5'\n";
+  std::string numbers_240 = "8";
+  for (int i = 1; i < 240; ++i) numbers_240 += ", 8";
   const std::vector<Mistake> mistakes{
       {"[run]\nsteps = 3\nepochs = 2\n[data]\ntrain = 'a'",
        "deck.toml:3: 'run.epochs' and 'run.steps' are both given; keep the one that sets the run's length"},
@@ -254,6 +256,9 @@ TEST(KeysTogether, MustMakeSense) {
        "deck.toml:2: 'schedule.warmup' is 4, more than the 3 of 'run.steps'"},
       {"run.steps = 3\nschedule.warmup = 4\nschedule.steps = 2\n" + data,
        "deck.toml:3: 'schedule.warmup' is 4, more than the 2 of 'schedule.steps'"},
+      {"run.steps = 3\nmodel.type = 'resnet'\nmodel.blocks = 1\nmodel.channels = [" + numbers_240 +
+           "]\ndata.shape = [4, 4, 1]\n" + data,
+       "deck.toml:4: the type \"resnet\" stands for 1201 layers here, more than 1000"},
       {"run.steps = 3\nschedule.type = 'step'\n" + data,
        "deck.toml:2: the schedule \"step\" needs 'schedule.step_size'"},
       {"run.steps = 3\noptimizer.type = 'sgd'\noptimizer.nesterov = true\noptimizer.momentum = 0\n" + data,

@@ -134,7 +134,22 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   first.norm = NormType::layernorm;
   expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}),
          "layer 'a.norm' makes a block 'a.norm', and there is one of that name already");
-  expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), "makes a block 'input'");
+  const std::string taken = "has the name of another layer, or of what the network reads";
+  expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), "layer 'input' " + taken);
+  LayerOptions unnamed_block{.kind = LayerKind::activation, .name = "input"};  // its block is "input.norm"
+  unnamed_block.norm = NormType::batchnorm;
+  unnamed_block.activation = Activation::relu;
+  expect(model_on({4, 4, 1}, 3, {unnamed_block, dense}), "layer 'input' " + taken);
+  LayerOptions twice = conv("a", 8, {3});
+  twice.repeat = 2;
+  unnamed_block.name = "a.1";
+  expect(model_on({4, 4, 1}, 3, {unnamed_block, twice, dense}), "layer 'a.1' " + taken);
+  std::vector<LayerOptions> doubling{conv("c0", 4, {3}), conv("c1", 4, {3})};
+  for (int i = 2; i < 45; ++i) {
+    doubling.push_back(
+        {.kind = LayerKind::concat, .name = fmt::format("c{}", i), .skip_from = fmt::format("c{}", i - 2)});
+  }
+  expect(model_on({4, 4, 1}, 3, doubling), "channels; there can be 1 to 1073741823");
   ModelOptions other = model_on({4, 4, 1}, 3, {dense});
   other.inputs = 20;
   expect(other, "data.shape says");
