@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
+#include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/text.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -28,7 +30,11 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
 class NamesHere {
  public:
   NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places)
-      : file_(file), options_(options), places_(places), used_(options.rename.size()) {
+      : file_(file),
+        options_(options),
+        places_(places),
+        used_(options.rename.size()),
+        overridden_(options.rename.size()) {
     const std::vector<WeightEntry>& entries = file.entries();
     for (std::size_t i = 0; i < entries.size(); ++i) add(entries[i].name, i);
   }
@@ -48,6 +54,10 @@ class NamesHere {
   void require_use(const std::vector<std::string>& parameters) const {
     for (std::size_t i = 0; i < options_.rename.size(); ++i) {
       const RenameRule& rule = options_.rename[i];
+      if (used_[i].empty() && overridden_[i]) {
+        fail_input("{}'{}': later rules take all that it matches, and the last one that matches counts",
+                   where(i), printable(rule.from));
+      }
       if (used_[i].empty()) {
         fail_input("{}'{}' matches no tensor of {}; near ones are {}", where(i), printable(rule.from),
                    file_.path(), printable(nearest_names(rule.from, names_of_file()), 200));
@@ -80,12 +90,17 @@ class NamesHere {
   void add(const std::string& name, std::size_t entry) {
     if (name.size() > longest_tensor_name) return;
     std::string here = file_.parameter_name(name);
+    bool is_renamed = false;
     for (std::size_t i = options_.rename.size(); i-- > 0;) {
       const auto other = renamed(options_.rename[i].from, options_.rename[i].to, name);
       if (!other) continue;
+      if (is_renamed) {
+        overridden_[i] = true;
+        continue;
+      }
+      is_renamed = true;
       here = *other;
       used_[i].push_back(here);
-      break;
     }
     const auto [place, is_new] = entries_.emplace(here, entry);
     if (is_new) return;
@@ -98,6 +113,7 @@ class NamesHere {
   const Places& places_;
   std::map<std::string, std::size_t> entries_;
   std::vector<std::vector<std::string>> used_;  // of each rule, what it made
+  std::vector<bool> overridden_;                // of each rule: a later one took what it matches
 };
 
 /// GPT-2 as others keep it has other names, and matrices the other way round.
@@ -138,6 +154,7 @@ void require_shape(const WeightFile& file, const WeightEntry& entry, const std::
 
 /// Running statistics: not weights, but of them.
 struct NamedBuffer {
+  std::string layer;
   std::string path;
   std::int64_t size;
 };
@@ -146,8 +163,8 @@ std::vector<NamedBuffer> state_buffers(const Chain& chain) {
   std::vector<NamedBuffer> buffers;
   for (const auto& block : chain.blocks) {
     for (const BufferSpec& spec : block->buffers()) {
-      if (spec.role == BufferRole::state)
-        buffers.push_back({block->signature().name + "/" + spec.name, spec.size});
+      const std::string& layer = block->signature().name;
+      if (spec.role == BufferRole::state) buffers.push_back({layer, layer + "/" + spec.name, spec.size});
     }
   }
   return buffers;
@@ -163,6 +180,34 @@ HeldPart held_of(const Model& model, const std::string& path) {
     if (slots[slot].path() == path) return model.parameters().held_master(slot);
   }
   fail_run("the network has no parameter {}", path);
+}
+
+/// What the network can compute with.
+struct AllowedValues {
+  float least;
+  float largest;
+};
+
+AllowedValues allowed_values(const Model& model, const std::string& path) {
+  DType type = DType::fp32;
+  for (const ParameterSlot& slot : model.parameters().layout().slots) {
+    if (slot.path() == path) type = slot.spec.type;
+  }
+  const auto largest = static_cast<float>(limits_of(type).largest);
+  return {path.ends_with("/running_variance") ? 0 : -largest, largest};
+}
+
+void require_values(const WeightFile& file, const WeightEntry& entry, std::int64_t first,
+                    std::span<const float> values, const AllowedValues& allowed) {
+  const auto wrong = std::find_if(values.begin(), values.end(), [&](float value) {
+    return !(value >= allowed.least && value <= allowed.largest);  // true of NaN
+  });
+  if (wrong == values.end()) return;
+  fail_input(
+      "{}: tensor '{}' has {} as its element {} (counted from 0); this model takes numbers from {} to {} "
+      "there",
+      file.path(), printable(entry.name), *wrong, first + (wrong - values.begin()), allowed.least,
+      allowed.largest);
 }
 
 /// "a, b and 3 more"
@@ -225,6 +270,11 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
         matches_any(initial.include, buffer.path) && !matches_any(initial.exclude, buffer.path);
     const std::optional<std::size_t> entry = wanted ? names.find(buffer.path) : std::nullopt;
     if (!entry) {
+      // Weights would be taken whose statistics are another network's.
+      const bool is_half_taken = std::any_of(taken_.begin(), taken_.end(), [&](const Taken& taken) {
+        return taken.path.starts_with(buffer.layer + "/");
+      });
+      if (wanted && is_half_taken) missing.push_back(buffer.path);
       drawn_.push_back(buffer.path);
       continue;
     }
@@ -272,6 +322,7 @@ void InitialWeights::load(Trainer& trainer, const Taken& taken) {
   const HeldPart held = held_of(trainer.model(), taken.path);
   const std::int64_t held_end = held.first + (held.values.empty() ? 0 : held.values.size());
   const WeightEntry& entry = file_.entries()[taken.entry];
+  const AllowedValues allowed = allowed_values(trainer.model(), taken.path);
   const auto most = static_cast<std::size_t>(std::min(piece, entry.size()));
   const Kokkos::View<float*, Device> staged("initial weights", most);
   const auto values = Kokkos::create_mirror_view(staged);
@@ -279,7 +330,9 @@ void InitialWeights::load(Trainer& trainer, const Taken& taken) {
     const std::int64_t count = std::min(piece, entry.size() - first);
     const auto elements = static_cast<std::size_t>(count);
     run_on_all(ranks_, [&] {
-      if (ranks_.rank() == 0) file_.read(entry, first, {values.data(), elements});
+      if (ranks_.rank() != 0) return;
+      file_.read(entry, first, {values.data(), elements});
+      require_values(file_, entry, first, {values.data(), elements}, allowed);
     });
     ranks_.broadcast(values.data(), elements * sizeof(float), 0);
     const std::int64_t begin = std::max(first, held.first);

@@ -212,6 +212,90 @@ TEST_F(InitialWeightsFound, PatternsThatMatchNothingAreToldWithTheirLine) {
   EXPECT_THAT(message(), HasSubstr("are both to be 'hidden2/"));
 }
 
+TEST_F(InitialWeightsFound, ARuleWhoseTensorsALaterOneTakesIsToldSo) {
+  write_tensors(ranks, file, options);
+  options.initial.rename = {{"hidden1.weight", "hidden1/weight"}, {"hidden1.*", "hidden1/*"}};
+  EXPECT_EQ(
+      message({{"initial.rename.1", "deck.toml:9"}}),
+      "deck.toml:9: initial.rename: 'hidden1.weight': later rules take all that it matches, and the last "
+      "one that matches counts");
+}
+
+/// What loading a file says that has one other value, as PyTorch's state of a network on grids.
+class InitialValues : public testing::Test {
+ protected:
+  [[nodiscard]] std::string message(DType compute, const std::string& tensor, float value,
+                                    const std::string& without = "") {
+    Options options = small_options(compute);
+    options.model.norm = NormType::batchnorm;
+    options.model.shape = {1, 1, options.model.inputs};
+    options.model.type = ModelType::chain;
+    options.model.chain = {
+        {.kind = LayerKind::conv, .name = "conv", .outputs = 4, .norm = NormType::batchnorm},
+        {.kind = LayerKind::dense, .name = "head"}};
+    options.run.initial = folder.path() + "/state.safetensors";
+    SmallRun run(options);
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) write_state(run.trainer->model(), options.run.initial, tensor, value, without);
+    });
+    try {
+      InitialWeights(ranks, options, run.trainer->model().chain()).load(*run.trainer);
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      const std::string said = error.what();
+      return said.starts_with(options.run.initial + ": ") ? said.substr(options.run.initial.size() + 2)
+                                                          : said;
+    }
+  }
+
+  RankGroup ranks{MPI_COMM_WORLD, 30};
+  test::SharedFolder folder{ranks};
+
+ private:
+  /// Ones, but for the first value of `tensor`.
+  static void write_state(const Model& model, const std::string& path, const std::string& tensor, float value,
+                          const std::string& without) {
+    std::vector<safetensors::NamedShape> shapes;
+    for (const ParameterSlot& slot : model.parameters().layout().slots)
+      shapes.push_back({name_in_tensors(slot.path()), stored_dims(slot.spec)});
+    for (const BufferStore::StateBuffer& buffer : model.buffers().state()) {
+      if (name_in_tensors(buffer.path) != without)
+        shapes.push_back({name_in_tensors(buffer.path), {buffer.values.size()}});
+    }
+    safetensors::Writer writer(path, DType::fp32, shapes, {});
+    for (const auto& shape : shapes) {
+      std::int64_t count = 1;
+      for (const std::int64_t extent : shape.shape) count *= extent;
+      std::vector<float> values(static_cast<std::size_t>(count), 1.0f);
+      if (shape.name == tensor) values[0] = value;
+      writer.write(values);
+    }
+    writer.close();
+  }
+};
+
+TEST_F(InitialValues, ThatTheNetworkCannotComputeWithAreRefused) {
+  using testing::StartsWith;
+  EXPECT_EQ(message(DType::fp16, "", 0), "");
+  EXPECT_EQ(message(DType::fp32, "conv.weight", 1e6f), "");
+  EXPECT_THAT(
+      message(DType::fp16, "conv.weight", 1e6f),
+      StartsWith("tensor 'conv.weight' has 1000000 as its element 0 (counted from 0); this model takes "
+                 "numbers from -65504 to 65504 there"));
+  EXPECT_THAT(message(DType::fp32, "head.bias", NAN),
+              StartsWith("tensor 'head.bias' has nan as its element 0"));
+  EXPECT_THAT(message(DType::fp32, "head.bias", INFINITY), StartsWith("tensor 'head.bias' has inf"));
+  EXPECT_THAT(message(DType::fp32, "conv.norm.running_variance", -1),
+              StartsWith("tensor 'conv.norm.running_variance' has -1 as its element 0"));
+  EXPECT_EQ(message(DType::fp32, "conv.norm.running_mean", -1), "");
+}
+
+TEST_F(InitialValues, OfANormWithoutAllItsStatisticsAreMissed) {
+  EXPECT_THAT(message(DType::fp32, "", 0, "conv.norm.running_variance"),
+              StartsWith("has no conv.norm/running_variance, which this model needs"));
+}
+
 TEST_F(InitialWeightsFound, AFileThatIsNoneIsRefused) {
   options.run.initial = folder.path();
   EXPECT_THAT(message(), HasSubstr(": is no file; a run's newest checkpoint is named in its "));
