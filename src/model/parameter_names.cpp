@@ -13,6 +13,7 @@ namespace mylos {
 namespace {
 
 constexpr std::size_t names_to_tell = 4;
+constexpr std::size_t longest_compared_name = 200;  // bytes
 
 }  // namespace
 
@@ -26,11 +27,19 @@ std::vector<std::string> parameter_names(const Chain& chain) {
 }
 
 std::string nearest_names(const std::string& wanted, std::vector<std::string> names) {
-  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(wanted, a) < edit_distance(wanted, b);
-  });
-  names.resize(std::min(names.size(), names_to_tell));
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::vector<std::pair<std::size_t, std::string>> by_distance;
+  for (std::string& name : names) {
+    // Of names that are much longer the distance is their length, nearly: not computed.
+    const bool is_long = name.size() > longest_compared_name;
+    const std::size_t distance = is_long ? name.size() : edit_distance(wanted, name);
+    by_distance.emplace_back(distance, std::move(name));
+  }
+  std::stable_sort(by_distance.begin(), by_distance.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  by_distance.resize(std::min(by_distance.size(), names_to_tell));
+  std::vector<std::string> told;
+  for (auto& [distance, name] : by_distance) told.push_back(std::move(name));
+  return fmt::format("{}", fmt::join(told, ", "));
 }
 
 void require_match(const std::string& where, const std::string& pattern,

@@ -5,14 +5,24 @@
 namespace mylos {
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
-  const auto star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == text;
-  if (text.substr(0, star) != pattern.substr(0, star)) return false;
-  const auto rest = pattern.substr(star + 1);
-  for (std::size_t i = star; i <= text.size(); ++i) {
-    if (matches_pattern(rest, text.substr(i))) return true;
+  // Only the last star that was met ever takes a character more: an earlier one's would change nothing.
+  std::size_t at = 0, read = 0;
+  std::size_t star = std::string_view::npos, taken_up_to = 0;
+  while (read < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      taken_up_to = read;
+    } else if (at < pattern.size() && pattern[at] == text[read]) {
+      ++at;
+      ++read;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      read = ++taken_up_to;
+    } else {
+      return false;
+    }
   }
-  return false;
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 std::optional<std::string> renamed(std::string_view from, std::string_view to, std::string_view text) {

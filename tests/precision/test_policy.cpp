@@ -75,10 +75,21 @@ TEST(Policy, StarStandsForAnyCharacters) {
                            {"a*b*c", "axbxbxc", true},
                            {"a*b*c", "acb", false},
                            {"**", "x", true},
+                           {"*ab*ab", "abab", true},
+                           {"*ab*ab", "aab", false},
+                           {"a**", "a", true},
                            {"norm.*", "norm1", false},
                            {"norm.*", "norm.1", true}}) {
     EXPECT_EQ(matches_pattern(test.pattern, test.text), test.matches) << test.pattern << " and " << test.text;
   }
+}
+
+TEST(Policy, ManyStarsTakeNoLongerThanFew) {
+  std::string dots, pattern;
+  for (int i = 0; i < 1000; ++i) dots += ".";
+  for (int i = 0; i < 100; ++i) pattern += "*.";
+  EXPECT_FALSE(matches_pattern(pattern + "*x", dots)) << "trying all ways would not end";
+  EXPECT_TRUE(matches_pattern(pattern, dots));
 }
 
 TEST(Policy, ANameTakesWhatStarsHaveMatched) {
