@@ -11,8 +11,10 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
+#include "mylos/model/chain_cost.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/placement.hpp"
 #include "mylos/train/agreed_kernels.hpp"
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_state.hpp"
@@ -25,11 +27,21 @@ constexpr const char* checkpoints = "checkpoints";  // in a run's folder
 
 /// Of a batch: enough for the products to be efficient.
 constexpr std::int64_t most_inference_rows = 1024;
+/// Of a batch's activations, where a sample does not take more.
+constexpr std::size_t most_activation_bytes = std::size_t{1} << 30;
 
-/// Samples of a batch.
-std::int64_t samples_of_batch(const Chain& chain, const RunData* data) {
-  const std::int64_t samples = std::max<std::int64_t>(1, most_inference_rows / chain.rows_per_sample);
-  return data == nullptr ? 1 : std::min(samples, data->samples(DataPart::train));
+std::size_t activation_bytes(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
+  return make_evaluation_layout(chain_cost(chain, gemm, samples * chain.rows_per_sample), 0).bytes;
+}
+
+/// Samples of a batch: the same on every rank and machine.
+std::int64_t samples_of_batch(const Chain& chain, const GemmEngine& gemm, const RunData* data) {
+  if (data == nullptr) return 1;
+  std::int64_t samples = std::max<std::int64_t>(1, most_inference_rows / chain.rows_per_sample);
+  samples = std::min(samples, data->samples(DataPart::train));
+  while (samples > 1 && activation_bytes(chain, gemm, samples) > most_activation_bytes)
+    samples = (samples + 1) / 2;
+  return samples;
 }
 
 /// A network of numbered tokens (a converted one, too) does not know what they stand for; numbers are counted
@@ -126,8 +138,7 @@ KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
   return usable;
 }
 
-void require_memory(const std::string& path, const ParameterLayout& layout) {
-  const std::size_t bytes = layout.bytes();
+void require_memory(const std::string& path, std::size_t bytes) {
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
   if (bytes > available) {
     throw Error(ExitCode::does_not_fit, fmt::format("{}: its network takes {} of memory, {} are available",
@@ -247,8 +258,12 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   if (options.model.type == ModelType::chain)
     require_columns(trained->path, "targets", trained->normalizer.targets, chain.outputs());
-  require_memory(trained->path, make_parameter_layout(chain, options.communication.bucket_bytes, 1));
-  const std::int64_t samples = samples_of_batch(chain, trained->data.get());
+  const std::int64_t samples = samples_of_batch(chain, *trained->gemm, trained->data.get());
+  run_on_all(ranks, [&] {
+    require_memory(trained->path,
+                   make_parameter_layout(chain, options.communication.bucket_bytes, 1).bytes() +
+                       activation_bytes(chain, *trained->gemm, samples));
+  });
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,
                                            options.communication.bucket_bytes, 1, Schedule{});
   CheckpointState parameters = parameter_state(trained->model->parameters(), checkpoint.average);
