@@ -46,7 +46,7 @@ def require_none_left(command):
     wait_until(lambda: not of_folder(command.folder), "processes are left")
 
 
-def finish(run, seconds):
+def finish(run, seconds=HANGS_AFTER_S):
     """Exit code, output and messages of a command that must end by itself."""
     stdout, stderr = run.communicate(timeout=seconds)
     return run.returncode, stdout, stderr

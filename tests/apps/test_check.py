@@ -55,7 +55,7 @@ def check_what_the_start_refuses(command):
     said = command.must(*check, "run.folder=used").stdout
     assert f"\n# used: process {run.pid} on " in said and said.endswith("\n# in order, but for the folder\n"), said
     run.terminate()
-    assert finish(run, 30)[0] == 85
+    assert finish(run)[0] == 85
     said = command.must(*check, "run.folder=used", ranks=4).stdout  # which do not take each other for another run
     assert "works in this folder" not in said and "used has checkpoints up to step" in said, said
     assert said.endswith("\n# in order, but for the folder\n"), said

@@ -198,7 +198,7 @@ def kill_behind(command, best, *train):
         assert time.monotonic() < deadline and run.poll() is None
         time.sleep(0.01)
     send(signal.SIGKILL, ranks_of(command))
-    finish(run, 30)
+    finish(run)
     require_none_left(command)
 
 

@@ -57,8 +57,8 @@ def check_last_write(command, library, ranks):
         wait_until(lambda: list((folder / "checkpoints").glob("*.h5.tmp")), "no checkpoint is being written")
         arguments = () if restart == "none" else ("--restart", restart)
         code, stdout, stderr = finish(command.start(*ENDLESS, f"run.folder={name}", "communication.timeout=1",
-                                                    "--stop-after", 3, *arguments, ranks=ranks), 60)
-        assert finish(first, 30)[0] == STOPPED, what
+                                                    "--stop-after", 3, *arguments, ranks=ranks))
+        assert finish(first)[0] == STOPPED, what
         last = steps_of(folder)[-1]
         assert not (folder / "checkpoints/superseded").exists(), f"{what}\n{stdout}"
         if restart == "none":
@@ -89,11 +89,11 @@ def check_run_that_goes_on(command, ranks):
         second = command.start(*waiting)
         assert "waiting" in second.stdout.readline()
         second.send_signal(signal.SIGTERM)
-        code, _, stderr = finish(second, 20)
+        code, _, stderr = finish(second)
         assert code == STOPPED and "asked to stop by SIGTERM while it waited" in stderr, (code, stderr)
     assert first.poll() is None and ranks_of(command) == ours
     first.send_signal(signal.SIGUSR1)
-    assert finish(first, 30)[0] == STOPPED
+    assert finish(first)[0] == STOPPED
     require_each_step_once(command.folder / name, steps_of(command.folder / name)[-1], name)
 
 
@@ -108,9 +108,9 @@ def hand_over(command, sources, library, name, ranks, moment):
     loop = [pathlib.Path(sources) / "scripts/resubmit", name, "--",
             *command.line(*arguments, "--stop-after", STEPS // 2, ranks=ranks)]
     successor = command.start_line(loop)
-    code, stdout, stderr = finish(job, 60)
+    code, stdout, stderr = finish(job)
     what = f"{name}, signal after {moment:.3f} s\n{stdout}\n{stderr}"
-    after, said, messages = finish(successor, 60)
+    after, said, messages = finish(successor)
     what += f"\n--- the successor, code {after}\n{said}\n{messages}"
     assert after == DONE, what
     require_none_left(command)

@@ -23,7 +23,7 @@ def end_of(command, run):
     """Exit code and messages. Debian 12's launcher (PMIx 4.2.2) was seen to hang or crash in its own clean-up, in a lock
     that it had freed, with all ranks gone."""
     try:
-        code, _, stderr = finish(run, 30)
+        code, _, stderr = finish(run)
     except subprocess.TimeoutExpired:
         assert not ranks_of(command), "ranks are left, and the launcher waits"
         run.kill()

@@ -77,7 +77,7 @@ def steps_before_a_lost_rank(command, folder):
     wait_until(lambda: history.exists() and history.stat().st_size > 0, "the run does not begin")
     time.sleep(LOG_EVERY / 3 * float(rows(command, folder)[LOG_EVERY - 1][-1]) / LOG_EVERY)  # a third of the way to the next
     send(signal.SIGSTOP, ranks_of(command)[1:])
-    code, stdout, stderr = finish(run, 60)
+    code, stdout, stderr = finish(run)
     assert code == 1, (code, stdout, stderr)
     steps = [int(row[0]) for row in rows(command, folder)]
     assert steps == list(range(1, len(steps) + 1)), steps[-3:]
