@@ -226,7 +226,7 @@ def check_bad_input(command, _):
         refuse(command, [file, "out.h5"], f"bad/config.json: {message}")
     deep = 500_000
     (folder / "config.json").write_text('{"model_type":' + "[" * deep + "]" * deep + "}", encoding="utf-8")
-    refuse(command, [file, "out.h5"], "bad/config.json: model_type is an array, which our GPT has not; it has ")
+    refuse(command, [file, "out.h5"], "bad/config.json: model_type is an array, which our GPT has not; it has \"gpt2\"")
     (folder / "config.json").write_text("{", encoding="utf-8")
     refuse(command, [file, "out.h5"], "bad/config.json: is no JSON object")
     write_gpt2(folder, prefix="", tied=False)
