@@ -34,7 +34,7 @@ std::size_t activation_bytes(const Chain& chain, const GemmEngine& gemm, std::in
   return make_evaluation_layout(chain_cost(chain, gemm, samples * chain.rows_per_sample), 0).bytes;
 }
 
-/// Samples of a batch: the same on every rank and machine.
+/// Samples of a batch: the same on ranks that compute with the same threads and instructions.
 std::int64_t samples_of_batch(const Chain& chain, const GemmEngine& gemm, const RunData* data) {
   if (data == nullptr) return 1;
   std::int64_t samples = std::max<std::int64_t>(1, most_inference_rows / chain.rows_per_sample);

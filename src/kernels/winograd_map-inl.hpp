@@ -88,9 +88,10 @@ class WinogradMap {
     const std::int64_t panel = panels_.panel_of(vector);
     float* const target = weights_ + panels_.at(panel, plane * steps_) + column - panels_.first_column(panel);
     if (adjoint_) {
-      transform_turned(weights + (planes_ - 1 - plane) * taps * outputs_ + column, outputs_ - column, target);
+      transform_turned(weights + (planes_ - 1 - plane) * winograd::taps * outputs_ + column,
+                       outputs_ - column, target);
     } else {
-      transform_across(weights + (column * planes_ + plane) * taps * inputs_,
+      transform_across(weights + (column * planes_ + plane) * winograd::taps * inputs_,
                        std::min(lanes(), outputs_ - column), target);
     }
     for (std::int64_t step = inputs_; step < steps_; ++step) {
@@ -103,7 +104,7 @@ class WinogradMap {
   void transform_turned(const float* weights, std::int64_t valid, float* target) const {
     const FloatTag d;
     for (std::int64_t input = 0; input < inputs_; ++input) {
-      const float* const last = weights + (input * planes_ * taps + taps - 1) * outputs_;
+      const float* const last = weights + (input * planes_ * winograd::taps + winograd::taps - 1) * outputs_;
       transform<OfWeights>(
           [&](int y, int x) HWY_ATTR { return load_at_most(d, last - (3 * y + x) * outputs_, valid); },
           [&](int i, int j, Floats value) HWY_ATTR { store_weights(value, 4 * i + j, input, target); });
@@ -113,13 +114,13 @@ class WinogradMap {
   void transform_across(const float* weights, std::int64_t valid, float* target) const {
     const FloatTag d;
     constexpr std::int64_t most_inputs = 16;  // a cache line's, of every tap and output
-    HWY_ALIGN float across[taps * most_inputs * hn::MaxLanes(FloatTag())];
-    std::fill_n(across, taps * most_inputs * lanes(), 0.0f);
+    HWY_ALIGN float across[winograd::taps * most_inputs * hn::MaxLanes(FloatTag())];
+    std::fill_n(across, winograd::taps * most_inputs * lanes(), 0.0f);
     for (std::int64_t first = 0; first < inputs_; first += most_inputs) {
       const std::int64_t count = std::min(most_inputs, inputs_ - first);
       for (std::int64_t output = 0; output < valid; ++output) {
-        for (std::int64_t tap = 0; tap < taps; ++tap) {
-          const float* const from = weights + (output * planes_ * taps + tap) * inputs_ + first;
+        for (std::int64_t tap = 0; tap < winograd::taps; ++tap) {
+          const float* const from = weights + (output * planes_ * winograd::taps + tap) * inputs_ + first;
           float* const to = across + tap * most_inputs * lanes() + output;
           for (std::int64_t input = 0; input < count; ++input) to[input * lanes()] = from[input];
         }
@@ -141,9 +142,11 @@ class WinogradMap {
   void run_tiles(const LibraryOperands& operands, std::int64_t first, std::int64_t count, float* seen) const {
     float* const sums = seen + winograd::products * seen_stride_;
     for (std::int64_t i = 0; i < count; ++i) {
+      const winograd::Place output = tiles_.output_of(first + i);
       for (std::int64_t plane = 0; plane < planes_; ++plane) {
-        transform_window(static_cast<const float*>(operands.first), first + i, plane,
-                         seen + (i * planes_ + plane) * steps_);
+        const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
+                                         tiles_.window_of(output, plane), zeros_);
+        transform_window(window, 0, inputs_, seen_stride_, seen + (i * planes_ + plane) * steps_);
       }
     }
     for (std::int64_t product = 0; product < winograd::products; ++product)
@@ -160,16 +163,6 @@ class WinogradMap {
           weights_ + product * weight_stride_ + panels_.at(panel, 0), panels_.width(),
           {sums + product * sums_stride_ + panels_.first_column(panel), panels_.columns(), false});
     }
-  }
-
-  void transform_window(const float* values, std::int64_t tile, std::int64_t plane, float* target) const {
-    const winograd::Window<4> window(values, tiles_.seen, tiles_.window_of(tiles_.output_of(tile), plane),
-                                     zeros_);
-    for_each_vector(inputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
-      transform<OfInput>([&](int y, int x) HWY_ATTR { return load(d, window.point[y][x] + c, some); },
-                         [&](int i, int j, Floats value)
-                             HWY_ATTR { hn::StoreU(value, d, target + (4 * i + j) * seen_stride_ + c); });
-    });
   }
 
   void transform_sums(const float* sums, std::int64_t tile, const LibraryOperands& operands) const {
@@ -190,8 +183,6 @@ class WinogradMap {
           });
     });
   }
-
-  static constexpr std::int64_t taps = 9;  // of a plane of the kernel
 
   bool adjoint_;
   std::int64_t planes_;  // of the kernel

@@ -74,8 +74,11 @@ class WinogradSums {
     for (std::int64_t plane = 0; plane < planes_; ++plane) {
       const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
                                        tiles_.window_of(output, plane), zeros_);
-      for (std::int64_t panel = 0; panel < panels_.count(); ++panel)
-        transform_window(window, panel, seen_ + plane * panels_.size() + panels_.at(panel, row));
+      for (std::int64_t panel = 0; panel < panels_.count(); ++panel) {
+        const std::int64_t first = panels_.first_column(panel);
+        transform_window(window, first, std::min(panels_.columns_of(panel), inputs_ - first), seen_stride_,
+                         seen_ + plane * panels_.size() + panels_.at(panel, row));
+      }
     }
     const winograd::Window<2> gradient(static_cast<const float*>(operands.second), tiles_.output, output,
                                        zeros_);
@@ -85,16 +88,6 @@ class WinogradSums {
           [&](int i, int j, Floats value) HWY_ATTR {
             hn::StoreU(value, d, gradients_ + (4 * i + j) * gradient_stride_ + row * rows_ + c);
           });
-    });
-  }
-
-  void transform_window(const winograd::Window<4>& window, std::int64_t panel, float* target) const {
-    const std::int64_t first = panels_.first_column(panel);
-    for_each_vector(std::min(panels_.columns_of(panel), inputs_ - first), [&](auto d, std::int64_t c,
-                                                                              auto some) HWY_ATTR {
-      transform<OfInput>([&](int y, int x) HWY_ATTR { return load(d, window.point[y][x] + first + c, some); },
-                         [&](int i, int j, Floats value)
-                             HWY_ATTR { hn::StoreU(value, d, target + (4 * i + j) * seen_stride_ + c); });
     });
   }
 
@@ -114,8 +107,8 @@ class WinogradSums {
   }
 
   void transform_sums(const LibraryOperands& operands, std::int64_t output, std::int64_t plane) const {
-    constexpr std::int64_t taps = 9;  // of a plane of the kernel
-    float* const target = static_cast<float*>(operands.result) + (output * planes_ + plane) * taps * inputs_;
+    float* const target =
+        static_cast<float*>(operands.result) + (output * planes_ + plane) * winograd::taps * inputs_;
     for_each_vector(inputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
       const float* const sums = sums_ + (plane * rows_ + output) * panels_.columns() + c;
       transform<ToWeightGradient>(

@@ -9,6 +9,8 @@ namespace mylos::winograd {
 
 /// Products for a tile and a pair of channels, numbered row by row.
 inline constexpr std::int64_t products = 16;
+/// Of a plane of the kernel.
+inline constexpr std::int64_t taps = 9;
 
 /// Floats from the matrices of one product to those of the next: an odd number of cache lines, so that a
 /// tile's sixteen values do not lie in the same sets of the caches.

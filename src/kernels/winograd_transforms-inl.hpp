@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "vector_values-inl.hpp"
+#include "winograd_tiles.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
@@ -102,6 +103,16 @@ HWY_INLINE void transform_columns(const From& from, const To& to, std::index_seq
 template <class Matrix, class From, class To>
 HWY_INLINE void transform(const From& from, const To& to) {
   transform_columns<Matrix>(from, to, std::make_index_sequence<Matrix::to>());
+}
+
+/// Of `count` channels of a window from `first` on; results `stride` floats apart, in whole vectors.
+HWY_INLINE void transform_window(const winograd::Window<4>& window, std::int64_t first, std::int64_t count,
+                                 std::int64_t stride, float* target) {
+  for_each_vector(count, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
+    transform<OfInput>([&](int y, int x) HWY_ATTR { return load(d, window.point[y][x] + first + c, some); },
+                       [&](int i, int j, auto value)
+                           HWY_ATTR { hn::StoreU(value, d, target + (4 * i + j) * stride + c); });
+  });
 }
 
 }  // namespace mylos::HWY_NAMESPACE

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 
 #include "kernels/library_convolution.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "kernels/own_engine.hpp"
 
 namespace mylos::test {
 
@@ -38,22 +37,13 @@ class RefusingLibrary final : public LibraryConvolution {
   int runs_left_;
 };
 
-class RefusingEngine final : public GemmEngine {
+class RefusingEngine final : public OwnEngine {
  public:
-  explicit RefusingEngine(int runs) : library_(*own_->convolutions(), runs) {}
+  explicit RefusingEngine(int runs) : library_(*own().convolutions(), runs) {}
 
-  [[nodiscard]] std::string_view name() const override { return own_->name(); }
-  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return own_->workspace_bytes(problem);
-  }
-  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
-           void* workspace) override {
-    own_->run(execution, problem, operands, workspace);
-  }
   [[nodiscard]] LibraryConvolution* convolutions() const override { return &library_; }
 
  private:
-  std::unique_ptr<GemmEngine> own_ = make_gemm_engine({});
   mutable RefusingLibrary library_;
 };
 

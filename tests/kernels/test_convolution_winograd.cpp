@@ -2,27 +2,19 @@
 #include "kernels/convolution_winograd.hpp"
 
 #include "kernels/convolution_case.hpp"
+#include "kernels/own_engine.hpp"
 #include "support/executions.hpp"
 
 namespace mylos::convolution_winograd_test {
 
 /// The machine's products, and minimal filtering for all convolutions that it takes.
-class FilteringEngine final : public GemmEngine {
+class FilteringEngine final : public test::OwnEngine {
  public:
   explicit FilteringEngine(const Execution& exec = {}) : filtering_(make_winograd_convolution(exec)) {}
 
-  [[nodiscard]] std::string_view name() const override { return own_->name(); }
-  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return own_->workspace_bytes(problem);
-  }
-  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
-           void* workspace) override {
-    own_->run(execution, problem, operands, workspace);
-  }
   [[nodiscard]] LibraryConvolution* convolutions() const override { return filtering_.get(); }
 
  private:
-  std::unique_ptr<GemmEngine> own_ = make_gemm_engine({});
   std::unique_ptr<LibraryConvolution> filtering_;
 };
 

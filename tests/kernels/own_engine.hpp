@@ -1,0 +1,28 @@
+// The machine's own product engine, for tests to change one thing of it.
+#pragma once
+
+#include <memory>
+
+#include "mylos/kernels/gemm.hpp"
+
+namespace mylos::test {
+
+class OwnEngine : public GemmEngine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return own_->name(); }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return own_->workspace_bytes(problem);
+  }
+  void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    own_->run(execution, problem, operands, workspace);
+  }
+
+ protected:
+  [[nodiscard]] GemmEngine& own() const { return *own_; }
+
+ private:
+  std::unique_ptr<GemmEngine> own_ = make_gemm_engine({});
+};
+
+}  // namespace mylos::test
