@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "file_structure.hpp"
+#include "writing_group.hpp"
 
 namespace mylos {
 

@@ -11,12 +11,9 @@ namespace mylos {
 namespace {
 
 /// All structure is made, and every attribute has its place, before the disk space is reserved.
-OpenFile create_structure(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
+OpenFile create_structure(const std::string& path, const CheckpointHeader& header,
                           const CheckpointState& state) {
-  hdf5::CreateOptions options;
-  options.user_block = user_block_bytes;
-  options.communicator = ranks.mpi();
-  OpenFile open{hdf5::File::create(path, options), {}, {}};
+  OpenFile open{hdf5::File::create(path, {.user_block = user_block_bytes}), {}, {}};
   open.file.write_attribute("/", "format", checkpoint_format);
   open.file.write_attribute("/", "version", checkpoint_version);
   open.file.write_attribute("/", "step", header.step);
@@ -56,18 +53,11 @@ void require_writable(const CheckpointState& state) {
   }
 }
 
-OpenFile begin_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
-                    const CheckpointState& state) {
-  OpenFile open = create_structure(ranks, path, header, state);
-  // A write that the disk refuses on one rank can hang the others: no rank writes before the space is
-  // certain. A flush extends the file to all that was allocated in it (HDF5 itself cannot tell that size over
-  // MPI).
-  ranks.barrier();
-  ranks.on_first([&] { reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path))); });
-  ranks.on_all([&] {
-    if (ranks.rank() != 0) return;
-    for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
-  });
+OpenFile begin_file(const std::string& path, const CheckpointHeader& header, const CheckpointState& state) {
+  OpenFile open = create_structure(path, header, state);
+  // The flush has extended the file to all that was allocated in it. Whoever writes then finds room.
+  reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
   return open;
 }
 

@@ -8,11 +8,10 @@
 
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/io/hdf5.hpp"
-#include "writing_group.hpp"
 
 namespace mylos {
 
-/// Open on all ranks. The arrays' datasets are not: HDF5 keeps some 10 KB for each that is, and deep networks
+/// The arrays' datasets are not open: HDF5 keeps some 10 KB for each that is, and deep networks
 /// have thousands of them.
 struct OpenFile {
   hdf5::File file;
@@ -29,10 +28,10 @@ struct OpenFile {
 void require_writable(const CheckpointState& state);
 
 /// All structure and all texts; the disk space for the arrays is reserved.
-[[nodiscard]] OpenFile begin_file(const WritingGroup& ranks, const std::string& path,
-                                  const CheckpointHeader& header, const CheckpointState& state);
-/// Called on all ranks after every dataset that is made or changed, with their number: over MPI, HDF5 keeps
-/// the structure of all that is not flushed.
+[[nodiscard]] OpenFile begin_file(const std::string& path, const CheckpointHeader& header,
+                                  const CheckpointState& state);
+/// Called after every dataset that is made or changed, with their number: HDF5 keeps the structure of what is
+/// not flushed.
 void flush_some(hdf5::File& file, std::size_t done);
 void end_file(OpenFile& open);
 

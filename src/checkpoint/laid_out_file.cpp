@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "array_crcs.hpp"
-#include "file_contents.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/io/raw_file.hpp"
 #include "own_file.hpp"
 #include "stored_bytes.hpp"
+#include "stored_datasets.hpp"
 #include "user_block.hpp"
 
 namespace mylos {
@@ -49,7 +49,7 @@ LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header
   if (!std::ofstream(temporary())) fail_run("{}: cannot be created: {}", temporary(), std::strerror(errno));
   on_own_file([&] {
     reserve_space(temporary(), generous_bytes(state));
-    open_ = begin_file(WritingGroup(nullptr), temporary(), header, state);
+    open_ = begin_file(temporary(), header, state);
   });
 }
 
@@ -59,6 +59,7 @@ void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pie
     write_crcs(*open_, state, crcs);
     const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
     end_file(*open_);
+    sync_file(temporary());
     write_user_block(temporary(), verify_stored(temporary(), stored));
     open_again(temporary(), stored);
     pending_.publish();

@@ -9,6 +9,7 @@
 
 #include "file_structure.hpp"
 #include "mylos/io/atomic_publish.hpp"
+#include "writing_group.hpp"
 
 namespace mylos {
 

@@ -26,16 +26,14 @@ using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTrai
 using DeviceBytes = Kokkos::View<std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using ConstDeviceBytes = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-enum class Direction { out_of_state, into_state };
-
-/// Calls use(first, count, host memory of those elements as the file has them) for the piece: once where the
-/// host reaches the state's memory and it has the file's type, else part by part through a buffer.
-void through_host(const StateArray& array, const StatePiece& piece, Direction direction,
-                  const std::function<void(std::int64_t, std::int64_t, std::byte*)>& use) {
+/// Calls fill(first, count, host memory for those elements as the file has them) for the piece: once where
+/// the host reaches the state's memory and it has the file's type, else part by part through a buffer.
+void fill_piece(const StateArray& array, const StatePiece& piece,
+                const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill) {
   auto* start = static_cast<std::byte*>(piece.data);
   const bool is_near = memory_is_host || !array.on_device;
   if (is_near && !array.held_as) {
-    if (piece.count > 0) use(piece.first, piece.count, start);
+    if (piece.count > 0) fill(piece.first, piece.count, start);
     return;
   }
   const std::int64_t most = elements_per_piece(array.type);
@@ -45,17 +43,15 @@ void through_host(const StateArray& array, const StatePiece& piece, Direction di
     if (array.held_as) {
       auto* const floats = reinterpret_cast<float*>(buffer.data());
       const StatePiece part{piece.first + done, length, start + array.memory_bytes_of(done)};
-      if (direction == Direction::out_of_state) widen(array, part, floats);
-      use(part.first, length, buffer.data());
-      if (direction == Direction::into_state) round_into(array, part, floats);
+      fill(part.first, length, buffer.data());
+      round_into(array, part, floats);
       continue;
     }
     const auto bytes = static_cast<std::size_t>(array.bytes_of(length));
     const HostBytes host(buffer.data(), bytes);
     const DeviceBytes device(start + array.bytes_of(done), bytes);
-    if (direction == Direction::out_of_state) Kokkos::deep_copy(host, device);
-    use(piece.first + done, length, buffer.data());
-    if (direction == Direction::into_state) Kokkos::deep_copy(device, host);
+    fill(piece.first + done, length, buffer.data());
+    Kokkos::deep_copy(device, host);
   }
 }
 
@@ -76,18 +72,6 @@ std::uint32_t crc_beyond(const hdf5::Dataset& dataset, std::int64_t first, std::
 }
 
 }  // namespace
-
-std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, const StatePiece& piece) {
-  std::uint32_t crc = 0;
-  through_host(array, piece, Direction::out_of_state,
-               [&](std::int64_t from, std::int64_t length, std::byte* host) {
-                 hdf5::dispatch(array.type, [&](auto tag) {
-                   dataset.write(from, length, reinterpret_cast<const typename decltype(tag)::type*>(host));
-                 });
-                 crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
-               });
-  return crc;
-}
 
 std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array,
                           const StatePiece& piece) {
@@ -114,13 +98,12 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
   std::int64_t end = 0;  // of what was read
   for (const StatePiece& piece : array.pieces) {
     crc = crc_beyond(dataset, end, piece.first - end, crc);
-    through_host(array, piece, Direction::into_state,
-                 [&](std::int64_t from, std::int64_t length, std::byte* host) {
-                   hdf5::dispatch(array.type, [&](auto tag) {
-                     dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
-                   });
-                   crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
-                 });
+    fill_piece(array, piece, [&](std::int64_t from, std::int64_t length, std::byte* host) {
+      hdf5::dispatch(array.type, [&](auto tag) {
+        dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
+      });
+      crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
+    });
     end = piece.first + piece.count;
   }
   return crc_beyond(dataset, end, array.size() - end, crc);

@@ -21,10 +21,8 @@ inline constexpr std::int64_t piece_bytes = RawFile::piece_bytes;
   return static_cast<std::int64_t>(size_of(type));
 }
 
-/// Writes a piece of the array; returns the CRC-32 of its bytes.
-std::uint32_t write_elements(hdf5::Dataset& dataset, const StateArray& array, const StatePiece& piece);
-/// The same past HDF5, where the array begins at byte `offset` of the file. For one process that writes
-/// alone.
+/// Writes a piece of the array, which begins at byte `offset` of the file, past HDF5; returns the CRC-32 of
+/// its bytes.
 std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array,
                           const StatePiece& piece);
 /// Reads all elements, those of the array's pieces into them; returns the CRC-32 of all.

@@ -1,19 +1,14 @@
 #include "mylos/checkpoint/writer.hpp"
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <optional>
+#include <memory>
 
 #include "completion.hpp"
-#include "file_contents.hpp"
-#include "file_structure.hpp"
 #include "laid_out_file.hpp"
-#include "mylos/base/error.hpp"
 #include "mylos/base/region.hpp"
 #include "mylos/checkpoint/folder.hpp"
+#include "mylos/comm/slices.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/raw_file.hpp"
 #include "writing_group.hpp"
@@ -30,23 +25,43 @@ std::string utc_now() {
   return text;
 }
 
+/// What this rank writes: its slices of what all hold, and what it alone holds.
+CheckpointState share(const CheckpointState& state, const WritingGroup& ranks) {
+  CheckpointState own = state;
+  for (StateArray& array : own.arrays) {
+    if (array.sharded) continue;
+    const SliceRange slice = slice_of(static_cast<std::size_t>(array.size()), ranks.size(), ranks.rank());
+    std::vector<StatePiece> pieces;
+    for (const StatePiece& piece : array.pieces) {
+      const std::int64_t from = std::max(piece.first, static_cast<std::int64_t>(slice.begin));
+      const std::int64_t to = std::min(piece.first + piece.count, static_cast<std::int64_t>(slice.end));
+      if (from >= to) continue;
+      auto* const data = static_cast<std::byte*>(piece.data) + array.memory_bytes_of(from - piece.first);
+      pieces.push_back({from, to - from, data});
+    }
+    array.pieces = std::move(pieces);
+  }
+  return own;
+}
+
+/// The first rank lays the file out, all write their shares, and the first one verifies the whole. Plain
+/// writes: where ranks write through HDF5 together, one whose disk refuses leaves the others waiting in MPI.
 void write_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                 const CheckpointState& state) {
-  if (ranks.size() == 1) {
-    LaidOutFile file(path, header, state);
-    file.finish(state, write_pieces(file.temporary(), file.array_offsets(), state));
-    return;
-  }
-  const std::string temporary = temporary_path(path);
-  std::optional<PendingFile> pending;  // on rank 0: a failure below leaves nothing behind
+  std::unique_ptr<LaidOutFile> file;  // on the first rank: a failure below leaves nothing behind
+  std::vector<std::int64_t> array_offsets(state.arrays.size());
   ranks.on_first([&] {
-    require_writable(state);
-    pending.emplace(path);
-    if (!std::ofstream(temporary)) fail_run("{}: cannot be created: {}", temporary, std::strerror(errno));
-    reserve_space(temporary, generous_bytes(state));
+    file = std::make_unique<LaidOutFile>(path, header, state);
+    array_offsets = file->array_offsets();
   });
-  write_contents(ranks, temporary, header, state);
-  ranks.on_first([&] { pending->publish(); });
+  ranks.agree(array_offsets);
+  std::vector<PieceCrc> written;
+  ranks.on_each([&] {
+    written = write_pieces(temporary_path(path), array_offsets, share(state, ranks));
+    sync_file(temporary_path(path));  // where each rank has a page cache of its own, nobody else can
+  });
+  written = ranks.gather(std::move(written));
+  ranks.on_first([&] { file->finish(state, std::move(written)); });
 }
 
 std::string write_into_folder(const WritingGroup& ranks, const std::string& folder, CheckpointHeader header,

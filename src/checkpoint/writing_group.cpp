@@ -6,18 +6,14 @@
 
 namespace mylos {
 
-void WritingGroup::on_all(const std::function<void()>& function) const {
+void WritingGroup::on_each(const std::function<void()>& function) const {
   if (alone()) return function();
-  run_on_all(*ranks_, function);
+  run_on_each(*ranks_, function);
 }
 
 void WritingGroup::on_first(const std::function<void()>& function) const {
   if (alone()) return function();
   run_on_first(*ranks_, function);
-}
-
-void WritingGroup::barrier() const {
-  if (!alone()) ranks_->barrier();
 }
 
 std::vector<PieceCrc> WritingGroup::gather(std::vector<PieceCrc> own) const {
@@ -33,6 +29,10 @@ std::vector<PieceCrc> WritingGroup::gather(std::vector<PieceCrc> own) const {
 
 std::string WritingGroup::agreed(const std::string& text) const {
   return alone() ? text : broadcast_text(*ranks_, text);
+}
+
+void WritingGroup::agree(std::vector<std::int64_t>& numbers) const {
+  if (!alone()) ranks_->broadcast(numbers.data(), numbers.size() * sizeof(std::int64_t), 0);
 }
 
 }  // namespace mylos

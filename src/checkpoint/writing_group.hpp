@@ -27,18 +27,17 @@ class WritingGroup {
   [[nodiscard]] bool alone() const { return ranks_ == nullptr; }
   [[nodiscard]] int rank() const { return alone() ? 0 : ranks_->rank(); }
   [[nodiscard]] int size() const { return alone() ? 1 : ranks_->size(); }
-  /// For a file that all of them write; MPI_COMM_NULL for one writer.
-  [[nodiscard]] MPI_Comm mpi() const { return size() > 1 ? ranks_->mpi() : MPI_COMM_NULL; }
-
-  /// On every rank. What it throws on one is thrown on all.
-  void on_all(const std::function<void()>& function) const;
-  /// On the first rank alone, however long it takes; no HDF5 and no MPI in it.
+  /// On every rank, however long it takes on one of them. What it throws on one is thrown on all. No MPI in
+  /// it.
+  void on_each(const std::function<void()>& function) const;
+  /// On the first rank alone, likewise.
   void on_first(const std::function<void()>& function) const;
-  void barrier() const;
   /// Those of all ranks, in any order, and some of no elements.
   [[nodiscard]] std::vector<PieceCrc> gather(std::vector<PieceCrc> own) const;
   /// The first rank's.
   [[nodiscard]] std::string agreed(const std::string& text) const;
+  /// The first rank's, of which there are as many on all.
+  void agree(std::vector<std::int64_t>& numbers) const;
 
  private:
   RankGroup* ranks_;

@@ -71,6 +71,18 @@ void run_on_all(RankGroup& ranks, const std::function<void()>& function) {
   throw_if_any(ranks, error_of(function));
 }
 
+void run_on_each(RankGroup& ranks, const std::function<void()>& function) {
+  if (ranks.size() == 1) return throw_if_any(ranks, error_of(function));
+  std::future<std::optional<Error>> work =
+      std::async(std::launch::async, [&function] { return error_of(function); });
+  std::vector<char> ended(static_cast<std::size_t>(ranks.size()));
+  while (std::find(ended.begin(), ended.end(), 0) != ended.end()) {
+    const char own = ended_soon(work, ranks.timeout_s()) ? 1 : 0;
+    ranks.all_gather(&own, ended.data(), sizeof own);
+  }
+  throw_if_any(ranks, work.get());
+}
+
 void run_on_first(RankGroup& ranks, const std::function<void()>& function) {
   if (ranks.size() == 1) return throw_if_any(ranks, error_of(function));
   std::future<std::optional<Error>> work;

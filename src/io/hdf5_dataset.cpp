@@ -182,8 +182,8 @@ void Dataset::require(std::initializer_list<DType> types, std::size_t rank, std:
   refuse_type(expected);
 }
 
-void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, void* memory, bool write,
-                   Transfer transfer) const {
+void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, void* memory,
+                   bool write) const {
   const State& dataset = *state_;
   const std::string& file = dataset.file->path;
   if (first < 0 || count < 0 || first > size() - count) {
@@ -192,30 +192,23 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
   }
   const auto memory_bytes = static_cast<std::int64_t>(size_of(memory_type));
   // Whole rows in a piece where they fit: each is then one box of the file.
-  std::int64_t piece = piece_bytes / std::max(memory_bytes, static_cast<std::int64_t>(dataset.element_bytes));
+  const std::int64_t widest = std::max(memory_bytes, static_cast<std::int64_t>(dataset.element_bytes));
+  std::int64_t piece = std::max<std::int64_t>(1, piece_bytes / widest);
   if (row_size() > 0 && row_size() < piece) piece -= piece % row_size();
-  std::int64_t pieces = (count + piece - 1) / piece;
-  const bool collective = transfer == Transfer::collective && dataset.file->communicator != MPI_COMM_NULL;
-  if (collective) {  // a rank with less to do takes part with nothing
-    MPI_Allreduce(MPI_IN_PLACE, &pieces, 1, MPI_INT64_T, MPI_MAX, dataset.file->communicator);
-  }
   auto* position = static_cast<std::byte*>(memory);
-  for (std::int64_t i = 0; i < pieces; ++i) {
+  while (count > 0) {
     const std::int64_t length = std::min(piece, count);
     const Turn turn;
-    const Handle properties(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
-    if (collective) H5Pset_dxpl_mpio(properties.id(), H5FD_MPIO_COLLECTIVE);
     const Handle file_space(H5Dget_space(dataset.id), H5Sclose);
-    auto memory_length = static_cast<hsize_t>(std::max<std::int64_t>(length, 1));
+    const auto memory_length = static_cast<hsize_t>(length);
     const Handle memory_space(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
     bool done = select_range(file_space.id(), dims(), first, length);
-    if (length == 0) H5Sselect_none(memory_space.id());
     if (done && write) {
       done = H5Dwrite(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
-                      properties.id(), position) >= 0;
+                      H5P_DEFAULT, position) >= 0;
     } else if (done) {
       done = H5Dread(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
-                     properties.id(), position) >= 0;
+                     H5P_DEFAULT, position) >= 0;
     }
     if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
     if (!done) fail_input("{}: dataset {} cannot be read: {}", file, path(), last_error());

@@ -27,14 +27,13 @@ void bound_structure_cache(const Handle& access) {
     fail_run("HDF5 does not take a structure cache of {} bytes: {}", structure_cache_bytes, last_error());
 }
 
-Handle access_properties(MPI_Comm communicator) {
+Handle access_properties() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Closing the file closes what is open in it; the default of the MPI driver is to refuse.
+  // Closing the file closes what is open in it.
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   // Whether locks work depends on the file system, and nobody writes a published file.
   H5Pset_file_locking(access.id(), false, true);
   bound_structure_cache(access);
-  if (communicator != MPI_COMM_NULL) H5Pset_fapl_mpio(access.id(), communicator, MPI_INFO_NULL);
   return access;
 }
 
@@ -109,11 +108,10 @@ File File::create(const std::string& path, const CreateOptions& options) {
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.id(), false);
   if (options.user_block > 0) H5Pset_userblock(creation.id(), static_cast<hsize_t>(options.user_block));
-  const Handle access = access_properties(options.communicator);
+  const Handle access = access_properties();
   H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110);
   auto state = std::make_shared<State>();
   state->path = path;
-  state->communicator = options.communicator;
   state->writable = true;
   state->id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id());
   if (state->id < 0) fail_run("{}: cannot be created: {}", path, last_error());
@@ -130,17 +128,16 @@ void require_hdf5(const std::string& path) {
 
 }  // namespace
 
-File File::open(const std::string& path, MPI_Comm communicator) {
+File File::open(const std::string& path) {
   require_regular_file(path);
   const Turn turn;
   require_hdf5(path);
-  const Handle access = access_properties(communicator);
+  const Handle access = access_properties();
   auto state = std::make_shared<State>();
   state->path = path;
-  state->communicator = communicator;
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
   if (state->id < 0) fail_input("{}: cannot be read as HDF5: {}", path, last_error());
-  if (communicator == MPI_COMM_NULL) state->opened_bytes = current_bytes(*state);
+  state->opened_bytes = current_bytes(*state);
   return File(std::move(state));
 }
 
@@ -148,7 +145,7 @@ File File::edit(const std::string& path) {
   require_regular_file(path);
   const Turn turn;
   require_hdf5(path);
-  const Handle access = access_properties(MPI_COMM_NULL);
+  const Handle access = access_properties();
   auto state = std::make_shared<State>();
   state->path = path;
   state->writable = true;

@@ -70,9 +70,8 @@ struct StoredType {
 struct File::State {
   std::string path;
   hid_t id = -1;
-  MPI_Comm communicator = MPI_COMM_NULL;
   bool writable = false;
-  std::int64_t opened_bytes = 0;  // its length when it was opened to be read by this rank alone, else 0
+  std::int64_t opened_bytes = 0;  // its length when it was opened to be read, else 0
 
   State() = default;
   State(const State&) = delete;

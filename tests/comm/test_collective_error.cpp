@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "mylos/comm/collective_error.hpp"
 
 namespace mylos::collective_error_test {
@@ -52,6 +55,30 @@ TEST(CollectiveError, NothingIsThrownWhenAllIsWell) {
   int calls = 0;
   run_on_all(ranks, [&] { ++calls; });
   EXPECT_EQ(calls, 1);
+}
+
+TEST(CollectiveError, WorkOfEachMayLastLongerThanRanksWait) {
+  RankGroup ranks(MPI_COMM_WORLD, 0.3);
+  int calls = 0;
+  run_on_each(ranks, [&] {
+    if (ranks.rank() == ranks.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    ++calls;
+  });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(CollectiveError, WhatWorkOfEachThrowsOnOneIsThrownOnAll) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  const int failing = ranks.size() - 1;
+  try {
+    run_on_each(ranks, [&] {
+      if (ranks.rank() == failing) fail_run("the disk is gone");
+    });
+    FAIL() << "rank " << ranks.rank() << " went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failed);
+    EXPECT_THAT(error.what(), testing::HasSubstr("the disk is gone"));
+  }
 }
 
 TEST(CollectiveError, TextTravelsWholeAndMayBeEmpty) {

@@ -20,7 +20,7 @@ TEST(Hdf5, PythonReadsWhatWasWritten) {
   std::iota(floats.begin(), floats.end(), 0.5f);
   const std::vector<std::int64_t> integers{-1, 1LL << 40, 7};
   {
-    auto file = File::create(path, {.user_block = 512, .communicator = MPI_COMM_NULL});
+    auto file = File::create(path, {.user_block = 512});
     file.create_dataset("/model/dense/weight", DType::fp32, {2, 3}).write(0, 6, floats.data());
     file.create_dataset("/history/step", DType::int64, {3}).write(0, 3, integers.data());
     const double scale = 65536;

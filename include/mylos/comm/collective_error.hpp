@@ -19,9 +19,12 @@ void throw_if_any(RankGroup& ranks, const std::optional<Error>& own);
 /// failures of the run). `function` may exchange nothing that a failed rank would miss.
 void run_on_all(RankGroup& ranks, const std::function<void()>& function);
 
-/// Runs `function` on rank 0 alone, however long it takes: a thread of its own runs it while the ranks hear
-/// each second that it still does, and no wait of theirs ends. What it throws is thrown on all ranks. It may
-/// make no MPI call, and no call of a library that makes some.
+/// The same, however long it takes on one of them: threads of their own run it while the ranks hear each
+/// second which still do, and no wait of theirs ends. It may make no MPI call, and no call of a library that
+/// makes some.
+void run_on_each(RankGroup& ranks, const std::function<void()>& function);
+
+/// Likewise on rank 0 alone. What it throws is thrown on all ranks.
 void run_on_first(RankGroup& ranks, const std::function<void()>& function);
 
 /// The text of rank `root`, on every rank.

@@ -8,8 +8,6 @@
 // reading, failed when writing.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -28,10 +26,6 @@ namespace mylos::hdf5 {
 
 /// As h5py says it, "float32", "uint8": for messages.
 [[nodiscard]] std::string_view name_in_files(DType type);
-
-/// collective: all ranks of the file's communicator call together (each with its own range, which may be
-/// empty).
-enum class Transfer { independent, collective };
 
 /// An open dataset. Copies share it; it is closed with the last copy or with its file.
 class Dataset {
@@ -57,16 +51,14 @@ class Dataset {
 
   /// Elements [first, first + count) in row-major order, converted to T where the file holds another type.
   template <class T>
-  void read(std::int64_t first, std::int64_t count, T* destination,
-            Transfer transfer = Transfer::independent) const {
+  void read(std::int64_t first, std::int64_t count, T* destination) const {
     static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
-    move(first, count, dtype_of<T>, destination, false, transfer);
+    move(first, count, dtype_of<T>, destination, false);
   }
   template <class T>
-  void write(std::int64_t first, std::int64_t count, const T* source,
-             Transfer transfer = Transfer::independent) {
+  void write(std::int64_t first, std::int64_t count, const T* source) {
     static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
-    move(first, count, dtype_of<T>, const_cast<T*>(source), true, transfer);
+    move(first, count, dtype_of<T>, const_cast<T*>(source), true);
   }
 
   /// A scalar of type text.
@@ -83,8 +75,7 @@ class Dataset {
   explicit Dataset(std::shared_ptr<State> state) : state_(std::move(state)) {}
   void require_rank(std::size_t rank, std::string_view shape) const;
   [[noreturn]] void refuse_type(std::string_view expected) const;
-  void move(std::int64_t first, std::int64_t count, DType memory_type, void* memory, bool write,
-            Transfer transfer) const;
+  void move(std::int64_t first, std::int64_t count, DType memory_type, void* memory, bool write) const;
 
   std::shared_ptr<State> state_;
 };
@@ -97,20 +88,18 @@ struct Child {
 };
 
 struct CreateOptions {
-  std::int64_t user_block = 0;            // bytes before the HDF5 data: 0 or a power of two >= 512
-  MPI_Comm communicator = MPI_COMM_NULL;  // MPI_COMM_NULL: this process alone (POSIX driver)
+  std::int64_t user_block = 0;  // bytes before the HDF5 data: 0 or a power of two >= 512
 };
 
-/// An open file. With a communicator, everything but opening a dataset and independent transfers is called by
-/// all its ranks together. Movable; closed at destruction (call close() to hear of errors).
+/// A file that this process has open. Movable; closed at destruction (call close() to hear of errors).
 class File {
  public:
   /// Makes or replaces the file, in the format of HDF5 1.10 (checksummed metadata), without time stamps: the
   /// same calls give the same bytes.
   [[nodiscard]] static File create(const std::string& path, const CreateOptions& options = {});
   /// Opens for reading only.
-  [[nodiscard]] static File open(const std::string& path, MPI_Comm communicator = MPI_COMM_NULL);
-  /// Opens for reading and writing by this process alone.
+  [[nodiscard]] static File open(const std::string& path);
+  /// Opens for reading and writing.
   [[nodiscard]] static File edit(const std::string& path);
 
   [[nodiscard]] const std::string& path() const;

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "checkpoint/file_contents.hpp"
+#include "checkpoint/stored_datasets.hpp"
 #include "checkpoint/user_block.hpp"
 #include "mylos/base/error.hpp"
 

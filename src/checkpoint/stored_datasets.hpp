@@ -1,21 +1,13 @@
-// What is in a checkpoint's file that several ranks write together, between steps: their shares of the
-// arrays, read back and compared; then the digest.
+// What lies on the disk against what was in memory, before a checkpoint's file gets its name.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/state.hpp"
 #include "mylos/io/piece_digest.hpp"
-#include "writing_group.hpp"
 
 namespace mylos {
-
-/// Makes the whole file, verified but not yet brought to the disk's folder. Throws Error (failed) on all
-/// ranks.
-void write_contents(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
-                    const CheckpointState& state);
 
 /// A dataset as it must be on the disk.
 struct StoredDataset {

@@ -1,0 +1,25 @@
+#include "stored_datasets.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/io/raw_file.hpp"
+#include "user_block.hpp"
+
+namespace mylos {
+
+std::string verify_stored(const std::string& path, const std::vector<StoredDataset>& stored) {
+  std::vector<ByteRange> ranges;
+  for (const StoredDataset& dataset : stored) ranges.push_back(dataset.range);
+  PieceDigest contents(user_block_bytes, ranges);
+  RawFile(path, RawFile::Access::read, RawFile::Cache::bypass)
+      .read(user_block_bytes,
+            [&](const std::byte* data, std::int64_t bytes) { contents.update(data, bytes); });
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const std::uint32_t found = contents.range_crcs()[i];
+    if (found == stored[i].crc) continue;
+    fail_run("{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written", path,
+             stored[i].path, found, stored[i].crc);
+  }
+  return contents.finish();
+}
+
+}  // namespace mylos

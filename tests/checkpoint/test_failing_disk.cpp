@@ -1,0 +1,94 @@
+// A disk that refuses one rank's writes, or takes longer over them than ranks wait for one another: where all
+// write between steps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/writer.hpp"
+
+namespace mylos::failing_disk_test {
+
+using test::SampleState;
+using testing::HasSubstr;
+
+struct Disk {
+  bool refuses = false;
+  std::chrono::milliseconds delay{0};
+};
+
+/// This rank's, for files of checkpoints that are being written.
+Disk& disk() {
+  static Disk disk;
+  return disk;
+}
+
+bool is_of_checkpoint(int descriptor) {
+  std::error_code failure;
+  const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), failure);
+  return !failure && path.string().ends_with(".h5.tmp");
+}
+
+}  // namespace mylos::failing_disk_test
+
+/// Stands before the C library's in this program.
+extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
+  using namespace mylos::failing_disk_test;
+  if ((disk().refuses || disk().delay.count() > 0) && is_of_checkpoint(descriptor)) {
+    std::this_thread::sleep_for(disk().delay);
+    if (disk().refuses) {
+      errno = EIO;
+      return -1;
+    }
+  }
+  return syscall(SYS_pwrite64, descriptor, data, bytes, offset);
+}
+
+namespace mylos::failing_disk_test {
+
+class FailingDisk : public testing::Test {
+ protected:
+  void TearDown() override { disk() = {}; }
+
+  static constexpr double timeout_s = 0.5;
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  RankGroup hasty{MPI_COMM_WORLD, timeout_s};
+  test::SharedFolder folder{ranks};
+};
+
+TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
+  SampleState state = SampleState::filled(100);
+  write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
+  for (int failing = 0; failing < ranks.size(); ++failing) {
+    disk().refuses = ranks.rank() == failing;
+    try {
+      write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
+      ADD_FAILURE() << "rank " << ranks.rank() << " went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed);
+      EXPECT_THAT(error.what(), HasSubstr("Input/output error"));
+    }
+    disk() = {};
+    ranks.barrier();
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));
+    EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
+    ranks.barrier();
+  }
+}
+
+TEST_F(FailingDisk, ThatIsSlowOnOneRankIsWaitedFor) {
+  SampleState state = SampleState::filled(100);
+  if (ranks.rank() == ranks.size() - 1) disk().delay = std::chrono::milliseconds(400);  // of several writes
+  write_checkpoint(hasty, folder.path(), test::header_of(100), state.view(), {});
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
+}
+
+}  // namespace mylos::failing_disk_test
