@@ -177,6 +177,9 @@ def check_ranks_together(command):
             assert abs(float(a["loss"]) - float(b["loss"])) < 2e-4, f"step {a['step']} on {ranks} ranks: {a['loss']}, {b['loss']}"
         for name, values in buffers(command, f"together-{ranks}").items():
             numpy.testing.assert_allclose(values, statistics[name], rtol=2e-3, atol=1e-4, err_msg=name)
+    said = command.must("train", "deck.toml", "run.folder=shown", "--debug-tensors", 2, ranks=3).stdout
+    assert "tensors of step 2 on rank 0" in said and "tensors of step 3" not in said, said
+    compare(last_checkpoint(command, "together-3"), last_checkpoint(command, "shown"), "--debug-tensors")
     write_deck(command, residual())
     command.must("train", "deck.toml", "run.folder=apart-4", ranks=4)
     apart = [float(row["loss"]) for row in history_without_times(command, "apart-4")]

@@ -2,6 +2,7 @@
 
 usage: test_predict.py MYLOS
 """
+import os
 import random
 import re
 import sys
@@ -29,6 +30,29 @@ loss = "mse"
 compute = "fp32"
 [optimizer]
 lr = 1e-2
+"""
+WIDE = """
+[run]
+name = "wide"
+steps = 1
+[data]
+train = "wide.h5"
+shape = [64, 64, 1]
+batch = 2
+normalize = "none"
+[model]
+type = "chain"
+loss = "mse"
+[[model.layers]]
+kind = "conv"
+outputs = 128
+kernel = 1
+[[model.layers]]
+kind = "global_pool"
+[[model.layers]]
+kind = "dense"
+[precision]
+compute = "fp32"
 """
 SAMPLES = 2049  # more than a batch: on two ranks one has a batch more than the other
 NO_ANSWERS = r"has neither /labels \[samples\] nor /targets \[samples, outputs\], so it is for `mylos predict` alone"
@@ -211,10 +235,26 @@ def check_probabilities_of_no_number(command):
     assert not list(command.folder.glob("no.h5*"))
 
 
+def check_batches_take_bounded_memory(command):
+    """As many samples as a batch of rows has would take 2 GiB of activations."""
+    samples = 1024
+    with h5py.File(command.folder / "wide.h5", "w") as file:
+        file["inputs"] = numpy.zeros((samples, 64 * 64), "f4")
+        file["targets"] = numpy.ones((samples, 1), "f4")
+    (command.folder / "wide.toml").write_text(WIDE, encoding="utf-8")
+    command.must("train", "wide.toml")
+    run = command.start("predict", "runs/wide", "wide.h5", "wide-outputs.h5")
+    _, status, used = os.wait4(run.pid, 0)
+    assert status == 0, run.stderr.read()
+    run.returncode = status
+    assert used.ru_maxrss < 1_600_000, f"{used.ru_maxrss} KiB"
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
                   check_checkpoints_of_strangers, check_bad_value_ends_all_ranks,
-                  check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number):
+                  check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number,
+                  check_batches_take_bounded_memory):
         check(mylos)
         print(check.__name__, "passed")
