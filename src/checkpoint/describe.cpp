@@ -10,6 +10,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
+#include "walk.hpp"
 
 namespace mylos {
 namespace {
@@ -26,12 +27,14 @@ std::int64_t bytes_of(const hdf5::Dataset& dataset) {
 
 std::string scalar_text(const hdf5::Dataset& dataset) {
   if (dataset.is_text()) return dataset.read_text();
-  if (dataset.type() == DType::fp32 || dataset.type() == DType::fp64) {
+  using enum DType;
+  dataset.require({uint8, int32, int64, uint64, fp32, fp64}, 0, "a scalar");
+  if (dataset.type() == fp32 || dataset.type() == fp64) {
     double value = 0;
     dataset.read(0, 1, &value);
     return fmt::format("{:.9g}", value);
   }
-  if (dataset.type() == DType::uint64) {
+  if (dataset.type() == uint64) {
     std::uint64_t value = 0;
     dataset.read(0, 1, &value);
     return fmt::format("{}", value);
@@ -41,32 +44,24 @@ std::string scalar_text(const hdf5::Dataset& dataset) {
   return fmt::format("{}", value);
 }
 
-void collect(const hdf5::File& file, const std::string& group, std::vector<hdf5::Dataset>& datasets) {
-  for (const hdf5::Child& child : file.children(group)) {
-    const std::string path = group + "/" + child.name;
-    if (child.kind == hdf5::ObjectKind::group) collect(file, path, datasets);
-    if (child.kind == hdf5::ObjectKind::dataset) datasets.push_back(file.dataset(path));
-  }
-}
-
 /// One line per dataset of a top-level group: the value of a scalar, shape and bytes of an array.
 std::string group_text(const hdf5::File& file, const std::string& group) {
-  std::vector<hdf5::Dataset> datasets;
-  collect(file, group, datasets);
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
   std::string lines;
-  for (const hdf5::Dataset& dataset : datasets) {
-    const std::string name = dataset.path().substr(group.size() + 1);
+  walk(file, group, [&](const std::string& path, hdf5::ObjectKind kind) {
+    if (kind != hdf5::ObjectKind::dataset) return;
+    const hdf5::Dataset dataset = file.dataset(path);
+    const std::string name = path.substr(group.size() + 1);
     if (dataset.dims().empty()) {
       lines += fmt::format("  {:<32} {}\n", name, scalar_text(dataset));
-      continue;
+      return;
     }
     elements += dataset.size();
     bytes += bytes_of(dataset);
     lines += fmt::format("  {:<32} {:<8} {:<18} {:>10}\n", name, dataset.type_name(), shape_of(dataset),
                          format_bytes(bytes_of(dataset)));
-  }
+  });
   const std::string sum =
       elements == 0 ? "" : fmt::format(": {} elements, {}", elements, format_bytes(bytes));
   return fmt::format("{}{}\n{}", group.substr(1), sum, lines);

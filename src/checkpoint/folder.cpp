@@ -80,6 +80,11 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
       choice.step = files.back().step;
       return choice;
     } catch (const Error& error) {
+      // It may be whole, and then an older one would cost the steps behind it.
+      if (error.code() != ExitCode::bad_input) {
+        fail_run("{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
+                 error.what(), checkpoint_folder(folder).string());
+      }
       choice.messages.push_back(fmt::format("skipped {}", error.what()));
     }
   }
@@ -137,7 +142,11 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
   std::error_code failure;
   for (const fs::directory_entry& entry : entries_of(folder)) {
     const auto step = step_of(entry.path().filename().string());
-    if (step && entry.is_regular_file(failure)) files.push_back({*step, entry.path().string()});
+    if (!step) continue;
+    const fs::file_status status = entry.status(failure);
+    if (!fs::status_known(status))
+      fail_run("{}: cannot be read: {}", entry.path().string(), failure.message());
+    if (fs::is_regular_file(status)) files.push_back({*step, entry.path().string()});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
   return files;

@@ -1,5 +1,9 @@
 #include "mylos/checkpoint/reader.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <set>
 
@@ -8,6 +12,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
+#include "walk.hpp"
 
 namespace mylos {
 namespace {
@@ -15,7 +20,11 @@ namespace {
 hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
   std::optional<hdf5::File> file;
   run_on_first(ranks, [&] { verify_user_block(path); });
-  run_on_all(ranks, [&] { file = hdf5::File::open(path); });
+  run_on_all(ranks, [&] {
+    // What the first rank has just read is not damaged: this rank's view of the disk is what is wrong.
+    if (::access(path.c_str(), R_OK) != 0) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
+    file = hdf5::File::open(path);
+  });
   return *file;
 }
 
@@ -53,18 +62,6 @@ std::string group_of(const std::string& path) {
   return path.substr(0, is_of_history(path) ? path.rfind('/') : path.find('/', 1));
 }
 
-/// Paths of all datasets in the group and below it, sorted.
-void collect_datasets(const hdf5::File& file, const std::string& group, std::vector<std::string>& paths) {
-  for (const hdf5::Child& child : file.children(group)) {
-    const std::string path = group + "/" + child.name;
-    if (child.kind == hdf5::ObjectKind::group) {
-      if (!is_of_history(path)) collect_datasets(file, path, paths);
-    } else {
-      paths.push_back(path);
-    }
-  }
-}
-
 void require_array(const hdf5::File& file, const StateArray& array) {
   const char* owner = owner_of(array.path);
   if (!file.exists(array.path)) {
@@ -93,12 +90,13 @@ void require_nothing_more(const hdf5::File& file, const CheckpointState& state) 
   for (const StateText& text : state.texts) add(text.path);
   for (const std::string& group : groups) {
     if (!file.exists(group)) continue;  // what must be there was asked for before
-    std::vector<std::string> paths;
-    collect_datasets(file, group, paths);
-    for (const std::string& path : paths) {
-      if (known.count(path) > 0) continue;
-      fail_input("{}: has {}, which {} has not", file.path(), printable(path), owner_of(path));
-    }
+    walk(
+        file, group,
+        [&](const std::string& path, hdf5::ObjectKind) {
+          if (known.count(path) > 0) return;
+          fail_input("{}: has {}, which {} has not", file.path(), printable(path), owner_of(path));
+        },
+        [](const std::string& path) { return !is_of_history(path); });
   }
 }
 

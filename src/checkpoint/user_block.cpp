@@ -26,18 +26,21 @@ std::string make_block(const std::string& digest, std::int64_t file_bytes) {
 std::string read_block(const std::string& path) {
   std::string block(static_cast<std::size_t>(user_block_bytes), '\0');
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!file) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
   file.read(block.data(), user_block_bytes);
+  if (file.bad()) fail_run("{}: cannot be read: {}", path, std::strerror(errno));
   block.resize(static_cast<std::size_t>(file.gcount()));
   return block;
 }
 
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
-  if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file", path);
-  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: is not a file", path);
+  const std::filesystem::file_status status = std::filesystem::status(path, failure);
+  if (status.type() == std::filesystem::file_type::not_found) fail_input("{}: there is no such file", path);
+  if (failure) fail_run("{}: cannot be read: {}", path, failure.message());
+  if (!std::filesystem::is_regular_file(status)) fail_input("{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_input("{}: cannot be read: {}", path, failure.message());
+  if (failure) fail_run("{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -19,7 +19,8 @@ inline constexpr std::int64_t checkpoint_version = 3;  // the only one that is r
 /// Writes the block of a file whose contents have that digest.
 void write_user_block(const std::string& path, const std::string& digest);
 
-/// Throws Error (bad_input) with the cause unless block, length and digest are right.
+/// Throws Error with the cause unless block, length and digest are right: bad_input where the file is not
+/// what it should be, failed where it cannot be read, which says nothing of what is in it.
 void verify_user_block(const std::string& path);
 
 /// True if the file begins with the format's name.

@@ -5,36 +5,9 @@
 #include "mylos/io/hdf5.hpp"
 #include "stored_bytes.hpp"
 #include "user_block.hpp"
+#include "walk.hpp"
 
 namespace mylos {
-namespace {
-
-// Deeper than any of ours: /optimizer/layer/parameter/moment.
-constexpr int deepest = 16;
-
-void verify_group(const hdf5::File& file, const std::string& group, int depth, VerifiedCheckpoint& sum) {
-  if (depth > deepest)
-    fail_input("{}: {} lies deeper than {} groups", file.path(), printable(group), deepest);
-  for (const hdf5::Child& child : file.children(group.empty() ? "/" : group)) {
-    const std::string path = group + "/" + child.name;
-    switch (child.kind) {
-      case hdf5::ObjectKind::group:
-        verify_group(file, path, depth + 1, sum);
-        break;
-      case hdf5::ObjectKind::dataset: {
-        const hdf5::Dataset dataset = file.dataset(path);
-        require_crc(file, path, crc_of(dataset));
-        sum.datasets += 1;
-        sum.bytes += dataset.is_text() ? 0 : dataset.size() * element_bytes(*dataset.type());
-        break;
-      }
-      case hdf5::ObjectKind::other:
-        fail_input("{}: {} is neither a group nor a dataset", file.path(), printable(path));
-    }
-  }
-}
-
-}  // namespace
 
 VerifiedCheckpoint verify_contents(const std::string& path) {
   verify_user_block(path);
@@ -44,7 +17,14 @@ VerifiedCheckpoint verify_contents(const std::string& path) {
   }
   VerifiedCheckpoint sum;
   sum.step = file.integer_attribute("/", "step");
-  verify_group(file, "", 0, sum);
+  walk(file, "", [&](const std::string& dataset_path, hdf5::ObjectKind kind) {
+    if (kind != hdf5::ObjectKind::dataset)
+      fail_input("{}: {} is neither a group nor a dataset", path, printable(dataset_path));
+    const hdf5::Dataset dataset = file.dataset(dataset_path);
+    require_crc(file, dataset_path, crc_of(dataset));
+    sum.datasets += 1;
+    sum.bytes += dataset.is_text() ? 0 : dataset.size() * element_bytes(*dataset.type());
+  });
   return sum;
 }
 

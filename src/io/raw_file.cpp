@@ -26,10 +26,6 @@ int open_file(const std::string& path, RawFile::Access access, int flags) {
   return ::open(path.c_str(), mode | O_CLOEXEC | flags);
 }
 
-ExitCode code_for(RawFile::Access access) {
-  return access == RawFile::Access::write ? ExitCode::failed : ExitCode::bad_input;
-}
-
 }  // namespace
 
 void RawFile::Free::operator()(std::byte* memory) const {
@@ -42,9 +38,7 @@ RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move
   if (!buffer_) fail_run("{}: there is no memory to read or write it through", path_);
   ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);  // a wish: small pages cost a transfer more than its copy
   cached_ = open_file(path_, access, 0);
-  if (cached_ < 0) {
-    throw Error(code_for(access), fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
-  }
+  if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
   if (cache == Cache::bypass) direct_ = open_file(path_, access, O_DIRECT);
 }
 

@@ -180,6 +180,25 @@ def check_unreadable_folder(command):
     assert names(command.folder / "wrong") == before
 
 
+def check_unreadable_checkpoint(command):
+    """It may be whole: no older one is taken in its place."""
+    if os.getuid() != 0:
+        return
+    command.must("train", "deck.toml", "run.folder=locked", "run.epochs=1", "checkpoint.every=6")
+    folder = command.folder / "locked"
+    newest = folder / "checkpoints" / names(folder)[-1]
+    newest.chmod(0)
+    before = names(folder)
+    for path in (folder, *folder.rglob("*")):
+        shutil.chown(path, "nobody")
+    for restart in ("auto", "latest"):
+        result = subprocess.run(command.line("train", "deck.toml", "run.folder=locked", "--restart", restart), cwd=command.folder,
+                                env=environment(), user="nobody", capture_output=True, text=True, check=False)
+        assert result.returncode == 1, (result.returncode, result.stderr)
+        assert f"{newest.name}: cannot be opened: Permission denied; only damaged" in result.stderr, result.stderr
+    assert names(folder) == before
+
+
 def slow_run(command, library, *arguments):
     settings = {**environment(), "LD_PRELOAD": library, "SLOW_DISK_S": "2"}
     return subprocess.run(command.line("train", "deck.toml", "communication.timeout=1", *arguments, ranks=2),
@@ -227,6 +246,7 @@ def main():
         check_elapsed_time(command)
         check_refused_start(command)
         check_unreadable_folder(command)
+        check_unreadable_checkpoint(command)
         check_slow_disk(command, library)
         check_failure_during_a_slow_write(command, library)
     print("folders of others, damaged and unreadable ones, and slow disks: ok")

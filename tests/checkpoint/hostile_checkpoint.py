@@ -21,6 +21,10 @@ with h5py.File(path, "r+", libver=("v110", "v110")) as file:
         file["/plan/odd"] = numpy.zeros(3, dtype="u2")
     elif how == "group_that_holds_itself":
         file["/model/hidden0/again"] = file["/model"]
+    elif how == "large_scalar":
+        file["/plan/odd"] = numpy.void(bytes(5 << 20))
+    elif how == "deep_groups":
+        file.create_group("/plan" + "/d" * 300)
     else:
         sys.exit(f"unknown: {how}")
 

@@ -1,5 +1,5 @@
 // A disk that refuses one rank's writes, or takes longer over them than ranks wait for one another: where all
-// write between steps.
+// write between steps. And one that refuses to read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -21,6 +21,7 @@ using testing::HasSubstr;
 
 struct Disk {
   bool refuses = false;
+  bool refuses_to_read = false;
   std::chrono::milliseconds delay{0};
 };
 
@@ -30,18 +31,18 @@ Disk& disk() {
   return disk;
 }
 
-bool is_of_checkpoint(int descriptor) {
+bool is_file_of(const char* suffix, int descriptor) {
   std::error_code failure;
   const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), failure);
-  return !failure && path.string().ends_with(".h5.tmp");
+  return !failure && path.string().ends_with(suffix);
 }
 
 }  // namespace mylos::failing_disk_test
 
-/// Stands before the C library's in this program.
+/// These stand before the C library's in this program.
 extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
   using namespace mylos::failing_disk_test;
-  if ((disk().refuses || disk().delay.count() > 0) && is_of_checkpoint(descriptor)) {
+  if ((disk().refuses || disk().delay.count() > 0) && is_file_of(".h5.tmp", descriptor)) {
     std::this_thread::sleep_for(disk().delay);
     if (disk().refuses) {
       errno = EIO;
@@ -49,6 +50,15 @@ extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t 
     }
   }
   return syscall(SYS_pwrite64, descriptor, data, bytes, offset);
+}
+
+extern "C" ssize_t pread(int descriptor, void* data, size_t bytes, off_t offset) {
+  using namespace mylos::failing_disk_test;
+  if (disk().refuses_to_read && is_file_of("step-0000000200.h5", descriptor)) {
+    errno = EIO;
+    return -1;
+  }
+  return syscall(SYS_pread64, descriptor, data, bytes, offset);
 }
 
 namespace mylos::failing_disk_test {
@@ -82,6 +92,25 @@ TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
     EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
     ranks.barrier();
   }
+}
+
+TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
+  SampleState state = SampleState::filled(100);
+  for (const int step : {100, 200})
+    write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
+  for (const char* restart : {"auto", "latest"}) {
+    disk().refuses_to_read = ranks.rank() == 0;
+    try {
+      const RestartChoice choice = find_checkpoint(ranks, folder.path(), restart);
+      ADD_FAILURE() << "goes on from " << choice.path.value_or("nothing");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed);
+      EXPECT_THAT(error.what(), HasSubstr("step-0000000200.h5: cannot be read at byte "));
+      EXPECT_THAT(error.what(), HasSubstr("only damaged checkpoints are passed over"));
+    }
+    disk() = {};
+  }
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "auto").path, checkpoint_path(folder.path(), 200));
 }
 
 TEST_F(FailingDisk, ThatIsSlowOnOneRankIsWaitedFor) {

@@ -79,6 +79,18 @@ TEST_F(Hostile, AnArrayOfShortIntegersIsRefused) {
   EXPECT_THAT(refusal_to_describe(), HasSubstr("dataset /plan/odd holds uint16, expected uint8 or int32"));
 }
 
+TEST_F(Hostile, AScalarOfManyBytesIsRefused) {
+  change("large_scalar");
+  EXPECT_THAT(refusal_to_read(), HasSubstr("has /plan/odd, which this run has not"));
+  EXPECT_THAT(refusal_to_describe(), HasSubstr("dataset /plan/odd holds opaque, expected uint8 or int32"));
+}
+
+TEST_F(Hostile, GroupsThatGoDeepEndTheWalk) {
+  change("deep_groups");
+  EXPECT_THAT(refusal_to_read(), HasSubstr("/d/d/d/d lies deeper than 16 groups"));
+  EXPECT_THAT(refusal_to_describe(), HasSubstr("/d/d/d/d lies deeper than 16 groups"));
+}
+
 TEST_F(Hostile, AGroupThatHoldsItselfEndsNoWalk) {
   change("group_that_holds_itself");
   EXPECT_THAT(refusal_to_read(), HasSubstr("has /model/hidden0/again, which the deck's model has not"));

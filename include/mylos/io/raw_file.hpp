@@ -21,8 +21,8 @@ class RawFile {
   /// What passes through memory at a time.
   static constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
-  /// Of a file that is there. Throws Error: bad_input where it cannot be read, failed where it cannot be
-  /// written.
+  /// Of a file that is there. Throws Error (failed) where it cannot be opened, as the others do where it
+  /// cannot be read or written.
   RawFile(std::string path, Access access, Cache cache);
   ~RawFile();
   RawFile(const RawFile&) = delete;

@@ -1,0 +1,31 @@
+#include "walk.hpp"
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos {
+namespace {
+
+// Deeper than any of ours: /optimizer/layer/parameter/moment.
+constexpr std::ptrdiff_t deepest = 16;
+
+}  // namespace
+
+void walk(const hdf5::File& file, const std::string& group,
+          const std::function<void(const std::string& path, hdf5::ObjectKind kind)>& visit,
+          const std::function<bool(const std::string& path)>& enters) {
+  if (std::count(group.begin(), group.end(), '/') > deepest)
+    fail_input("{}: {} lies deeper than {} groups", file.path(), printable(group), deepest);
+  for (const hdf5::Child& child : file.children(group.empty() ? "/" : group)) {
+    const std::string path = group + "/" + child.name;
+    if (child.kind != hdf5::ObjectKind::group) {
+      visit(path, child.kind);
+    } else if (!enters || enters(path)) {
+      walk(file, path, visit, enters);
+    }
+  }
+}
+
+}  // namespace mylos
