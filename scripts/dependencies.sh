@@ -193,6 +193,8 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
     PATH=$(dirname "$(find_nvcc)"):$PATH
     options+=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
   fi
+  # In few files: reading its headers for each is most of the time, by nvcc above all.
+  options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
   rm -rf "$work" "$prefix"
   mkdir -p "$work/source"
   tar -xzf "$MYLOS_CACHE/sources/$kokkos_file" -C "$work/source" --strip-components=1 &&
