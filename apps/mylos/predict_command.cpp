@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/data/file_with_room.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
 #include "standard_output.hpp"
@@ -55,11 +56,11 @@ class OutputFile {
         loss_(trained.model->chain().loss()),
         outputs_(trained.model->chain().outputs()),
         pending_(path),
-        file_(hdf5::File::create(pending_.temporary())),
-        result_(file_.create_dataset("/outputs", DType::fp32,
-                                     {trained.data->samples(DataPart::train), outputs_})) {
+        file_(create_with_room(pending_, rows() * outputs_ * static_cast<std::int64_t>(sizeof(float)))),
+        result_(file_.create_dataset("/outputs", DType::fp32, {rows(), outputs_})) {
     file_.write_attribute("/outputs", "meaning", meaning_of_outputs());
     file_.write_attribute("/", "checkpoint", trained.path);
+    keep_room(file_);
   }
 
   void write(const Share& samples, std::span<float> values) {
@@ -83,6 +84,7 @@ class OutputFile {
   void publish() { pending_.publish(); }
 
  private:
+  [[nodiscard]] std::int64_t rows() const { return trained_.data->samples(DataPart::train); }
   [[nodiscard]] const char* meaning_of_outputs() const {
     if (loss_ == LossType::cross_entropy) return "probability of each class";
     return loss_ == LossType::binary_cross_entropy ? "probability of each target"

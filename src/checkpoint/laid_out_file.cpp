@@ -1,12 +1,8 @@
 #include "laid_out_file.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "array_crcs.hpp"
-#include "mylos/base/error.hpp"
 #include "mylos/io/raw_file.hpp"
 #include "own_file.hpp"
 #include "stored_bytes.hpp"
@@ -46,7 +42,6 @@ LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header
                          const CheckpointState& state)
     : pending_(path) {
   require_writable(state);
-  if (!std::ofstream(temporary())) fail_run("{}: cannot be created: {}", temporary(), std::strerror(errno));
   on_own_file([&] {
     reserve_space(temporary(), generous_bytes(state));
     open_ = begin_file(temporary(), header, state);

@@ -10,9 +10,14 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/regular_file.hpp"
 #include "mylos/base/text.hpp"
+#include "mylos/base/units.hpp"
 
 namespace mylos {
 namespace {
+
+/// Five million numbers. Without a bound, a file without line breaks would take all memory.
+constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
+constexpr std::size_t csv_piece_bytes = std::size_t{1} << 16;
 
 std::string_view unquoted(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
@@ -49,14 +54,49 @@ CsvLines::CsvLines(const std::string& path) : path_(path) {
   if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
+bool CsvLines::read_piece() {
+  piece_.resize(csv_piece_bytes);
+  file_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
+  if (file_.bad()) fail_input("{}: cannot be read after line {}", path_, number_ - 1);
+  rest_ = std::string_view(piece_).substr(0, static_cast<std::size_t>(file_.gcount()));
+  return !rest_.empty();
+}
+
+/// To the line that is being read.
+void CsvLines::append(std::string_view part) {
+  if (part.find('\0') != std::string_view::npos) {
+    fail_input("{}:{}: has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8", path_,
+               number_);
+  }
+  if (part.size() > most_line_bytes - line_.size()) {
+    fail_input("{}:{}: has more than {}; expected one sample a line, and this may be no text", path_, number_,
+               format_bytes(static_cast<std::int64_t>(most_line_bytes)));
+  }
+  line_ += part;
+}
+
+/// As std::getline does, which knows no bound.
+bool CsvLines::read_line() {
+  line_.clear();
+  ++number_;
+  while (!rest_.empty() || read_piece()) {
+    const auto end = rest_.find('\n');
+    append(rest_.substr(0, end));
+    if (end != std::string_view::npos) {
+      rest_.remove_prefix(end + 1);
+      return true;
+    }
+    rest_ = {};
+  }
+  return !line_.empty();
+}
+
 bool CsvLines::next() {
-  while (std::getline(file_, line_)) {
-    ++number_;
+  while (read_line()) {
     if (line_.ends_with('\r')) line_.pop_back();
     if (number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // a byte order mark
     if (!trimmed(line_).empty()) return true;
   }
-  if (file_.bad()) fail_input("{}: cannot be read after line {}", path_, number_);
   return false;
 }
 

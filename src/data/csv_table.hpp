@@ -16,7 +16,8 @@ class CsvLines {
  public:
   /// Throws Error (bad_input) where it cannot be read.
   explicit CsvLines(const std::string& path);
-  /// Goes to the next line; false at the end.
+  /// Goes to the next line; false at the end. Throws Error (bad_input) for what is no line of text: one with
+  /// a NUL, or of more than 64 MiB.
   [[nodiscard]] bool next();
   [[nodiscard]] const std::string& line() const { return line_; }
   [[nodiscard]] std::int64_t number() const { return number_; }
@@ -24,8 +25,14 @@ class CsvLines {
   void split(char delimiter, std::vector<std::string_view>& cells) const;
 
  private:
+  [[nodiscard]] bool read_line();
+  [[nodiscard]] bool read_piece();
+  void append(std::string_view part);
+
   std::string path_;
   std::ifstream file_;
+  std::string piece_;      // of the file
+  std::string_view rest_;  // of the piece: lines to come
   std::string line_;
   std::int64_t number_ = 0;
 };

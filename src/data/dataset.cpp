@@ -73,6 +73,11 @@ void require_finite(const std::string& path, const char* dataset, const float* v
              first_row + (bad - values) / columns, (bad - values) % columns, *bad);
 }
 
+bool may_lie_on(const SampleMeaning& trained, const std::vector<std::int64_t>& grid) {
+  if (grid.empty() || grid == trained.grid || grid == trained.deck_grid) return true;
+  return trained.grid.empty() && trained.deck_grid.size() != grid.size();
+}
+
 }  // namespace
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
@@ -177,8 +182,9 @@ std::int64_t Dataset::checking_bytes() const {
 }
 
 ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
+  const std::string group = "/statistics/" + of;
   const auto read = [&](const char* name) {
-    const auto dataset = file_.dataset("/statistics/" + of + "/" + name);
+    const auto dataset = file_.dataset(group + "/" + name);
     dataset.require({DType::fp64}, 1, "[columns]");
     if (dataset.size() != columns) {
       fail_input("{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(), dataset.size(), of,
@@ -188,7 +194,9 @@ ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t 
     CheckedArray(file_, dataset, DType::fp64, digests_).read(0, columns, values.data());
     return values;
   };
-  return {read("mean"), read("std"), read("min"), read("max")};
+  ColumnStatistics statistics{read("mean"), read("std"), read("min"), read("max")};
+  require_sensible(statistics, path_, group);
+  return statistics;
 }
 
 ColumnStatistics Dataset::input_statistics(Split part) const {
@@ -239,7 +247,13 @@ bool Dataset::was_prepared() const {
 }
 
 std::string Dataset::identity() const {
-  return was_prepared() ? file_.text_attribute("/", "identity") : computed_identity();
+  const std::optional<std::string> stored = stored_identity();
+  return stored ? *stored : computed_identity();
+}
+
+std::optional<std::string> Dataset::stored_identity() const {
+  if (!was_prepared()) return std::nullopt;
+  return file_.text_attribute("/", "identity");
 }
 
 void Dataset::require_valid_values() const {
@@ -280,7 +294,24 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
   }
 }
 
-void require_same_shape(const Dataset& train, const Dataset& other) {
+void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
+  if (!may_lie_on(trained, other.grid())) {
+    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both must lie on the same",
+               other.path(), fmt::join(other.grid(), " x "), trained.data,
+               fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
+  }
+  const std::vector<std::string> names = other.class_names();
+  for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
+    if (names[i] == trained.class_names[i]) continue;
+    fail_input(
+        "{}: class {} (counted from 0) is '{}', and '{}' in {}; labels must mean the same classes: `mylos "
+        "prepare images` with --classes-of {} numbers them alike",
+        other.path(), i, printable(names[i]), printable(trained.class_names[i]), trained.data, trained.file);
+  }
+}
+
+void require_same_shape(const Dataset& train, const Dataset& other,
+                        const std::vector<std::int64_t>& deck_grid) {
   if (train.features() != other.features()) {
     fail_input("{}: has {} features per sample, {} has {}", other.path(), other.features(), train.path(),
                train.features());
@@ -294,6 +325,12 @@ void require_same_shape(const Dataset& train, const Dataset& other) {
                other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
                train.outputs());
   }
+  require_same_meaning({.data = train.path(),
+                        .grid = train.grid(),
+                        .deck_grid = deck_grid,
+                        .class_names = train.class_names(),
+                        .file = train.path()},
+                       other);
 }
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {

@@ -8,6 +8,7 @@
 
 #include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/data/file_with_room.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
 
@@ -23,12 +24,20 @@ std::int64_t channels_of(const std::string& sample_shape) {
   return extents.size() == 2 ? 1 : extents.back();
 }
 
+/// Of the samples and of the statistics: four doubles for each column.
+std::int64_t bytes_of_data(const DatasetShape& shape, std::int64_t channels) {
+  const std::int64_t targets = shape.task == Task::regression ? shape.outputs : 0;
+  const auto of_column = static_cast<std::int64_t>(4 * sizeof(double));
+  return shape.samples * (shape.input_bytes() + shape.answer_bytes()) +
+         of_column * (shape.features + channels + targets);
+}
+
 }  // namespace
 
 struct DatasetWriter::State {
   State(const std::string& path, const DatasetShape& wanted, std::int64_t channels)
       : pending(path),
-        file(hdf5::File::create(pending.temporary())),
+        file(create_with_room(pending, bytes_of_data(wanted, channels))),
         shape(wanted),
         summary(wanted, channels) {}
 
@@ -58,8 +67,7 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
   file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
   if (!sample_shape.empty()) file.write_attribute("/", "shape", sample_shape);
-  file.flush();
-  reserve_space(state_->pending.temporary(), file.bytes());
+  keep_room(file);
 }
 
 DatasetWriter::~DatasetWriter() = default;

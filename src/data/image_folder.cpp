@@ -38,7 +38,11 @@ Names names_in(const std::string& path) {
     const std::string name = entry->path().filename().string();
     std::error_code unknown;
     if (entry->is_directory(unknown)) {
-      names.folders.push_back(name);
+      if (name.starts_with('.')) {  // of an editor or a file manager, .ipynb_checkpoints
+        ++names.others;
+      } else {
+        names.folders.push_back(name);
+      }
     } else if (is_called_image(name)) {
       names.images.push_back(name);
     } else {
@@ -90,6 +94,12 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
       fail_input("{}: the name of its folder '{}' has a line break", path, printable(name));
     const std::string of_class = (fs::path(path) / name).string();
     const Names names = names_in(of_class);
+    if (names.images.empty() && known.empty()) {
+      fail_input(
+          "{}: holds no image (a file that is called .png, .jpg or .jpeg); remove it, or name the file whose "
+          "classes these are with --classes-of",
+          of_class);
+    }
     add_images(folder, of_class, names, label_of_folder(of_class, folder.classes));
     folder.others += static_cast<std::int64_t>(names.folders.size());
   }

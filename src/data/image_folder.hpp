@@ -15,12 +15,14 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<std::string> classes;  // empty where images have no labels
   std::vector<ImageFile> files;      // class by class, in the order of their names
-  std::int64_t others = 0;  // files that are not called .png, .jpg or .jpeg, folders within a class's
+  // Files that are not called .png, .jpg or .jpeg, folders within a class's, folders whose name begins with a
+  // dot.
+  std::int64_t others = 0;
 };
 
-/// `labelled`: one folder per class within `path`, of the classes `known` where there are such, else of all.
-/// Else the images of `path` itself. Throws Error (bad_input) with the path of what cannot be read, is empty,
-/// or no class.
+/// `labelled`: one folder per class within `path`, of the classes `known` where there are such, else of all,
+/// and none of them without an image. Else the images of `path` itself. Throws Error (bad_input) with the
+/// path of what cannot be read, is empty, or no class.
 [[nodiscard]] ImageFolder list_images(const std::string& path, bool labelled,
                                       const std::vector<std::string>& known);
 

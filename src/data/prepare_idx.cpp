@@ -61,6 +61,12 @@ class IdxReader {
     const int count = gzread(file_.get(), &beyond, 1);
     if (count > 0) fail_input("{}: goes on after the {} samples that its header states", path_, samples());
     if (count < 0) fail_input("{}: is damaged: {}", path_, reason());
+    int status = 0;
+    gzerror(file_.get(), &status);  // a file that lacks its end is no error of gzread's
+    if (status != Z_OK && status != Z_STREAM_END) {
+      fail_input("{}: ends before its checksum, so its samples may be damaged; get a whole copy of it",
+                 path_);
+    }
   }
 
  private:

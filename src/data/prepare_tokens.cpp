@@ -33,16 +33,22 @@ class TokenStream {
  public:
   TokenStream(const std::string& path, std::optional<DType> wanted) : file_(path) {
     std::array<std::uint8_t, header_bytes> start{};
-    const bool may_have_header = file_.read(start.data(), header_bytes) == header_bytes;
+    const std::int64_t held = file_.read(start.data(), header_bytes);  // the rest stays 0, which is no magic
     const auto field = [&](std::size_t i) {
       return static_cast<std::int32_t>(integer_at(start.data() + 4 * i, 4));
     };
-    if (may_have_header && field(0) == evaluation_magic) {
+    if (field(0) == evaluation_magic) {
       fail_input("{}: is an llm.c evaluation file (magic {}), expected tokens (magic {})", path,
                  evaluation_magic, headers[0].magic);
     }
     for (const Header& header : headers) {
-      if (may_have_header && field(0) == header.magic) read_header(header, field(1), field(2), wanted);
+      if (field(0) != header.magic) continue;
+      if (held < header_bytes) {
+        fail_input(
+            "{}: begins as an llm.c file (magic {}), but ends within its header of {} bytes: it has {}", path,
+            header.magic, header_bytes, held);
+      }
+      read_header(header, field(1), field(2), wanted);
     }
     if (first_byte_ == 0) {
       type_ = wanted.value_or(DType::uint16);

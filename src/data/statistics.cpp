@@ -3,8 +3,40 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "mylos/base/error.hpp"
 
 namespace mylos {
+
+void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group) {
+  constexpr double largest = 2.0 * std::numeric_limits<float>::max();  // sums are rounded
+  constexpr double narrowest = 1e-300;  // far below any of float32 numbers; the inverse is finite
+  const auto refuse = [&](const char* name, std::size_t column, double value, const std::string& expected) {
+    fail_input(
+        "{}: {}/{} has {} in column {} (counted from 0), expected {}; `mylos prepare stamp {}` makes "
+        "statistics anew",
+        file, group, name, value, column, expected, file);
+  };
+  const std::pair<const char*, const std::vector<double>&> all[] = {{"mean", statistics.mean},
+                                                                    {"std", statistics.deviation},
+                                                                    {"min", statistics.minimum},
+                                                                    {"max", statistics.maximum}};
+  for (const auto& [name, values] : all) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!(std::abs(values[i]) <= largest)) refuse(name, i, values[i], "a number that float32 holds");
+    }
+  }
+  for (std::size_t i = 0; i < statistics.mean.size(); ++i) {
+    const double deviation = statistics.deviation[i];
+    const double range = statistics.maximum[i] - statistics.minimum[i];
+    if (deviation != 0 && deviation < narrowest)
+      refuse("std", i, deviation, fmt::format("0 or at least {}", narrowest));
+    if (range != 0 && range < narrowest)
+      refuse("max", i, statistics.maximum[i],
+             fmt::format("the {} of {}/min or at least {} more", statistics.minimum[i], group, narrowest));
+  }
+}
 
 StatisticsAccumulator::StatisticsAccumulator(std::int64_t columns)
     : origin_(static_cast<std::size_t>(columns)),

@@ -5,15 +5,26 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/block_digests.hpp"
+#include "mylos/data/file_with_room.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
 
 namespace mylos {
 
+namespace {
+
+std::int64_t bytes_of_tokens(DType type, std::int64_t count, const Vocabulary& words) {
+  constexpr std::int64_t longest_character = 4;  // in UTF-8
+  const std::int64_t characters = words.kind() == TokenKind::characters ? words.size() : 0;
+  return count * token_bytes(type) + characters * longest_character;
+}
+
+}  // namespace
+
 struct TokenWriter::State {
   State(const std::string& path, DType stored, std::int64_t count, const Vocabulary& words)
       : pending(path),
-        file(hdf5::File::create(pending.temporary())),
+        file(create_with_room(pending, bytes_of_tokens(stored, count, words))),
         type(stored),
         tokens(count),
         vocabulary(words),
@@ -48,8 +59,7 @@ TokenWriter::TokenWriter(const std::string& path, DType type, std::int64_t token
   file.write_attribute("/", "vocabulary", vocabulary.size());
   file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
-  file.flush();
-  reserve_space(state_->pending.temporary(), file.bytes());
+  keep_room(file);
 }
 
 TokenWriter::~TokenWriter() = default;

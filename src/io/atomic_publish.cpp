@@ -1,6 +1,7 @@
 #include "mylos/io/atomic_publish.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -46,6 +47,15 @@ void sync(const Descriptor& descriptor, const std::string& path) {
   }
 }
 
+/// Who goes beyond it is ended by a signal, without a word.
+void require_within_limit(const std::string& path, std::int64_t bytes) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (static_cast<rlim_t>(bytes) <= limit.rlim_cur) return;
+  fail_run("{}: the file needs {} ({} bytes), and files may have {} bytes here; `ulimit -f` says and sets it",
+           path, format_bytes(bytes), bytes, limit.rlim_cur);
+}
+
 }  // namespace
 
 std::string temporary_path(const std::string& path) {
@@ -53,6 +63,7 @@ std::string temporary_path(const std::string& path) {
 }
 
 void reserve_space(const std::string& path, std::int64_t bytes) {
+  require_within_limit(path, bytes);
   const Descriptor file(path, O_RDWR);
   // Asked first: some file systems take all the space there is before they find that it is not enough.
   struct stat status {};
@@ -112,11 +123,33 @@ void require_name_that_fits(const std::string& path) {
   }
 }
 
+void require_no_folder(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.empty() || name == "." || name == "..") {
+    fail_input("{}: names a folder; name a file in it to write", path);
+  }
+}
+
+/// What is left of an earlier process goes; what is no file was put there by somebody else, and a link's file
+/// may be anyone's.
+void begin_temporary(const std::string& path, const std::string& temporary) {
+  std::error_code failure;
+  const auto there = std::filesystem::symlink_status(temporary, failure);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    fail_run("{}: is there and is not a file; {} is written under that name first, so remove it", temporary,
+             path);
+  }
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  ::close(file);
+}
+
 }  // namespace
 
 PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
   if (path_.empty()) fail_input("the file to write has no name");
   require_name_that_fits(path_);
+  require_no_folder(path_);
   std::error_code failure;
   const auto there = std::filesystem::status(path_, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
@@ -125,12 +158,17 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
   const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
   if (failure) fail_run("{}: its folder cannot be made: {}", path_, failure.message());
+  begin_temporary(path_, temporary_);
 }
 
 void require_other_file(const std::string& input, const std::string& output) {
   std::error_code failure;  // set, and the answer no, where one of them is not there
   if (std::filesystem::equivalent(input, output, failure)) {
     fail_input("{}: is what is read; name another file to write", output);
+  }
+  if (std::filesystem::equivalent(input, temporary_path(output), failure)) {
+    fail_input("{}: is what is read, and {} is written under that name first; name another file to write",
+               temporary_path(output), output);
   }
 }
 

@@ -119,8 +119,24 @@ def check_spreads_that_float_cannot_invert(command):
         assert 1e-41 < spread[0] < 1e-39 and 1e37 < spread[1] <= 3.4e38, spread
 
 
+def check_what_the_disk_cannot_hold(command):
+    """One message before anything is computed, and no half file. The second: files may not be larger here."""
+    folder = sorted(command.folder.iterdir())
+    fields = ["prepare", "fields", "--samples", 16777216, "--size", 512, "--modes", 1, "--out", "huge.h5"]
+    result = command.must(*fields, code=1)
+    assert re.fullmatch(r"mylos: huge\.h5\.tmp: the disk is full: the file needs .* TiB \(\d+ bytes\), .* \(\d+ bytes\) are "
+                        r"free in \.\n", result.stderr), result.stderr
+    csv = command.line("prepare", "csv", "train.csv", "--out", "huge.h5")
+    run = command.start_line(["prlimit", "--fsize=10000", *csv])
+    said = run.communicate()[1]
+    assert run.returncode == 1, f"{run.returncode}: {said}"
+    assert re.fullmatch(r"mylos: huge\.h5\.tmp: the file needs .* \(\d+ bytes\), and files may have 10000 bytes here; "
+                        r"`ulimit -f` says and sets it\n", said), said
+    assert sorted(command.folder.iterdir()) == folder, "something is left"
+
+
 CHECKS = (check_both_parts_judge, check_keys_of_the_other_kind_of_data, check_normalisation_by_the_training_samples,
-          check_spreads_that_float_cannot_invert)
+          check_spreads_that_float_cannot_invert, check_what_the_disk_cannot_hold)
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)

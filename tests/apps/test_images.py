@@ -91,6 +91,18 @@ def check_prepare(command):
     command.must("prepare", "images", "test/red", "--unlabelled", "--out", "new.h5")
 
 
+def check_folders_that_are_no_classes(command):
+    hidden, empty = command.folder / "test" / ".thumbnails", command.folder / "test" / "violet"
+    hidden.mkdir()
+    (hidden / "1.png").write_text("no image", encoding="utf-8")
+    said = command.must("prepare", "images", "test", "--out", "hidden.h5").stdout
+    assert "60 samples of 300 features, 3 classes" in said and "test: 1 of what is in it is left alone" in said, said
+    empty.mkdir()
+    refused = command.must("prepare", "images", "test", "--out", "x.h5", code=2).stderr
+    assert re.fullmatch(r"mylos: test/violet: holds no image .*; remove it, or .* with --classes-of\n", refused), refused
+    empty.rmdir()
+
+
 def losses(command, folder, name="history.csv", column="loss"):
     with open(command.folder / folder / name, newline="", encoding="utf-8") as file:
         return [row[column] for row in csv.DictReader(file)]
@@ -168,12 +180,43 @@ def check_refused(command):
     expect(f"gpt.toml:{line}: 'data.augment.crop' is a key of labelled samples", "gpt.toml")
 
 
+def check_other_classes(command):
+    """Folders that are called otherwise: class 0 of one file is class 1 of the other, or nothing of it."""
+    def prepare_classes(name, classes, *options):
+        source = numpy.random.default_rng(3)
+        for number in range(24):
+            path = command.folder / name / classes[number % 2] / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(source.integers(0, 100, (4, 8), dtype=numpy.uint8) + numpy.uint8(100 * (number % 2))).save(path)
+        command.must("prepare", "images", name, "--out", f"{name}.h5", *options)
+
+    prepare_classes("lamps", ("bright", "dark"))
+    prepare_classes("woods", ("dark", "ebony"))
+    prepare_classes("rooms", ("dark", "bright"), "--classes-of", "lamps.h5")
+    deck = DECK[:DECK.index("[data.augment]")] + "[model]\nhidden = [4]\n"
+    (command.folder / "lamps.toml").write_text(deck.replace("train.h5", "lamps.h5"), encoding="utf-8")
+    train = ("train", "lamps.toml", "run.folder=lamps-run", "run.steps=2")
+    end = ("; labels must mean the same classes: `mylos prepare images` with --classes-of lamps.h5 numbers them alike\n")
+    for ranks in (1, 2):
+        said = command.must(*train, "data.test=woods.h5", ranks=ranks, code=2).stderr
+        assert said == "mylos: woods.h5: class 0 (counted from 0) is 'dark', and 'bright' in lamps.h5" + end, said
+    command.must(*train, "data.test=rooms.h5")
+    for ranks in (1, 2):
+        said = command.must("eval", "lamps-run", "--data", "woods.h5", ranks=ranks, code=2).stderr
+        assert re.fullmatch(r"mylos: woods\.h5: class 0 \(counted from 0\) is 'dark', and 'bright' in the training data of "
+                            r"lamps-run/checkpoints/step-\d+\.h5" + re.escape(end), said), said
+    said = command.must("eval", "lamps-run", "--metrics", "confusion").stdout
+    assert re.search(r"\n +bright +dark\nbright ", said), said
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
     (mylos.folder / "deck.toml").write_text(DECK, encoding="utf-8")
     check_prepare(mylos)
+    check_folders_that_are_no_classes(mylos)
     check_learns_and_predicts(mylos)
     check_ranks(mylos)
     check_restart(mylos)
     check_evaluations_see_samples_as_they_are(mylos)
     check_refused(mylos)
+    check_other_classes(mylos)

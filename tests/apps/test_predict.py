@@ -167,6 +167,31 @@ def check_refusals(command):
            "predict", "runs/small", "four.h5", "refused.h5")
 
 
+def check_what_is_read_is_not_written(command):
+    """Neither as the output, nor as the name that the output has at first."""
+    data = (command.folder / "new.h5").read_bytes()
+    (command.folder / "p.h5.tmp").write_bytes(data)
+    for ranks in (1, 3):
+        refuse(command, r"p\.h5\.tmp: is what is read, and p\.h5 is written under that name first",
+               "predict", "runs/flow", "p.h5.tmp", "p.h5", ranks=ranks)
+        refuse(command, r"p\.h5\.tmp: is what is read; name another", "predict", "runs/flow", "p.h5.tmp", "p.h5.tmp", ranks=ranks)
+        refuse(command, r"outputs/: names a folder", "predict", "runs/flow", "new.h5", "outputs/", ranks=ranks)
+    assert (command.folder / "p.h5.tmp").read_bytes() == data
+    (command.folder / "p.h5.tmp").unlink()
+
+
+def check_outputs_find_room_before_they_are_computed(command):
+    with h5py.File(command.folder / "many.h5", "w") as file:
+        file["inputs"] = numpy.zeros((3 << 19, 3), "f4")
+    before = sorted(command.folder.iterdir())
+    run = command.start_line(["prlimit", f"--fsize={12 << 20}", *command.line("predict", "runs/flow", "many.h5", "outputs.h5")])
+    said = run.communicate()[1]
+    assert run.returncode == 1, f"{run.returncode}: {said}"
+    assert re.fullmatch(rf"mylos: outputs\.h5\.tmp: the file needs 12\.\d+ MiB \(\d+ bytes\), and files may have {12 << 20} bytes "
+                        r"here; `ulimit -f` says and sets it\n", said), said
+    assert sorted(command.folder.iterdir()) == before, "something is left"
+
+
 def check_checkpoints_of_strangers(command):
     sound = last_checkpoint(command, "runs/flow")
     for path, values, message in [
@@ -253,6 +278,7 @@ def check_batches_take_bounded_memory(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
+                  check_what_is_read_is_not_written, check_outputs_find_room_before_they_are_computed,
                   check_checkpoints_of_strangers, check_bad_value_ends_all_ranks,
                   check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number,
                   check_batches_take_bounded_memory):

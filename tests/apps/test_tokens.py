@@ -70,6 +70,7 @@ def check_bad_input(command):
     (command.folder / "latin1.txt").write_bytes("na\u00efve".encode("latin-1"))
     (command.folder / "empty.txt").write_bytes(b"")
     (command.folder / "cut.bin").write_bytes(llmc_header(20240520, 1, 9) + bytes(16))
+    (command.folder / "cut-header.bin").write_bytes(llmc_header(20240520, 1, 9)[:512])
     out = ["--out", "no.h5"]
     refuse(command, ["prepare", "text", "latin1.txt", *out], r"latin1\.txt: byte 0xef .* offset 2 .*--level bytes")
     refuse(command, ["prepare", "text", "empty.txt", *out], r"empty\.txt: is empty")
@@ -77,6 +78,7 @@ def check_bad_input(command):
     refuse(command, ["prepare", "tokens", "plain.bin", "--vocabulary", 1000, *out],
            r"plain\.bin: token 20 \(counted from 0, at byte 40\) is 1000, expected 0 to 999")
     refuse(command, ["prepare", "tokens", "cut.bin", *out], r"cut\.bin: its header states 9 tokens .* 1042 bytes")
+    refuse(command, ["prepare", "tokens", "cut-header.bin", *out], r"cut-header\.bin: .* ends within its header of 1024 bytes")
     (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
     refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"],
            r't\.h5 holds tokens, which model.type = "mlp" cannot learn')
@@ -89,6 +91,12 @@ def check_outputs_that_are_no_new_file(command):
     (command.folder / "same.txt").write_text("to be or not to be", encoding="utf-8")
     refuse(command, ["prepare", "text", "same.txt", "--out", "same.txt"], r"same\.txt: is what is read")
     assert (command.folder / "same.txt").read_text() == "to be or not to be"
+    (command.folder / "words.tmp").write_text("or not", encoding="utf-8")
+    refuse(command, ["prepare", "text", "words.tmp", "--out", "words"],
+           r"words\.tmp: is what is read, and words is written under that name first; name another file to write")
+    assert (command.folder / "words.tmp").read_text() == "or not" and not (command.folder / "words").exists()
+    refuse(command, ["prepare", "text", "same.txt", "--out", "no/"], r"no/: names a folder; name a file in it to write")
+    assert not (command.folder / "no").exists()
     os.mkfifo(command.folder / "pipe")
     refuse(command, ["prepare", "text", "same.txt", "--out", "pipe"], r"pipe: is there and is not a file")
     refuse(command, ["prepare", "text", "same.txt", "--out", ""], r"--out: is empty")

@@ -81,6 +81,41 @@ TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
             path + ": /targets row 4, column 1 (counted from 0) is inf, expected a finite number");
 }
 
+TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
+  const auto message = [](const std::string& change) {
+    const TemporaryFolder folder;
+    const std::string path =
+        python_file(folder,
+                    "f['inputs'] = n.zeros((9, 3), 'f4')\nf['targets'] = n.zeros((9, 2), 'f4')\n"
+                    "for of, columns in (('inputs', 3), ('targets', 2)):\n"
+                    "    for name in ('mean', 'std', 'min', 'max'):\n"
+                    "        f['statistics/%s/%s' % (of, name)] = n.zeros(columns)\n"
+                    "s = f['statistics']\n" +
+                        change);
+    const Dataset dataset(path);
+    const std::string found = error_of([&] {
+      (void)dataset.input_statistics();
+      (void)dataset.target_statistics();
+    });
+    const std::string advice = "; `mylos prepare stamp " + path + "` makes statistics anew";
+    EXPECT_TRUE(found.starts_with(path + ": /statistics/") && found.ends_with(advice)) << found;
+    return found.substr(path.size() + 14, found.size() - path.size() - 14 - advice.size());
+  };
+  const std::string held = ", expected a number that float32 holds";
+  EXPECT_EQ(message("s['inputs/mean'][2] = n.nan"),
+            "inputs/mean has nan in column 2 (counted from 0)" + held);
+  EXPECT_EQ(message("s['inputs/max'][0] = n.inf"), "inputs/max has inf in column 0 (counted from 0)" + held);
+  EXPECT_EQ(message("s['targets/min'][1] = -1e39"),
+            "targets/min has -1e+39 in column 1 (counted from 0)" + held);
+  EXPECT_EQ(message("s['targets/std'][1] = -2"),
+            "targets/std has -2 in column 1 (counted from 0), expected 0 or at least 1e-300");
+  EXPECT_EQ(message("s['inputs/std'][1] = 1e-310"),
+            "inputs/std has 1e-310 in column 1 (counted from 0), expected 0 or at least 1e-300");
+  EXPECT_EQ(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"),
+            "inputs/max has 2 in column 1 (counted from 0), expected the 3 of /statistics/inputs/min or at "
+            "least 1e-300 more");
+}
+
 TEST(Dataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& script) {

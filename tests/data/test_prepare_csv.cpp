@@ -273,6 +273,22 @@ TEST(PrepareCsv, WrongColumnsAreRefused) {
       "data.csv: --label (classification) and --targets (regression) are both given, expected one of them");
 }
 
+TEST(PrepareCsv, WhatIsNoTextIsRefusedByItsLine) {
+  const std::string nul = ": has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8";
+  EXPECT_EQ(refusal({"x\0,\0y\0\n\0", 8}, {}), "data.csv:1" + nul);
+  EXPECT_EQ(refusal({"x,y\n1,2\n3,\0004\n", 13}, {}), "data.csv:3" + nul);
+  EXPECT_EQ(refusal(std::string(100'000, '\0'), {}), "data.csv:1" + nul);
+}
+
+TEST(PrepareCsv, ALineHasABoundAndMemoryWithIt) {
+  const std::string long_line(std::size_t{64} << 20, 'z');
+  const std::string said = ": has more than 64 MiB; expected one sample a line, and this may be no text";
+  EXPECT_EQ(refusal(long_line + "z", {}), "data.csv:1" + said);
+  EXPECT_EQ(refusal("x,y\n1,2\n3," + long_line + "\n", {}), "data.csv:3" + said);
+  EXPECT_EQ(refusal("x\n" + long_line + "\n", {}),
+            "data.csv:2: column 1 (x) is '" + std::string(60, 'z') + "...', expected a finite number");
+}
+
 TEST(PrepareCsv, EmptyFilesAreRefused) {
   EXPECT_EQ(refusal("", regression({"1"})), "data.csv: is empty");
   EXPECT_EQ(refusal("x,y\n", regression({"x"})), "data.csv: has a header but no samples");

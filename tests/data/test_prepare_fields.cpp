@@ -69,6 +69,16 @@ TEST(PrepareFields, GoByTheSeed) {
   EXPECT_NE(Fields(1).inputs, Fields(2).inputs);
 }
 
+TEST(PrepareFields, AreNotBegunWhereTheDiskCannotHoldThem) {
+  const TemporaryFolder folder;
+  const PrepareFields job{
+      .out = folder / "f.h5", .samples = std::int64_t{1} << 24, .size = 2048, .modes = 1, .seed = 1};
+  const std::string message = error_of([&] { prepare(job); }, ExitCode::failed);
+  EXPECT_TRUE(message.starts_with(job.out + ".tmp: the disk is full: the file needs 512.1 TiB (")) << message;
+  EXPECT_TRUE(message.ends_with(" bytes) are free in " + folder.path())) << message;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(PrepareFields, RefuseWhatAGridCannotHold) {
   const TemporaryFolder folder;
   const auto refusal = [&](std::int64_t samples, std::int64_t points, std::int64_t waves) {

@@ -149,6 +149,22 @@ TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
   EXPECT_EQ(refusal(flipped, labels), "images: is damaged: incorrect data check");
 }
 
+TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
+  const TemporaryFolder folder;
+  write_file(folder / "images", good_images);
+  write_file(folder / "labels", good_labels);
+  python("import gzip\nfor name in ('images', 'labels'):\n    path = '" + folder.path() +
+         "/' + name\n    open(path + '.gz', 'wb').write(gzip.compress(open(path, 'rb').read()))");
+  const std::string images = read_file(folder / "images.gz");
+  const std::string labels = read_file(folder / "labels.gz");
+  const std::string said =
+      ": ends before its checksum, so its samples may be damaged; get a whole copy of it";
+  for (std::size_t lost = 1; lost <= 8; ++lost) {
+    EXPECT_EQ(refusal(images.substr(0, images.size() - lost), labels), "images" + said) << lost;
+    EXPECT_EQ(refusal(images, labels.substr(0, labels.size() - lost)), "labels" + said) << lost;
+  }
+}
+
 TEST(PrepareIdx, AMissingFileIsNamed) {
   EXPECT_EQ(error_of([] {
               prepare(PrepareIdx{.images = "/nowhere/i", .labels = "/nowhere/l", .out = "/nowhere/o"});

@@ -50,6 +50,10 @@ class PrepareImagesTest : public ::testing::Test {
   }
 
   const TemporaryFolder folder_;
+  const std::string no_image =
+      ": holds no image (a file that is called .png, .jpg or .jpeg); remove it, or name the file whose "
+      "classes "
+      "these are with --classes-of";
 };
 
 TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
@@ -76,6 +80,22 @@ TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
       "2 3 3 3 uint8 int32\n['ant', 'cat', 'dog']\nTrue\nTrue\nTrue True True True\n");
   EXPECT_EQ(Dataset(folder_ / "a.h5").class_names(), (std::vector<std::string>{"ant", "cat", "dog"}));
   EXPECT_EQ(Dataset(folder_ / "a.h5").grid(), (std::vector<std::int64_t>{2, 3, 3}));
+}
+
+TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused) {
+  draw_classes();
+  std::filesystem::create_directory(folder_ / "images/.ipynb_checkpoints");
+  std::filesystem::copy(folder_ / "images/ant/x.png", folder_ / "images/.ipynb_checkpoints/x.png");
+  const PrepareImages job{.folder = folder_ / "images", .out = folder_ / "a.h5"};
+  const auto notes = prepare(job);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with((folder_ / "images") + ": 1 of what is in it is left alone: "))
+      << notes[0];
+  EXPECT_EQ(Dataset(folder_ / "a.h5").class_names(), (std::vector<std::string>{"ant", "cat", "dog"}));
+  EXPECT_EQ(Dataset(folder_ / "a.h5").samples(), 5);
+  std::filesystem::create_directory(folder_ / "images/bear");
+  write_file(folder_ / "images/bear/readme.txt", "no image");
+  EXPECT_EQ(error_of([&] { (void)prepare(job); }), (folder_ / "images/bear") + no_image);
 }
 
 TEST_F(PrepareImagesTest, TheFilesEndHasAllClasses) {
@@ -176,8 +196,7 @@ TEST_F(PrepareImagesTest, WhatDoesNotFitTogetherIsNamed) {
   EXPECT_TRUE(flat_error().starts_with("images: cannot be opened: No such file or directory"));
   std::filesystem::create_directories(folder_ / "images/one");
   EXPECT_EQ(flat_error(), "images: holds no file that is called .png, .jpg or .jpeg");
-  EXPECT_EQ(error_of([&] { (void)prepare(labelled); }),
-            (folder_ / "images") + ": its 1 folders hold no file that is called .png, .jpg or .jpeg");
+  EXPECT_EQ(error_of([&] { (void)prepare(labelled); }), (folder_ / "images/one") + no_image);
   write_file(folder_ / "file", "x");
   EXPECT_EQ(
       error_of([&] { (void)prepare(PrepareImages{.folder = folder_ / "file", .out = folder_ / "a.h5"}); }),
@@ -190,6 +209,9 @@ TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
   std::filesystem::remove_all(folder_ / "images/ant");
   const PrepareImages job{
       .folder = folder_ / "images", .out = folder_ / "a.h5", .classes_of = folder_ / "train.h5"};
+  (void)prepare(job);
+  EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
+  std::filesystem::create_directory(folder_ / "images/ant");  // of which there is no image by now
   (void)prepare(job);
   EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/elk");

@@ -98,6 +98,23 @@ TEST(PrepareTokens, WrongHeadersAreRefused) {
             "a.bin: is an llm.c evaluation file (magic 20240522), expected tokens (magic 20240520)");
 }
 
+TEST(PrepareTokens, AFileThatEndsWithinItsHeaderIsNoStreamOfTokens) {
+  for (const int bytes : {4, 600, 1022}) {
+    EXPECT_EQ(refusal("out.write(header(20240520, 1, 3)[:" + std::to_string(bytes) + "])"),
+              "a.bin: begins as an llm.c file (magic 20240520), but ends within its header of 1024 bytes: it "
+              "has " +
+                  std::to_string(bytes));
+  }
+  EXPECT_EQ(
+      refusal("out.write(header(20240801, 7, 3)[:500])", DType::uint32),
+      "a.bin: begins as an llm.c file (magic 20240801), but ends within its header of 1024 bytes: it has "
+      "500");
+  EXPECT_EQ(refusal("out.write(header(20240522, 1, 3)[:8])"),
+            "a.bin: is an llm.c evaluation file (magic 20240522), expected tokens (magic 20240520)");
+  const TemporaryFolder folder;
+  EXPECT_EQ(prepared(folder, "out.write(header(20240520, 1, 3)[:2])").tokens(), 1);  // no magic yet
+}
+
 TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
   EXPECT_EQ(refusal(""), "a.bin: is empty");
   EXPECT_EQ(refusal("out.write(bytes(7))"), "a.bin: has 7 bytes, which is no whole number of uint16 tokens");

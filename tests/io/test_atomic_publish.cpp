@@ -1,6 +1,7 @@
 #include "mylos/io/atomic_publish.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -46,6 +47,58 @@ TEST(AtomicPublish, WhatFailsLeavesTheOlderFileAndNothingElse) {
   }
   EXPECT_EQ(read_file(folder / "state"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
+}
+
+TEST(AtomicPublish, TheTemporaryIsItsOwnFromTheBeginning) {
+  const TemporaryFolder folder;
+  write_file(folder / "state.tmp", "of a process that was ended");
+  {
+    const PendingFile pending(folder / "state");
+    EXPECT_EQ(read_file(pending.temporary()), "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "state.tmp"));
+}
+
+TEST(AtomicPublish, WhatStandsInTheWayIsNamedAndStays) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "state";
+  const std::string said =
+      path + ".tmp: is there and is not a file; " + path + " is written under that name first, so remove it";
+  std::filesystem::create_directory(path + ".tmp");
+  EXPECT_EQ(error_of([&] { PendingFile{path}; }, ExitCode::failed), said);
+  EXPECT_TRUE(std::filesystem::exists(path + ".tmp"));
+  std::filesystem::remove(path + ".tmp");
+
+  write_file(folder / "another", "kept");
+  std::filesystem::create_symlink(folder / "another", path + ".tmp");
+  EXPECT_EQ(error_of([&] { PendingFile{path}; }, ExitCode::failed), said);
+  EXPECT_TRUE(std::filesystem::is_symlink(path + ".tmp"));
+  EXPECT_EQ(read_file(folder / "another"), "kept");
+}
+
+TEST(AtomicPublish, WhatIsReadIsNotWrittenUnderEitherName) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "state";
+  write_file(path, "x");
+  write_file(path + ".tmp", "y");
+  write_file(folder / "other", "z");
+  EXPECT_EQ(error_of([&] { require_other_file(folder.path() + "/./state", path); }),
+            path + ": is what is read; name another file to write");
+  EXPECT_EQ(error_of([&] { require_other_file(folder.path() + "/./state.tmp", path); }),
+            path + ".tmp: is what is read, and " + path +
+                " is written under that name first; name another file to write");
+  EXPECT_NO_THROW(require_other_file(folder / "other", path));
+  EXPECT_NO_THROW(require_other_file(path, folder / "other"));
+}
+
+TEST(AtomicPublish, AFoldersNameIsNoFilesAndNothingIsMade) {
+  const TemporaryFolder folder;
+  for (const char* name : {"new/", "new/.", "new/..", "/"}) {
+    const std::string path = folder / name;
+    EXPECT_EQ(error_of([&] { PendingFile{path}; }), path + ": names a folder; name a file in it to write");
+  }
+  EXPECT_EQ(error_of([] { PendingFile{""}; }), "the file to write has no name");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(AtomicPublish, ANameThatGetsTooLongWhileItIsWrittenIsRefusedWithTheLimit) {
@@ -98,6 +151,22 @@ TEST(AtomicPublish, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
   struct stat status {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_size, 1);  // and nothing was taken in the attempt
+}
+
+TEST(AtomicPublish, AFileLargerThanTheProcessMayWriteIsRefusedBeforeASignalEndsIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_file(path, "x");
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const struct rlimit small { 8192, before.rlim_max };
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = error_of([&] { reserve_space(path, 10'000); }, ExitCode::failed);
+  EXPECT_NO_THROW(reserve_space(path, 8192));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(message, path +
+                         ": the file needs 9.766 KiB (10000 bytes), and files may have 8192 bytes here; "
+                         "`ulimit -f` says and sets it");
 }
 
 TEST(AtomicPublish, AMissingTemporaryIsNamed) {

@@ -60,6 +60,8 @@ class Dataset {
   /// Of the contents: as stored by prepare, else by a pass over the file. A restart on other data is refused
   /// by it.
   [[nodiscard]] std::string identity() const;
+  /// Without that pass: nothing where prepare did not make the file.
+  [[nodiscard]] std::optional<std::string> stored_identity() const;
 
   /// Takes the next `count` samples' inputs or answers as they are stored.
   using TakeRows = std::function<void(const std::byte* stored, std::int64_t count)>;
@@ -93,8 +95,24 @@ class Dataset {
   std::vector<std::int64_t> grid_;
 };
 
-/// Throws unless `other` (test data) fits a network that is trained on `train`.
-void require_same_shape(const Dataset& train, const Dataset& other);
+/// What training data say of their samples beyond the sizes; empty where they do not.
+struct SampleMeaning {
+  std::string data = {};                     // whose samples, for messages
+  std::vector<std::int64_t> grid = {};       // Dataset::grid()
+  std::vector<std::int64_t> deck_grid = {};  // data.shape, which goes before it
+  std::vector<std::string> class_names = {};
+  std::string file = {};  // that has the names
+};
+
+/// Throws Error (bad_input) where `other`, of the same sizes, says otherwise: its points would stand
+/// elsewhere than those that the network is trained on, or its labels mean other classes. A grid of the deck
+/// with another number of extents is another view of the same numbers, and says nothing of other files.
+void require_same_meaning(const SampleMeaning& trained, const Dataset& other);
+
+/// Throws unless `other` (test data) fits a network that is trained on `train`, in sizes and meaning.
+/// `deck_grid`: data.shape of the deck, if any.
+void require_same_shape(const Dataset& train, const Dataset& other,
+                        const std::vector<std::int64_t>& deck_grid = {});
 
 /// The training part and, at the file's end, the held-out part of `samples` samples.
 struct Splits {

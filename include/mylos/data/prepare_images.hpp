@@ -2,9 +2,10 @@
 // bytes.
 //
 // FOLDER holds one folder per class; the folders' names, sorted, are the classes 0, 1, 2 ..., and are kept in
-// the file (/class_names). Images are written in an order that a fixed key shuffles, so that the file's end,
-// which data.validation holds back, has all classes. Without labels the images lie in FOLDER itself and are
-// written in the order of their names, inputs alone, for predictions.
+// the file (/class_names). Folders whose name begins with a dot are left alone, one without an image is
+// refused unless the classes are those of another file. Images are written in an order that a fixed key
+// shuffles, so that the file's end, which data.validation holds back, has all classes. Without labels the
+// images lie in FOLDER itself and are written in the order of their names, inputs alone, for predictions.
 //
 // Grey images have one channel, others three; a palette's colours are three. An alpha channel is left out,
 // and 16 bits become 8: round(v * 255 / 65535). Colours become grey by their luma (ITU-R BT.601), grey

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace mylos {
@@ -13,6 +14,10 @@ struct ColumnStatistics {
   std::vector<double> minimum;
   std::vector<double> maximum;
 };
+
+/// Of a file's own statistics, below `group` in it. Throws Error (bad_input) for those that no float32
+/// numbers have: samples would be normalised to what is no number, and later messages blame the samples.
+void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group);
 
 class StatisticsAccumulator {
  public:

@@ -11,7 +11,7 @@ namespace mylos {
 [[nodiscard]] std::string temporary_path(const std::string& path);
 
 /// Reserves disk space for `bytes` bytes of an existing file, so that writing them cannot fail for lack of
-/// it. Throws Error (failed) that says how much is needed and how much is free.
+/// it. Throws Error (failed) that says how much is needed and how much is free or allowed.
 void reserve_space(const std::string& path, std::int64_t bytes);
 
 /// Waits until the file's contents are on the disk.
@@ -23,15 +23,18 @@ void sync_folder(const std::string& folder);
 /// once.
 void publish(const std::string& path);
 
-/// Throws Error (bad_input) where both names are of one file: what is read must not be replaced.
+/// Throws Error (bad_input) where what is read would be replaced: both names are of one file, or `input` and
+/// temporary_path(output) are.
 void require_other_file(const std::string& input, const std::string& output);
 
-/// Makes the folder that the file is to lie in, and removes temporary_path(path) at the end of its life,
-/// unless publish() was called: what fails leaves nothing behind.
+/// Makes the folder that the file is to lie in and an empty file temporary_path(path), in place of what an
+/// earlier process left there. At the end of its life that is removed, unless publish() was called: what
+/// fails leaves nothing behind.
 class PendingFile {
  public:
-  /// Throws Error (failed) where there is no such folder and it cannot be made, Error (bad_input) where
-  /// something else than a file has that name, or the name is longer than the file system takes.
+  /// Throws Error: bad_input where `path` names a folder, something else than a file has that name, or the
+  /// name is longer than the file system takes; failed where folder or file cannot be made. Nothing is
+  /// removed then.
   explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
