@@ -10,15 +10,21 @@
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_events.hpp"
 #include "mylos/train/run_state.hpp"
+#include "mylos/train/scaler_restart.hpp"
 #include "online_parts.hpp"
 
 namespace mylos {
 namespace {
 
 /// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes tell them.
-void require_same_network(const CheckpointReader& reader, const Options& options) {
+void require_same_run(const CheckpointReader& reader, const Options& options) {
   const Deck written = read_stored_deck(reader.header().deck, reader.path());
+  const bool has_moments = Optimizer::share_moments(written.options.optimizer.type, options.optimizer.type);
   for (const KeyDifference& difference : differing_keys(written.options, options)) {
+    if (difference.key == "optimizer.type" && !has_moments) {
+      fail_input("{}: optimizer.type was {}, the options say {}, which needs other moments", reader.path(),
+                 difference.before, difference.after);
+    }
     const bool is_size = difference.key == "model.inputs" || difference.key == "model.outputs";
     if (is_size || difference.key.rfind("model.", 0) != 0) continue;
     fail_input("{}: {} was {}, the options say {}", reader.path(), difference.key, difference.before,
@@ -81,7 +87,7 @@ void OnlineTrainer::load(const std::string& path) {
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
       fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
     }
-    require_same_network(reader, parts.assembly.options);
+    require_same_run(reader, parts.assembly.options);
   });
   RunState run;
   CheckpointState state = full_state(trainer, run);
@@ -90,14 +96,17 @@ void OnlineTrainer::load(const std::string& path) {
     RunEvents::make_room(reader, state);  // of a run; they are not gone on with
   });
   reader.read(state);
-  std::string reset;
+  if (static_cast<std::int64_t>(run.step.step) != reader.header().step)
+    fail_input("{}: /schedule/step is {}, but / says {}", path, run.step.step, reader.header().step);
+  std::string settled;
   std::string rounding;
   run_on_all(ranks, [&] {
     parts.go_on_with_engines(engines_of(reader), path);
-    reset = reset_scaler(reader, parts.assembly.options.precision.scaler, trainer.initial_scaler(), run.step);
+    require_possible_scaler(run.step.scaler, path);
+    settled = settle_scaler(reader, parts.assembly.options, trainer.initial_scaler(), run.step);
     rounding = describe_rounding(reader, parts.assembly.options);
   });
-  for (const std::string& text : {reset, rounding}) {
+  for (const std::string& text : {settled, rounding}) {
     if (!text.empty()) parts.line(text);
   }
   trainer.write_state(run.step);

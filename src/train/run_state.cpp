@@ -181,28 +181,6 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   return state;
 }
 
-void require_possible_scaler(const ScalerState& state, const std::string& source) {
-  if (is_possible(state)) return;
-  fail_input(
-      "{}: /scaler is no state of a loss scaler: scale {:g}, {} steps, {} overflows, {} of them among the "
-      "last "
-      "{}; precision.scaler.reset cannot help, as the file was changed; restart from another",
-      source, state.scale, state.steps, state.overflows, state.recent.overflows, state.recent.steps());
-}
-
-std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
-                         const ScalerState& fresh, StepState& state) {
-  const Deck written = read_stored_deck(saved.header().deck, saved.path());
-  if (!options.reset || written.options.precision.scaler.reset) return "";
-  const float before = state.scaler.scale;
-  state.scaler = fresh;
-  state.scaler.reset_step = static_cast<std::int64_t>(state.step);
-  return fmt::format(
-      "precision.scaler.reset: the loss scale begins afresh at step {} with {:g} (was {:g}), and so do its "
-      "statistics",
-      state.step, fresh.scale, before);
-}
-
 std::string describe_rounding(const CheckpointReader& saved, const Options& options) {
   if (options.precision.masters == MasterWeights::fp32) return "";
   const auto layout_with = [&](const PrecisionOptions& precision) {

@@ -104,12 +104,26 @@ def check_older_build(command, ranks):
     assert abs(float(rows[-1]["overflow_rate"]) - recent / (len(rows) - 12)) < 1e-5, rows[-1]
 
 
+def check_other_type(command, ranks):
+    """A run that goes on in half begins with half's scale: at bfloat16's, which is 1, small gradients would be lost."""
+    bf16 = ["train", "deck.toml", "run.folder=types"]
+    command.must(*bf16, "--stop-after", 5, ranks=ranks, code=85)
+    half = [*bf16, "precision.compute=fp16", "precision.scaler.initial_scale=4096", "--restart", "latest"]
+    said = "the loss scaler is dynamic from here on (was off): the scale is 4096 (was 1)"
+    assert said in command.must(*half, "--stop-after", 3, ranks=ranks, code=85).stdout
+    again = command.must(*half, "--stop-after", 3, ranks=ranks, code=85).stdout
+    assert "the loss scaler" not in again, again
+    command.must(*bf16, "--restart", "latest", ranks=ranks)
+    rows = history_without_times(command, "types")
+    assert [float(row["scale"]) for row in rows[:12]] == [1] * 5 + [4096] * 6 + [1], rows[:12]
+
+
 def main():
     program, ranks = sys.argv[1], int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         command = Command(program, folder)
         prepare(command)
-        for check in (check_reset, check_no_restart, check_older_build):
+        for check in (check_reset, check_no_restart, check_older_build, check_other_type):
             check(command, ranks)
             print(f"{check.__name__}, {ranks} ranks: passed", flush=True)
 

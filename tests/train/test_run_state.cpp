@@ -9,6 +9,8 @@
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/train/float_layers.hpp"
+#include "mylos/train/scaler_restart.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::run_state_test {
@@ -49,8 +51,9 @@ ScalerState some_state() {
   return state;
 }
 
-/// Of a run at step 17, whose deck said this of the reset.
-void write(SmallRun& run, const std::string& file, const ScalerState& scaler, bool reset) {
+/// Of a run at step 17, by this deck.
+void write(SmallRun& run, const std::string& file, const ScalerState& scaler,
+           const PrecisionOptions& precision) {
   RunState saved;
   saved.step.step = 17;
   saved.step.updates = 11;
@@ -60,7 +63,7 @@ void write(SmallRun& run, const std::string& file, const ScalerState& scaler, bo
   Options options;
   options.run.steps = 20;
   options.model.inputs = options.model.outputs = 1;
-  options.precision.scaler.reset = reset;
+  options.precision = precision;
   header.deck = resolve(options);
   write_checkpoint_file(run.communicator->ranks(), file, header, full_state(*run.trainer, saved));
 }
@@ -76,7 +79,7 @@ class RunStateInFile : public testing::Test {
 
 TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
   run_.step();
-  write(run_, file_, some_state(), false);
+  write(run_, file_, some_state(), run_.options.precision);
   RunState restored;
   CheckpointState places = full_state(*run_.trainer, restored);
   reader().read(places);
@@ -106,15 +109,17 @@ TEST_F(RunStateInFile, ACheckpointOfABuildWithoutStatisticsIsTaken) {
 
 TEST_F(RunStateInFile, TheScalerIsResetOnceAndKeepsTheStep) {
   const ScalerState fresh = run_.trainer->initial_scaler();
-  ScalerOptions options = run_.options.precision.scaler;
+  Options options = run_.options;
   for (const bool asks : {false, true}) {
     for (const bool had_it : {false, true}) {
-      options.reset = asks;
-      write(run_, file_, some_state(), had_it);
+      PrecisionOptions before = options.precision;
+      before.scaler.reset = had_it;
+      options.precision.scaler.reset = asks;
+      write(run_, file_, some_state(), before);
       StepState state;
       state.step = 17;
       state.scaler = some_state();
-      const std::string said = reset_scaler(reader(), options, fresh, state);
+      const std::string said = settle_scaler(reader(), options, fresh, state);
       if (!asks || had_it) {
         EXPECT_EQ(said, "");
         EXPECT_EQ(members_of(state.scaler), members_of(some_state()));
@@ -126,6 +131,66 @@ TEST_F(RunStateInFile, TheScalerIsResetOnceAndKeepsTheStep) {
       EXPECT_EQ(members_of(state.scaler), members_of(expected));
     }
   }
+}
+
+/// What becomes of some_state() where the deck said `before` and says `now`.
+class ScalerRestart : public RunStateInFile {
+ protected:
+  ScalerState settled(const PrecisionOptions& before, const PrecisionOptions& now) {
+    write(run_, file_, some_state(), before);
+    Options options = run_.options;
+    options.precision = now;
+    StepState state;
+    state.step = 17;
+    state.scaler = some_state();
+    const ScalerState fresh = initial_scaler_state(now.scaler, scaler_mode_of(options));
+    said_ = settle_scaler(reader(), options, fresh, state);
+    return state.scaler;
+  }
+  PrecisionOptions half_ = run_.options.precision;
+  std::string said_;
+};
+
+TEST_F(ScalerRestart, WithoutAChangeGoesOn) {
+  EXPECT_EQ(members_of(settled(half_, half_)), members_of(some_state()));
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(ScalerRestart, InAnotherModeBeginsWithThatModesScaleAndKeepsItsStatistics) {
+  PrecisionOptions whole = half_;
+  whole.compute = DType::fp32;
+  ScalerState expected = some_state();
+  expected.scale = 65536;
+  expected.good_steps = 0;
+  expected.hysteresis_left = half_.scaler.hysteresis;
+  EXPECT_EQ(members_of(settled(whole, half_)), members_of(expected));
+  EXPECT_EQ(said_, "the loss scaler is dynamic from here on (was off): the scale is 65536 (was 512)");
+  expected.scale = 1;
+  EXPECT_EQ(members_of(settled(half_, whole)), members_of(expected));
+  EXPECT_EQ(said_, "the loss scaler is off from here on (was dynamic): the scale is 1 (was 512)");
+}
+
+TEST_F(ScalerRestart, TakesAStaticScaleThatWasChanged) {
+  PrecisionOptions before = half_;
+  before.scaler.mode = ScalerMode::fixed;
+  before.scaler.initial_scale = 512;
+  PrecisionOptions now = before;
+  now.scaler.initial_scale = 64;
+  EXPECT_EQ(settled(before, before).scale, 512);
+  EXPECT_EQ(settled(before, now).scale, 64);
+  EXPECT_EQ(said_, "the loss scale is 64 from here on (was 512)");
+}
+
+TEST_F(ScalerRestart, StaysWithinBoundsThatWereChanged) {
+  PrecisionOptions now = half_;
+  now.scaler.max_scale = 128;
+  EXPECT_EQ(settled(half_, now).scale, 128);
+  now = half_;
+  now.scaler.min_scale = 2048;
+  EXPECT_EQ(settled(half_, now).scale, 2048);
+  now = half_;
+  now.scaler.initial_scale = 8;  // of a run that begins
+  EXPECT_EQ(settled(half_, now).scale, 512);
 }
 
 }  // namespace mylos::run_state_test

@@ -57,13 +57,6 @@ void add_buffers(CheckpointState& state, const BufferStore& buffers);
 [[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
 /// All but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
-/// Throws Error (bad_input) where a scaler's state that was read from `source` is none.
-void require_possible_scaler(const ScalerState& state, const std::string& source);
-/// What precision.scaler.reset asks of a start that goes on from `saved`: a fresh loss scaler in `state`,
-/// which was read from there; once, as a checkpoint whose own deck asked for it is of a run that had it.
-/// Returns a line about it; "": nothing was asked.
-[[nodiscard]] std::string reset_scaler(const CheckpointReader& saved, const ScalerOptions& options,
-                                       const ScalerState& fresh, StepState& state);
 /// A line about the weights that a start without masters rounds as it reads them from `saved`, whose run kept
 /// them in another type; "": all are read as they were. The sizes in `options.model` are set.
 [[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const Options& options);
