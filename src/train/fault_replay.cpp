@@ -39,7 +39,7 @@ std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
     throw FoundFault{{0, chain.stage_name(seen.block), seen.tensor, index / columns, index % columns}};
   };
   try {
-    trainer.compute_gradients(batches, observer);
+    trainer.observe_gradients(batches, observer);
   } catch (const FoundFault& found) {
     return found.fault;
   }

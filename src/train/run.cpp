@@ -43,7 +43,7 @@ void Run::show_tensors() {
       mylos::show_tensors(*parts_.trainer, *batches_,
                           [this](const std::string& line) { log_.progress().note(line); });
     } else {
-      parts_.trainer->compute_gradients(*batches_, [](const Observation&) {});
+      parts_.trainer->observe_gradients(*batches_, [](const Observation&) {});
     }
     batches_->seek(position_.samples());
   } catch (const Error& error) {

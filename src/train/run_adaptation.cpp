@@ -61,6 +61,7 @@ void Run::adapt() {
   state.halted = 0;
   parts_.trainer->write_state(state);
   write_checkpoint(true);
+  parts_.trainer->throw_if_failed();  // of one before, which has ended only now
   end_segment(checkpoint_path(options().run.folder, position_.step));
 }
 

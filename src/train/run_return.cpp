@@ -56,6 +56,7 @@ std::optional<std::string> Run::plan_return(const Divergence& divergence) {
   if (count_returns(amendments_) >= health.rewinds)
     return fmt::format("it has done so {} times (health.rewinds)", health.rewinds);
   checkpoints_.wait();  // one that is being written counts
+  parts_.trainer->throw_if_failed();
   const auto first = static_cast<std::int64_t>(divergence.first);
   auto target = checkpoint_before(first);
   if (!target) {

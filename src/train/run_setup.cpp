@@ -13,6 +13,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/train/plan_document.hpp"
+#include "mylos/train/scaler_restart.hpp"
 #include "run_start.hpp"
 
 namespace mylos {
@@ -40,8 +41,6 @@ CheckpointOptions kept_checkpoints(const Options& options) {
 }
 
 }  // namespace
-
-Run::Run(RunRequest request, MPI_Comm ranks) : Run(RunStart(std::move(request), ranks)) {}
 
 Run::Run(RunStart&& start)
     : amendments_(start.amendments),
@@ -143,11 +142,12 @@ void Run::restore(const RunStart& start) {
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
     fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
-  std::string reset;
+  std::string settled;
   std::string rounding;
   run_on_all(ranks(), [&] {
     require_possible_scaler(state_.step.scaler, reader.path());
-    reset = reset_scaler(reader, options().precision.scaler, trainer.initial_scaler(), state_.step);
+    if (!start.request.earlier)
+      settled = settle_scaler(reader, options(), trainer.initial_scaler(), state_.step);
     rounding = describe_rounding(reader, options());
   });
   if (start.request.earlier) rescale(state_.step.scaler);
@@ -167,7 +167,7 @@ void Run::restore(const RunStart& start) {
     gaps.push_back(health_->restore(step));
   });
   start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
-  gaps.push_back(reset);
+  gaps.push_back(settled);
   gaps.push_back(rounding);
   if (begins_average)
     gaps.push_back("optimizer.average: begins with the weights of this checkpoint, which has none");
@@ -196,10 +196,25 @@ void Run::rescale(ScalerState& scaler) const {
   if (amendments_.back().scale_factor != 1) scaler.good_steps = 0;
 }
 
+/// A file of another name, or from elsewhere, may be of another branch of the run than the folder's own are:
+/// none of these is to be gone on from by the next start or return.
+bool Run::goes_on_from_own(const CheckpointReader& saved) {
+  bool is_own = false;
+  run_on_first(ranks(), [&] {
+    std::error_code failure;
+    const std::string own = checkpoint_path(options().run.folder, position_.step);
+    is_own = std::filesystem::equivalent(saved.path(), own, failure);
+  });
+  ranks().broadcast(&is_own, sizeof is_own, 0);
+  return is_own;
+}
+
 void Run::open_folder(const RunStart& start) {
   const std::string& folder = options().run.folder;
   const bool afresh = !start.saved;
-  const std::vector<std::string> aside = set_aside_newer(ranks(), folder, afresh ? -1 : position_.step);
+  const bool is_own = !afresh && goes_on_from_own(*start.saved);
+  const std::vector<std::string> aside = set_aside_newer(ranks(), folder, is_own ? position_.step : -1);
+  if (!afresh && !is_own) checkpoints_.demand();
   const std::string resolved = file("resolved.toml");  // deck.toml is the user's
   std::vector<std::string> notes;
   run_on_all(ranks(), [&] {

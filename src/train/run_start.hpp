@@ -1,5 +1,7 @@
-// RunStart: what a start of a run finds out before the run takes its memory: ranks, data, whether
-// the folder is its own, where to go on from, the memory plan.
+// RunStart: what a start of a run finds out before the run takes its memory or writes a file: data
+// (run_start.cpp), whether the folder is its own (run_folder.cpp), where to go on from (run_restart.cpp),
+// types (run_types.cpp), the memory plan (run_memory.cpp). Run takes it from there (run_setup.cpp). Throws
+// Error on all ranks.
 #pragma once
 
 #include <memory>

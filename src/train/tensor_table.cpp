@@ -51,7 +51,7 @@ void show_tensors(Trainer& trainer, BatchSource& batches,
   line(fmt::format(row_format, "layer", "tensor", "type", "shape", "place", "least", "largest", "mean",
                    "zeros", "not finite"));
   const Chain& chain = trainer.model().chain();
-  trainer.compute_gradients(batches, [&](const Observation& seen) {
+  trainer.observe_gradients(batches, [&](const Observation& seen) {
     const TensorFacts facts = facts_of(seen.value);
     const auto number = [](double value) { return fmt::format("{:.4g}", value); };
     line(fmt::format(row_format, chain.stage_name(seen.block), seen.tensor, name_of(seen.value.type()),

@@ -3,7 +3,9 @@
 #include "mylos/base/region.hpp"
 #include "mylos/base/timed.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/train/run.hpp"
+#include "run_start.hpp"
 
 namespace mylos {
 namespace {
@@ -33,7 +35,7 @@ WorkRecorder::Key key_of_conclusion(bool has_rows) {
 
 ExitCode train(RunRequest request, MPI_Comm ranks, std::unique_ptr<Run>& run) {
   for (;;) {
-    run = std::make_unique<Run>(std::move(request), ranks);
+    run = std::make_unique<Run>(RunStart(std::move(request), ranks));
     if (const std::optional<ExitCode> end = train(*run)) return *end;
     request = run->next_request();
     run.reset();
@@ -61,7 +63,7 @@ std::optional<ExitCode> train(Run& run) {
 void Trainer::step(BatchSource& batches, bool stop_requested) {
   const Region region("step");
   try {
-    compute_gradients(batches, reduce_block_);
+    compute_gradients(batches, reduce_gradients_);
   } catch (const Error& error) {
     error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
   } catch (const std::exception& error) {
@@ -83,7 +85,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
         stand_by(i, i, block_done);
         continue;
       }
-      compute(batch, i < passes_ ? accumulate_block_ : block_done, observer);
+      pass_or_replay(batch, i < passes_ ? keep_gradients_ : block_done, observer);
       if (tree_) tree_->take(exec_, sums_.data());
       input_.rows += batch.inputs.rows();
     }
@@ -99,30 +101,40 @@ void Trainer::stand_by(std::int64_t first, std::int64_t last, const BlockDone& b
   const StepContext context{.exec = exec_, .gemm = gemm_, .ranks = &statistics_};
   for (std::int64_t i = first; i <= last; ++i) {
     const bool ends_step = i == passes_;
-    model_.stand_by(context, ends_step && input_.rows == 0, complete_block_,
-                    ends_step ? block_done : accumulate_block_);
+    model_.stand_by(context, ends_step && input_.rows == 0, await_weights_,
+                    ends_step ? block_done : keep_gradients_);
   }
 }
 
-void Trainer::compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
+void Trainer::pass_or_replay(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
   const bool accumulate = input_.rows > 0 && !tree_;
-  const auto work = [&] { compute(batch, accumulate, block_done, observer); };
+  const auto work = [&] { forward_and_backward(batch, accumulate, block_done, observer); };
   if (observer != nullptr) return work();
   recorder_.give(exec_, key_of(batch, accumulate, drops_), work);
 }
 
-void Trainer::compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
-                      const Observer* observer) {
+void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
+                                   const Observer* observer) {
   const StepContext context{.exec = exec_,
                             .gemm = gemm_,
                             .step = &state_.data()->step,
                             .first_sample = batch.first_sample,
                             .ranks = &statistics_};
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
-  model_.forward(context, batch.inputs, observer, &complete_block_);
-  finish_update();
+  model_.forward(context, batch.inputs, observer, &await_weights_);
+  finish_update();  // the output's weights too
   model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
   model_.backward(context, accumulate, block_done, observer);
+}
+
+void Trainer::await_weights(std::size_t block) {
+  update_.complete_block(exec_, block);
+}
+
+void Trainer::reduce_gradients(std::size_t block) {
+  if (tree_) tree_->add_to_block(exec_, block);
+  for (const Tensor& gradient : frozen_gradients_[block]) fill(exec_, gradient, 0);
+  timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
 }
 
 void Trainer::conclude(bool stop_requested) {
@@ -147,8 +159,8 @@ void Trainer::decide_and_update() {
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 
-void Trainer::compute_gradients(BatchSource& batches, const Observer& observer) {
-  compute_gradients(batches, accumulate_block_, &observer);
+void Trainer::observe_gradients(BatchSource& batches, const Observer& observer) {
+  compute_gradients(batches, keep_gradients_, &observer);
 }
 
 }  // namespace mylos

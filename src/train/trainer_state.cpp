@@ -4,7 +4,6 @@
 
 #include "mylos/base/timed.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/trainer.hpp"
@@ -99,13 +98,9 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),
-      reduce_block_([this](std::size_t block) {
-        if (tree_) tree_->add_to_block(exec_, block);
-        for (const Tensor& gradient : frozen_gradients_[block]) fill(exec_, gradient, 0);
-        timed(waits_.communication_s, [&] { reduction_.block_done(exec_, block); });
-      }),
-      accumulate_block_([](std::size_t) {}),
-      complete_block_([this](std::size_t block) { update_.complete_block(exec_, block); }),
+      reduce_gradients_([this](std::size_t block) { reduce_gradients(block); }),
+      keep_gradients_([](std::size_t) {}),
+      await_weights_([this](std::size_t block) { await_weights(block); }),
       frozen_gradients_(frozen_gradients(options.optimizer, model_.parameters())),
       drops_(has_dropout(options.model)),
       recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {

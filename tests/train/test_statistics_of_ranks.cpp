@@ -114,7 +114,7 @@ TEST_P(Statistics, AnObserverThatStopsOneRanksPassesLeavesTheOthersInStep) {
       if (is_last(looked_at) && seen++ == stops_at) fail_run("seen enough");
     };
     try {
-      looked_at.trainer->compute_gradients(*looked_at.batches, observer);
+      looked_at.trainer->observe_gradients(*looked_at.batches, observer);
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(), "seen enough");
     }

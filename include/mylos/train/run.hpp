@@ -44,9 +44,9 @@ class InitialWeights;
 
 class Run {
  public:
-  /// Opens the data, checks everything against everything, allocates, and restores the checkpoint that the
-  /// request asks for. Throws Error on all ranks; bad input is found before anything is allocated or written.
-  Run(RunRequest request, MPI_Comm ranks);
+  /// By what RunStart has found: allocates, restores the checkpoint that the request asks for, and opens the
+  /// run's files. Throws Error on all ranks.
+  explicit Run(RunStart&& start);
   Run(const Run&) = delete;  // its checkpoints speak to it
   Run& operator=(const Run&) = delete;
 
@@ -80,9 +80,9 @@ class Run {
   void keep_history();
 
  private:
-  explicit Run(RunStart&& start);
   void restore(const RunStart& start);
   void begin_with(InitialWeights& weights, const RunStart& start);
+  [[nodiscard]] bool goes_on_from_own(const CheckpointReader& saved);
   void open_folder(const RunStart& start);
   void tell_first_choice();
   void go_on_from(EarlierSegment& earlier);

@@ -47,7 +47,7 @@ class Trainer {
   void finish_update() { update_.finish(exec_); }
   /// A step's first part again, with a look at what every operation leaves: gradients of this rank's samples,
   /// which go nowhere.
-  void compute_gradients(BatchSource& batches, const Observer& observer);
+  void observe_gradients(BatchSource& batches, const Observer& observer);
   /// For an error of this rank alone, between steps: it reaches all ranks with the next step's agreement.
   void bring_error(const Error& error) {
     if (!error_) error_ = error;
@@ -110,10 +110,15 @@ class Trainer {
   /// In a network whose passes exchange statistics: takes part in the other ranks' `first` to `last` of a
   /// step, of which this rank has no samples, or cannot compute them.
   void stand_by(std::int64_t first, std::int64_t last, const BlockDone& block_done);
-  /// Adds those of a micro-batch to those of the ones before it.
-  void compute(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
-  void compute(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
-               const Observer* observer);
+  /// Adds those of a micro-batch to those of the ones before it: by kernels that were recorded, where they
+  /// were.
+  void pass_or_replay(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
+  void forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
+                            const Observer* observer);
+  /// Before the forward pass reads a block: its weights of the last step have come to this rank.
+  void await_weights(std::size_t block);
+  /// Behind a block's last backward pass in a step: its gradients begin to travel.
+  void reduce_gradients(std::size_t block);
   /// All ranks' gradients become one update, or none.
   void conclude(bool stop_requested);
   /// From the sums of gradients to the next step's state.
@@ -143,9 +148,9 @@ class Trainer {
   Kokkos::View<StepState, Device> state_;
   Kokkos::View<LossSums, Device> sums_;
   Kokkos::View<StepRecord*, Device> records_;
-  BlockDone reduce_block_;
-  BlockDone accumulate_block_;
-  BeforeBlock complete_block_;
+  const BlockDone reduce_gradients_;
+  const BlockDone keep_gradients_;  // behind a micro-batch that others follow
+  const BeforeBlock await_weights_;
   std::vector<std::vector<Tensor>> frozen_gradients_;  // of each stage
   bool drops_;
   WorkRecorder recorder_;
