@@ -20,11 +20,12 @@ A deck describes a run: the data, the network, the numbers and how they move. It
 
 - `section.key=value` behind the deck takes the place of what the deck says. The value is read as TOML, else as a plain
   string, so `precision.compute=fp16` needs no quotes. `precision.rules.head=fp32` adds one rule. `run.steps=100` also
-  takes the place of `run.epochs`, and the other way round.
+  takes the place of `run.epochs`, and the other way round; where the warm-up is longer, `run.steps=100 schedule.warmup=0`.
 - A key that is not below, a value of another type or out of its range, and keys that contradict each other end the
   command with exit code 2 before anything is computed or written. The message names file, line and what would be right.
 - Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
-- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key with the value that was used.
+- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key that has a value, the deck's or
+  the default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet; `precision.scaler.preset`) are written out.
 - A step is one batch. Steps count skipped ones (overflow), updates do not.
 - [formulas.md](formulas.md) has networks, losses, updates and schedules in formulas.
 )";
@@ -33,8 +34,8 @@ constexpr const char* layers_introduction = R"(
 ### [[model.layers]]
 
 The layers of `type = "chain"`, from the input on. A layer computes `dense` or `conv` (or `add`, `concat`), then `norm`,
-`activation` and `dropout`. Samples lie on a grid, channels last (`data.shape`, or what `mylos prepare idx` wrote); a dense
-layer reads a grid as one vector.
+`activation` and `dropout`. Samples lie on a grid, channels last (`data.shape`, or what `mylos prepare idx`, `images` or
+`fields` wrote); a dense layer reads a grid as one vector.
 
 ```toml
 [[model.layers]]

@@ -186,8 +186,9 @@ void add_data_keys(Schema& schema) {
       "file's order. An epoch is as many windows as lie one behind the other.");
   Key& shape = keys.add(
       "shape", "list of 2 to 4 integers from 1 to 268435456", "a ",
-      "chain: the grid that a sample's numbers lie on, its extents and behind them the "
-      "channels: [28, 28, 1]. From files of `mylos prepare images` and `idx` where it is not given.");
+      "chain, cnn, resnet, unet: the grid that a sample's numbers lie on, its extents and behind them "
+      "the channels: [28, 28, 1]. From files of `mylos prepare idx`, `images` and `fields` where it is "
+      "not given.");
   add_shape(shape);
   keys.limit_to_types(data_keys_of);
 }

@@ -86,7 +86,8 @@ void add_schedule_keys(Schema& schema) {
       "How the learning rate falls after the warm-up; [formulas.md](formulas.md) has the curves. wsd: "
       "warm-up, stable, decay.");
   keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
-               "The learning rate rises linearly over this many updates, from lr / (warmup + 1).");
+               "The learning rate rises linearly over this many updates, from lr / (warmup + 1). At most the "
+               "run's length, or `schedule.steps` where that is given.");
   keys.integer(
       "steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
       "Updates, warm-up included, until `final_lr` is reached. 0: the run's length, which stretches or "
