@@ -81,7 +81,7 @@ INJECTED = {
     "rate-reproducible": (RATE, 2, ["optimizer.lr=2", "run.reproducible=true", "data.micro_batch=24", "run.seed=4"]),
     "head-fp16": (HEAD, 1, ["precision.compute=fp16"]),
     "head-fp16-cut": (HEAD, 3, ["precision.compute=fp16", "optimizer.shard=gradients", "run.seed=2"]),
-    "static-scale": (RATE, 2, ["precision.compute=fp16", "precision.scaler.mode=static"]),
+    "static-scale": (RATE, 2, ["precision.compute=fp16", "precision.scaler.mode=static", "precision.scaler.initial_scale=1024"]),
 }
 STATIC_STEP = 200  # behind which its scale is too large
 SAMPLE = ["rate-bf16", "head-fp16-cut", "static-scale"]

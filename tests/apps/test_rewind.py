@@ -36,8 +36,7 @@ def begin(command, name, folder):
     arguments = ["train", deck, *overrides, f"run.folder={folder}"]
     if name != "static-scale":
         return arguments, ranks
-    command.must("train", deck, "precision.compute=fp16", f"run.folder={folder}", "--stop-after", STATIC_STEP, ranks=ranks,
-                 code=85)
+    command.must(*arguments, "--stop-after", STATIC_STEP, ranks=ranks, code=85)
     file = last_checkpoint(command, folder)
     replace_signed(file, file.with_suffix(".other"), {"/scaler/scale": numpy.float32(2.0 ** 21)})
     file.with_suffix(".other").rename(file)
