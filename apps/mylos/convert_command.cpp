@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/checkpoint/describe.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/comm/options.hpp"
@@ -85,7 +86,13 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
     fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input.path,
                arguments.output);
   }
-  if (std::filesystem::is_directory(arguments.output)) {
+  std::error_code failure;
+  const auto there = std::filesystem::status(arguments.output, failure);
+  if (failure && there.type() != std::filesystem::file_type::not_found) {
+    fail_input("{}: cannot be written: {}; name another file", printable(arguments.output),
+               failure.message());
+  }
+  if (std::filesystem::is_directory(there)) {
     fail_input("{}: is a folder; give the checkpoint's file, {}/gpt2.h5", arguments.output, arguments.output);
   }
   if (!arguments.names.empty()) {

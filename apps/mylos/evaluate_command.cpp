@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -54,24 +53,32 @@ void print_confusion(const Output& output, const ClassMeasures& measures, std::v
     output.line(fmt::format("{} samples with outputs that are NaN are in no cell", measures.rows_with_nan()));
 }
 
+std::string mean_of_r2(const TargetMeasures& measures) {
+  const std::int64_t all = measures.targets();
+  const std::int64_t constant = measures.constant_targets();
+  if (constant == all || measures.not_finite() > 0) return describe_r2(measures);
+  return fmt::format("R2 {:.6g}, the mean of {} of {} targets{}", measures.mean_r2(), all - constant, all,
+                     constant == 0 ? "" : "; constant ones, which have none, are left out");
+}
+
 void print_r2(const Output& output, const TargetMeasures& measures) {
+  output.line(mean_of_r2(measures));
+  constexpr std::int64_t most_listed = 20;
+  if (measures.targets() == 1 || measures.targets() > most_listed) return;
   const std::vector<double> of_targets = measures.r2();
-  const auto constant =
-      std::count_if(of_targets.begin(), of_targets.end(), [](double each) { return std::isnan(each); });
-  output.line(fmt::format("R2 {:.6g}, the mean of {} of {} targets", measures.mean_r2(),
-                          static_cast<std::ptrdiff_t>(of_targets.size()) - constant, of_targets.size()));
-  constexpr std::size_t most_listed = 20;
-  if (of_targets.size() == 1 || of_targets.size() > most_listed) return;
-  for (std::size_t i = 0; i < of_targets.size(); ++i)
-    output.line(fmt::format("R2 of target {}: {:.6g}", i, of_targets[i]));
+  for (std::int64_t i = 0; i < measures.targets(); ++i) {
+    output.line(measures.is_constant(i)
+                    ? fmt::format("R2 of target {}: undefined, it is constant", i)
+                    : fmt::format("R2 of target {}: {:.6g}", i, of_targets[static_cast<std::size_t>(i)]));
+  }
 }
 
 /// In the order in which they were asked for.
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
-                    const Evaluation& evaluation, const RunData& data) {
+                    const Evaluation& evaluation, const std::vector<std::string>& class_names) {
   for (const std::string& name : wanted) {
     if (name == name_of(Measure::top5)) print_classes(output, *evaluation.classes);
-    if (name == name_of(Measure::confusion)) print_confusion(output, *evaluation.classes, data.class_names());
+    if (name == name_of(Measure::confusion)) print_confusion(output, *evaluation.classes, class_names);
     if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets);
   }
 }
@@ -113,7 +120,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   output.line(fmt::format("{} at step {}{} on {}: {}", trained->path, trained->step,
                           arguments.checkpoint.average ? ", average of weights," : "", trained->data->path(),
                           describe(result)));
-  print_measures(output, arguments.metrics, result, *trained->data);
+  print_measures(output, arguments.metrics, result, trained->class_names);
   return ExitCode::done;
 }
 

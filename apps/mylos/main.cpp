@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <optional>
 
 #include "advise_options.hpp"
@@ -205,6 +206,9 @@ bool does_without_mpi(const CLI::App& app) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  // A limit of file sizes (ulimit -f) is to be a write that fails, with its message; the signal ends the
+  // process without a word, and half a file stays.
+  std::signal(SIGXFSZ, SIG_IGN);
   if (const std::optional<int> code = work_as_child(argument_count, arguments))
     _exit(*code);  // HDF5 need not close what it could not read
   const StopSignals signals;

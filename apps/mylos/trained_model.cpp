@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
@@ -12,6 +14,7 @@
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/system_memory.hpp"
 #include "mylos/model/chain_cost.hpp"
+#include "mylos/model/key_value_cache.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/model/placement.hpp"
@@ -127,6 +130,48 @@ void complete_chain(const CheckpointReader& reader, TrainedModel& trained) {
   require_columns(trained.path, "inputs", trained.normalizer.inputs, model.inputs);
 }
 
+/// What the checkpoint says of the samples that the network was trained on. Where it says nothing, as those
+/// of earlier builds, or the deck has given another grid, the file is asked, where it still lies where the
+/// deck has it; another may have taken its place.
+SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOptions& written,
+                                  const ModelOptions& model) {
+  SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
+                        .deck_grid = written.shape,
+                        .file = written.train};
+  constexpr const char* grid = "/samples/grid";
+  constexpr const char* class_names = "/samples/class_names";
+  if (written.shape.empty() && reader.exists(grid)) {
+    std::istringstream numbers(reader.text(grid));
+    meaning.grid.assign(std::istream_iterator<std::int64_t>(numbers), {});
+  }
+  if (reader.exists(class_names)) {
+    std::istringstream names(reader.text(class_names));
+    for (std::string name; std::getline(names, name);) meaning.class_names.push_back(name);
+  }
+  std::error_code failure;
+  if (written.train.empty() || !std::filesystem::is_regular_file(written.train, failure)) return meaning;
+  try {
+    const Dataset file(written.train, Answers::optional);
+    const std::optional<std::string> identity = file.stored_identity();
+    const bool is_same =
+        identity ? *identity == reader.text("/data/identity")
+                 : file.features() == model.inputs && (model.outputs == 0 || file.outputs() == model.outputs);
+    if (!is_same) return meaning;
+    if (meaning.grid.empty()) meaning.grid = file.grid();
+    if (meaning.class_names.empty()) meaning.class_names = file.class_names();
+  } catch (const Error&) {  // it is not what is evaluated: what became of it is no matter of this command
+  }
+  return meaning;
+}
+
+/// Where both say it, samples must lie on the grid that the network knows, and labels mean its classes.
+void require_meaning(const CheckpointReader& reader, const DataOptions& written, TrainedModel& trained) {
+  SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
+  require_same_meaning(meaning, Dataset(trained.data->path(), Answers::optional));
+  trained.class_names = trained.data->class_names();
+  if (trained.class_names.empty()) trained.class_names = std::move(meaning.class_names);
+}
+
 /// What the checkpoint's run was told, but for instructions that some rank lacks: all ranks then go by the
 /// best that they have in common.
 KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
@@ -138,13 +183,15 @@ KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
   return usable;
 }
 
-void require_memory(const std::string& path, std::size_t bytes) {
+/// `cache`: what keys and values take beside the network.
+void require_memory(const std::string& path, std::size_t network, std::size_t cache) {
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
-  if (bytes > available) {
-    throw Error(ExitCode::does_not_fit, fmt::format("{}: its network takes {} of memory, {} are available",
-                                                    path, format_bytes(static_cast<std::int64_t>(bytes)),
-                                                    format_bytes(static_cast<std::int64_t>(available))));
-  }
+  if (network + cache <= available) return;
+  const auto text = [](std::size_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
+  throw Error(
+      ExitCode::does_not_fit,
+      fmt::format("{}: its network takes {} of memory{}, {} are available", path, text(network),
+                  cache == 0 ? "" : fmt::format(", its keys and values {}", text(cache)), text(available)));
 }
 
 /// Its batches are other ones than the run's, and so may be the engines of their products; but the same
@@ -232,12 +279,14 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   if (options.model.vocabulary == 0 && trained->vocabulary) {
     options.model.vocabulary = trained->vocabulary->size();
   }
+  const DataOptions written = options.data;
   choose_data(options.data);
   if (options.data.train.empty() && !trained->vocabulary) {
     fail_input("{} is no network of tokens; `mylos predict` computes its outputs", trained->path);
   }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   options.data.augment = {};                 // of training alone
+  options.checkpoint.keep_best.clear();      // likewise
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {
       trained->data = open_run_data(options, answers);
@@ -245,6 +294,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
       if (options.model.type == ModelType::gpt) trained->data->complete(options.model);
       if (options.model.type == ModelType::mlp) complete_widths(reader, *trained);
       if (options.model.type == ModelType::chain) complete_chain(reader, *trained);
+      if (options.model.type != ModelType::gpt) require_meaning(reader, written, *trained);
     }
     check_vocabulary(*trained);
     check(*trained);
@@ -260,9 +310,11 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
     require_columns(trained->path, "targets", trained->normalizer.targets, chain.outputs());
   const std::int64_t samples = samples_of_batch(chain, *trained->gemm, trained->data.get());
   run_on_all(ranks, [&] {
+    const bool writes = trained->data == nullptr;  // a text, token by token
     require_memory(trained->path,
                    make_parameter_layout(chain, options.communication.bucket_bytes, 1).bytes() +
-                       activation_bytes(chain, *trained->gemm, samples));
+                       activation_bytes(chain, *trained->gemm, samples),
+                   writes ? KeyValueCache::memory_bytes(options.model, chain) : 0);
   });
   trained->model = std::make_unique<Model>(std::move(chain), *trained->gemm, samples,
                                            options.communication.bucket_bytes, 1, Schedule{});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "mylos/comm/communicator.hpp"
@@ -21,6 +22,7 @@ struct TrainedModel {
   Deck deck;
   Normalizer normalizer;
   std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::vector<std::string> class_names;  // of its data, else of what it was trained on, where either has them
   std::unique_ptr<RunData> data;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   std::optional<Execution> execution;

@@ -17,6 +17,7 @@ class ModelChecks : DeckMistakes {
 
   void model() const {
     const ModelType type = options_.model.type;
+    layers_of_a_chain();
     for (const ModelType other : model_types) {
       for (const std::string& name : model_keys_of(other)) {
         const std::string path = "model." + name;
@@ -37,6 +38,15 @@ class ModelChecks : DeckMistakes {
   }
 
  private:
+  /// The key is a transformer's too, as a number.
+  void layers_of_a_chain() const {
+    if (options_.model.chain.empty() || options_.model.type == ModelType::chain) return;
+    const char* first = "model.layers.1";
+    fail({given_.contains(first) ? first : "model.layers"},
+         fmt::format("[[model.layers]] needs model.type = \"chain\", and the type is \"{}\"",
+                     name_of(options_.model.type)));
+  }
+
   /// A key of another loss, with another value than it has anyway, would have no effect.
   void loss() const {
     const ModelOptions& model = options_.model;

@@ -57,7 +57,13 @@ std::string gpt2_config_path(const std::string& weights_path) {
 }
 
 std::optional<Gpt2Config> read_gpt2_config(const std::string& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code failure;
+  const auto there = std::filesystem::status(path, failure);
+  if (there.type() == std::filesystem::file_type::not_found) return std::nullopt;
+  if (failure) {
+    fail_input("{}: cannot be read: {}; remove it, or put the network's own there", printable(path),
+               failure.message());
+  }
   const json config = parse(path);
   Gpt2Config result;
   result.layers = number(config, "n_layer", path);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "mylos/base/error.hpp"
@@ -44,7 +45,17 @@ class NamedTensors {
     }
     return entry;
   }
-  [[nodiscard]] std::vector<float> read(const std::string& name) { return reader_.read(at(name)); }
+  [[nodiscard]] std::vector<float> read(const std::string& name) {
+    const Entry& entry = at(name);
+    std::vector<float> values = reader_.read(entry);
+    const auto bad =
+        std::find_if_not(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+    if (bad != values.end()) {
+      fail_input("{}: tensor '{}' has {} as its element {} (counted from 0), expected finite numbers", path(),
+                 entry.name, *bad, bad - values.begin());
+    }
+    return values;
+  }
 
   /// Throws Error unless every tensor is a parameter of the model or a mask, which holds no information.
   void require_nothing_more(const ModelOptions& model) const {

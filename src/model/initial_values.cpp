@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/model/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
@@ -56,6 +57,14 @@ void orthonormalize(std::vector<double>& values, std::int64_t vectors, std::int6
     const double norm = std::sqrt(dot(own, own, length));
     for (std::int64_t k = 0; k < length; ++k) own[k] /= norm;
   }
+}
+
+/// With inf as a weight every step would overflow and be skipped. The other kinds' numbers end far below.
+void require_held(const std::string& where, const std::string& path, DType type, const InitialRule& rule) {
+  const double largest = limits_of(type).largest;
+  if (rule.kind != Initializer::constant || std::abs(rule.value) <= largest) return;
+  fail_input("{}: {} computes in {}, whose numbers end at {:g}, and its 'value' is {:g}", where, path,
+             name_of(type), largest, rule.value);
 }
 
 }  // namespace
@@ -142,7 +151,9 @@ void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, 
     for (const ParameterSpec& spec : chain.stage_parameters(stage)) {
       const std::string path = chain.stage_name(stage) + "/" + spec.name;
       const InitialRule* rule = rule_of(model.initialize, path);
-      if (rule == nullptr || spec.is_matrix || !is_for_matrices(rule->kind)) continue;
+      if (rule == nullptr) continue;
+      require_held(where(static_cast<std::size_t>(rule - model.initialize.data())), path, spec.type, *rule);
+      if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
           "{}: {} is a vector of {}, and its 'kind' is for matrices; match \"*weight\" of layers that have "
           "them, "

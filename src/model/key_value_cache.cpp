@@ -1,28 +1,28 @@
 #include "mylos/model/key_value_cache.hpp"
 
-#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention.hpp"
 
 namespace mylos {
 
-KeyValueCache::KeyValueCache(const ModelOptions& model, const Chain& chain) : capacity_(model.context) {
-  std::vector<DType> types;
+KeyValueCache::KeyValueCache(const ModelOptions& model, const Chain& chain)
+    : capacity_(model.context), arena_("keys and values", memory_bytes(model, chain)) {
+  cut(model, chain, Pieces(arena_.data()));
+}
+
+std::size_t KeyValueCache::memory_bytes(const ModelOptions& model, const Chain& chain) {
+  return KeyValueCache().cut(model, chain, Pieces(nullptr));
+}
+
+std::size_t KeyValueCache::cut(const ModelOptions& model, const Chain& chain, Pieces pieces) {
   for (const auto& block : chain.blocks) {
-    if (block->signature().kind == "attention") types.push_back(block->signature().output_type);
+    if (block->signature().kind != "attention") continue;
+    const DType type = block->signature().output_type;
+    keys_.push_back(pieces.take_tensor(type, model.context, model.width));
+    values_.push_back(pieces.take_tensor(type, model.context, model.width));
   }
-  const AttentionShape shape{1, capacity_, model.heads, model.width / model.heads, DType::fp32};
-  const auto cut = [&](Pieces pieces) {
-    keys_.clear();
-    values_.clear();
-    for (const DType type : types) {
-      keys_.push_back(pieces.take_tensor(type, capacity_, model.width));
-      values_.push_back(pieces.take_tensor(type, capacity_, model.width));
-    }
-    workspace_ = pieces.take_bytes(attention_append_workspace(shape, capacity_));
-    return pieces.bytes();
-  };
-  arena_ = Arena("keys and values", cut(Pieces(nullptr)));
-  cut(Pieces(arena_.data()));
+  const AttentionShape shape{1, model.context, model.heads, model.width / model.heads, DType::fp32};
+  workspace_ = pieces.take_bytes(attention_append_workspace(shape, model.context));
+  return pieces.bytes();
 }
 
 void KeyValueCache::require_room(std::int64_t rows) const {

@@ -187,7 +187,7 @@ std::string describe(const Evaluation& evaluation) {
   switch (evaluation.judged) {
     case Judged::targets:
       return fmt::format("loss {:.6g}{} ({} samples)", evaluation.loss,
-                         evaluation.r2 ? fmt::format(", R2 {:.6g}", *evaluation.r2) : "", evaluation.count);
+                         evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "", evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);

@@ -14,6 +14,7 @@ namespace {
 // A matrix of 128 MiB; sums of 4 GiB.
 constexpr std::int64_t most_measured_classes = 4096;
 constexpr std::int64_t most_measured_targets = std::int64_t{1} << 22;
+constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
 bool is_wanted(std::span<const Measure> wanted, Measure measure) {
   return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
@@ -68,12 +69,13 @@ void TargetMeasures::add(std::span<const float> predictions, std::span<const flo
     Sums& of = sums_[i % width];
     const double target = targets[i];
     const double error = target - static_cast<double>(predictions[i]);
-    if (!std::isfinite(error)) {
+    if (std::isfinite(error)) {
+      of.error.add(error * error);
+    } else {
       ++of.not_finite;
-      continue;
     }
-    of.error.add(error * error);
-    of.value.add(target);
+    if (!std::isfinite(target)) continue;
+    of.value.add(target);  // whatever was predicted: whether a target varies is not the network's doing
     of.square.add(target * target);
   }
 }
@@ -106,15 +108,34 @@ void TargetMeasures::add_up(RankGroup& ranks) {
   }
 }
 
+double TargetMeasures::spread(const Sums& of) const {
+  const double sum = of.value.value();
+  return of.square.value() - sum * sum / static_cast<double>(rows_);
+}
+
+bool TargetMeasures::is_constant(std::int64_t target) const {
+  const Sums& of = sums_[static_cast<std::size_t>(target)];
+  return are_constant(spread(of), of.square.value());
+}
+
+std::int64_t TargetMeasures::constant_targets() const {
+  std::int64_t count = 0;
+  for (std::int64_t target = 0; target < targets(); ++target) count += is_constant(target) ? 1 : 0;
+  return count;
+}
+
+std::int64_t TargetMeasures::not_finite() const {
+  std::int64_t count = 0;
+  for (const Sums& of : sums_) count += of.not_finite;
+  return count;
+}
+
 std::vector<double> TargetMeasures::r2() const {
   std::vector<double> result;
   for (const Sums& of : sums_) {
-    const double sum = of.value.value();
-    const double square = of.square.value();
-    const double spread = square - sum * sum / static_cast<double>(rows_);
-    const bool is_constant = !(spread > 1e-12 * square);  // what the difference leaves of a constant
-    result.push_back(of.not_finite == 0 && !is_constant ? 1 - of.error.value() / spread
-                                                        : std::numeric_limits<double>::quiet_NaN());
+    const double spread_of_target = spread(of);
+    const bool has_one = of.not_finite == 0 && !are_constant(spread_of_target, of.square.value());
+    result.push_back(has_one ? 1 - of.error.value() / spread_of_target : undefined_r2);
   }
   return result;
 }
@@ -122,12 +143,29 @@ std::vector<double> TargetMeasures::r2() const {
 double TargetMeasures::mean_r2() const {
   double sum = 0;
   std::int64_t count = 0;
-  for (const double each : r2()) {
-    if (std::isnan(each)) continue;
-    sum += each;
+  const std::vector<double> of_targets = r2();
+  for (std::int64_t target = 0; target < targets(); ++target) {
+    if (not_finite(target) > 0) return undefined_r2;
+    if (is_constant(target)) continue;
+    sum += of_targets[static_cast<std::size_t>(target)];
     ++count;
   }
-  return sum / static_cast<double>(count);
+  return count == 0 ? undefined_r2 : sum / static_cast<double>(count);
+}
+
+std::string describe_r2(const TargetMeasures& measures) {
+  const std::int64_t all = measures.targets();
+  const std::int64_t constant = measures.constant_targets();
+  if (constant == all) return "R2 undefined (no target varies)";
+  if (const std::int64_t count = measures.not_finite(); count > 0)
+    return fmt::format("R2 nan ({} prediction{} inf or NaN)", count, count == 1 ? " is" : "s are");
+  const std::string text = fmt::format("R2 {:.6g}", measures.mean_r2());
+  return constant == 0 ? text
+                       : fmt::format("{} of the {} of {} targets that vary", text, all - constant, all);
+}
+
+bool are_constant(double spread, double square) {
+  return !(spread > 1e-12 * square);  // what the difference of two sums leaves of a constant
 }
 
 std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {

@@ -220,6 +220,12 @@ void Run::write_checkpoint(bool last) {
   health_->save(state);
   evaluation_log_.save(state);
   save_amendments(amendments_, state);
+  // What later data must say, too, where they say it. No start goes on from it: it is read from the data
+  // anew.
+  if (const auto& grid = options().model.shape; !grid.empty())
+    state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
+  if (const auto& names = evaluations_->class_names(); !names.empty())
+    state.add_text("/samples/class_names", fmt::format("{}", fmt::join(names, "\n")));
   checkpoints_.write(header_, state, parts_.trainer->execution(), last);
   clock_.count(&TimeParts::checkpoints_s);
 }

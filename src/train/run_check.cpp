@@ -1,8 +1,12 @@
 #include "mylos/train/run_check.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "mylos/base/units.hpp"
@@ -53,8 +57,31 @@ std::string machine_line(const MemoryProblem& problem, RankGroup& ranks) {
                      bytes(plan->rank_bytes()), bytes(plan->budget), describe(*plan));
 }
 
+/// Why a start could not make this folder, or files in it; "": nothing speaks against it.
+std::string obstacle_to(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  fs::path nearest = folder;  // of what is there already
+  while (fs::symlink_status(nearest, failure).type() == fs::file_type::not_found) {
+    const fs::path above = nearest.has_parent_path() ? nearest.parent_path() : fs::path(".");
+    if (above == nearest) break;
+    nearest = above;
+  }
+  if (!fs::is_directory(nearest, failure))
+    return fmt::format("{}{}", nearest.string(), failure ? ": " + failure.message() : " is no folder");
+  if (::access(nearest.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("nothing can be written in {}: {}", nearest.string(), std::strerror(errno));
+  return "";
+}
+
 std::string folder_lines(const std::string& folder) {
   std::string text;
+  for (const std::string& needed : {folder, folder + "/checkpoints"}) {
+    const std::string obstacle = obstacle_to(needed);
+    if (obstacle.empty()) continue;
+    text += fmt::format("# {} cannot be made or written: {}\n", needed, obstacle);
+    break;
+  }
   FolderLock lock(folder);
   if (lock.try_to_take(false) == FolderLock::Attempt::held) {
     text += fmt::format(

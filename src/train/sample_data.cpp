@@ -2,6 +2,7 @@
 #include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
+#include "mylos/train/measures.hpp"
 
 namespace mylos {
 namespace {
@@ -30,10 +31,12 @@ class SampleData final : public RunData {
                   .block_samples = samples_per_block(train_.shape().input_bytes())}) {
     if (answers == Answers::needed)
       require_augmentable(augment_, train_.shape(), grid_, train_.path(), places_);
-    if (options.data.test.empty()) return;
-    test_.emplace(options.data.test);
-    require_same_shape(train_, *test_);
-    test_->require_valid_values();
+    if (!options.data.test.empty()) {
+      test_.emplace(options.data.test);
+      require_same_shape(train_, *test_, options.data.shape);
+      test_->require_valid_values();
+    }
+    require_r2(options.checkpoint.keep_best);
   }
 
   [[nodiscard]] const std::string& path() const override { return train_.path(); }
@@ -110,6 +113,26 @@ class SampleData final : public RunData {
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
     return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
+  }
+
+  /// Where the best checkpoint is to be that of the best R2: targets that are all constant have none, and no
+  /// evaluation would ever be the best.
+  void require_r2(const std::string& keep_best) const {
+    const bool of_test = keep_best == "test.r2" && test_;
+    const bool of_validation = keep_best == "validation.r2" && splits_.validation.count > 0;
+    if (train_.task() != Task::regression || (!of_test && !of_validation)) return;
+    const DataPart part = of_test ? DataPart::test : DataPart::validation;
+    const Dataset& data = of_test ? *test_ : train_;
+    const ColumnStatistics of = data.target_statistics(split_of(part));
+    for (std::size_t i = 0; i < of.mean.size(); ++i) {
+      const double spread = of.deviation[i] * of.deviation[i];
+      if (!are_constant(spread, spread + of.mean[i] * of.mean[i])) return;
+    }
+    fail_input(
+        "{}checkpoint.keep_best = \"{}\": no target of the {} {} samples of {} varies, so that their R2 is "
+        "undefined; go by \"{}.loss\"",
+        place_of(places_, {"checkpoint.keep_best"}), keep_best, split_of(part).count, name_of(part),
+        data.path(), name_of(part));
   }
 
   /// Of a network whose first layer works on one; short forms have been spelled out.

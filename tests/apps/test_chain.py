@@ -177,6 +177,46 @@ def check_other_answers(command):
         assert "'dense1', gives 4 numbers for a sample, but the data has 9 classes" in said, said
 
 
+def check_other_grid(command):
+    """Images that lie the other way have as many pixels: no network of grids, nor any other, can go by that."""
+    write_deck(command, '[[model.layers]]\nkind = "conv"\noutputs = 4\n[[model.layers]]\nkind = "dense"\n')
+    with h5py.File(command.folder / "test.h5") as file:
+        inputs, labels, classes = file["inputs"][()], file["labels"][()], file.attrs["classes"]
+    for name, shape in (("turned", "12 10 1"), ("upright", "10 12"), ("mute", "")):
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
+            file["inputs"], file["labels"], file.attrs["classes"] = inputs, labels, classes
+            if shape:
+                file.attrs["shape"] = shape
+    mlp = DECK.format(layers="", compute="bf16").replace('type = "chain"', "hidden = [8]")
+    (command.folder / "mlp.toml").write_text(mlp, encoding="utf-8")
+    for deck, folder in (("deck.toml", "lies"), ("mlp.toml", "lies-flat")):
+        for ranks in (1, 2):
+            said = command.must("train", deck, "run.folder=refused", "data.test=turned.h5", ranks=ranks, code=2).stderr
+            assert said == ("mylos: turned.h5: its samples lie on a grid of 12 x 10 x 1, those of train.h5 on one of "
+                            "10 x 12 x 1; both must lie on the same\n"), said
+        command.must("train", deck, f"run.folder={folder}", "run.steps=2", "data.test=upright.h5")
+        for words in (["eval", folder, "--data", "turned.h5"], ["predict", folder, "turned.h5", "out.h5"]):
+            for ranks in (1, 2):
+                said = command.must(*words, ranks=ranks, code=2).stderr
+                assert re.fullmatch(r"mylos: turned\.h5: its samples lie on a grid of 12 x 10 x 1, those of the training data of "
+                                    rf"{folder}/checkpoints/step-\d+\.h5 on one of 10 x 12 x 1; both must lie on the same\n",
+                                    said), said
+        assert not (command.folder / "out.h5").exists()
+        command.must("eval", folder, "--data", "upright.h5")
+    command.must("predict", "lies-flat", "mute.h5", "out.h5")
+    (command.folder / "train.h5").rename(command.folder / "moved.h5")
+    said = command.must("eval", "lies", "--data", "turned.h5", code=2).stderr
+    assert "on one of 10 x 12 x 1; both must lie on the same" in said, said
+    (command.folder / "moved.h5").rename(command.folder / "train.h5")
+    # The deck's own grid is in the checkpoint, wherever the training data have gone.
+    command.must("train", "deck.toml", "run.folder=own", "run.steps=2", "data.train=mute.h5", "data.test=upright.h5",
+                 "data.shape=[10, 12, 1]")
+    (command.folder / "mute.h5").unlink()
+    said = command.must("predict", "own", "turned.h5", "out.h5", code=2).stderr
+    assert "on one of 10 x 12 x 1; both must lie on the same" in said, said
+    command.must("predict", "own", "upright.h5", "out.h5")
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
     prepare_bars(mylos, "train", 960, 1)
@@ -185,4 +225,5 @@ with tempfile.TemporaryDirectory() as directory:
     check_restart(mylos)
     check_names(mylos)
     check_other_answers(mylos)
+    check_other_grid(mylos)
     check_refused(mylos)

@@ -1,10 +1,14 @@
-"""`train --check` says what a run would be and touches nothing; `info --verify` outlives hostile files.
+"""`train --check` says what a run would be and touches nothing; `info --verify` outlives hostile files; files may have a
+largest size.
 
 usage: test_check.py MYLOS
 """
+import os
 import pathlib
 import random
 import re
+import resource
+import subprocess
 import sys
 import tempfile
 
@@ -12,7 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 from checkpoints import last_checkpoint
 from processes import finish, wait_until
-from small_problem import Command, prepare
+from small_problem import Command, environment, prepare
 
 
 def check_of_a_deck(command):
@@ -61,6 +65,48 @@ def check_what_the_start_refuses(command):
     assert said.endswith("\n# in order, but for the folder\n"), said
 
 
+def check_folder_that_cannot_be_made(command):
+    check = ("train", "deck.toml", "--check")
+    (command.folder / "dangling").symlink_to("nowhere")
+    cases = [("train.csv", "train.csv is no folder"), ("train.csv/a/run", "train.csv is no folder"),
+             ("dangling/run", "dangling: No such file or directory")]
+    if os.geteuid() != 0:  # who may write everywhere
+        (command.folder / "locked").mkdir(mode=0o500)
+        cases.append(("locked/run", "nothing can be written in locked: Permission denied"))
+    before = sorted(command.folder.rglob("*"))
+    for folder, obstacle in cases:
+        for ranks in (1, 2):
+            said = command.must(*check, f"run.folder={folder}", ranks=ranks).stdout
+            assert f"\n# {folder} cannot be made or written: {obstacle}\n" in said, said
+            assert said.endswith("\n# in order, but for the folder\n"), said
+    assert command.must(*check, "run.folder=deep/below/run").stdout.endswith("\n# in order\n")
+    (command.folder / "taken").mkdir()
+    (command.folder / "taken/checkpoints").write_text("a file")
+    said = command.must(*check, "run.folder=taken").stdout
+    assert "\n# taken/checkpoints cannot be made or written: taken/checkpoints is no folder\n" in said, said
+    assert [path for path in sorted(command.folder.rglob("*")) if "taken" not in path.parts] == before, "something was written"
+
+
+def run_with_files_of(size, command, *arguments, **streams):
+    """Where files may have so many bytes: `ulimit -f`."""
+    return subprocess.run(command.line(*arguments), cwd=command.folder, env=environment(), text=True, timeout=600,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)), **streams)
+
+
+def check_limit_of_file_sizes(command):
+    """It is a write that fails, with its message, and not the process's end by a signal."""
+    with open(command.folder / "manual", "w", encoding="utf-8") as manual:
+        ended = run_with_files_of(4096, command, "manual", stdout=manual, stderr=subprocess.PIPE)
+    assert ended.returncode == 1 and ended.stderr.endswith(": File too large\n"), (ended.returncode, ended.stderr)
+    # MPI has files of some MiB of its own.
+    ended = run_with_files_of(8 << 20, command, "train", "deck.toml", "run.folder=limited", "model.hidden=[1024, 1024]",
+                              "checkpoint.every=4", "checkpoint.on_error=stop", capture_output=True)
+    assert ended.returncode == 1, (ended.returncode, ended.stderr)
+    assert re.search(r"^mylos: limited/checkpoints/step-0000000004\.h5\.tmp: .*(File too large|files may have 8388608 bytes)",
+                     ended.stderr, re.M), ended.stderr
+    assert not list((command.folder / "limited").rglob("*.tmp"))
+
+
 def check_of_hostile_files(command, count):
     command.must("train", "deck.toml", "run.epochs=1", "run.folder=run")
     path = last_checkpoint(command, "run")
@@ -93,6 +139,8 @@ def main():
         prepare(command)
         check_of_a_deck(command)
         check_what_the_start_refuses(command)
+        check_folder_that_cannot_be_made(command)
+        check_limit_of_file_sizes(command)
         check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 16)
 
 

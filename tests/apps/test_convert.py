@@ -215,7 +215,22 @@ def check_bad_input(command, _):
     refuse_tensors(lambda t: t.update({"ln_f.bias": t["ln_f.bias"] > 0}),
                    "tensor 'ln_f.bias' holds BOOL; F32, F16 and BF16 are read")
 
+    for name, value in (("h.2.ln_2.weight", numpy.nan), ("h.1.attn.c_attn.weight", -numpy.inf)):
+        wrong = good[name].copy()
+        wrong.flat[7] = value
+        refuse_tensors(lambda t: t.update({name: wrong}),
+                       f"tensor '{name}' has {value} as its element 7 (counted from 0), expected finite numbers")
+
     write_gpt2(folder, prefix="")
+    (folder / "loop").symlink_to("loop")
+    refuse(command, [file, "bad/loop"], "bad/loop: cannot be written: Too many levels of symbolic links; name another file")
+    refuse(command, [file, "n" * 300], f"{'n' * 60}...: cannot be written: File name too long; name another file")
+    (folder / "config.json").rename(folder / "config")
+    (folder / "config.json").symlink_to("config.json")
+    refuse(command, [file, "out.h5"], "bad/config.json: cannot be read: Too many levels of symbolic links; remove it, or put "
+           "the network's own there")
+    (folder / "config.json").unlink()
+    (folder / "config").rename(folder / "config.json")
     refuse(command, [file, "out.h5", "--heads", 8], "--heads 8: bad/config.json says 4; leave the option out")
     for changes, message in (({"n_layer": 4}, f"n_layer is 4, but {file} has 3"),
                              ({"n_layer": -4}, "n_layer is no whole number from 0 to 2147483647"),

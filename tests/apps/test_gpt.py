@@ -8,8 +8,9 @@ import sys
 import tempfile
 
 import h5py
+import numpy
 
-from checkpoints import compare, last_checkpoint
+from checkpoints import compare, last_checkpoint, replace_signed
 from small_problem import DECK, Command, gpt_deck, write_csv
 
 GPT = gpt_deck(run="steps = 12\nlog_every = 4\nevaluate_every = 6", data="validation = 0.2\nbatch = 6", model="dropout = 0.2",
@@ -83,6 +84,21 @@ def check_samples(command):
     assert numbers[:2] == ["3", "1"] and len(numbers) == 22 and all(0 <= int(n) < 50 for n in numbers), numbers
 
 
+def check_memory_of_samples(command):
+    """A text's keys and values are counted, too, before anything is taken: here they are a TiB."""
+    sound = last_checkpoint(command, "judged")
+    with h5py.File(sound) as file:
+        deck = file["deck"][()].decode()
+    for line, longer in (("layers = 2", "layers = 1000"), ("width = 32", "width = 256"), ("context = 16", "context = 1048576")):
+        assert f"\n{line}\n" in deck, deck
+        deck = deck.replace(f"\n{line}\n", f"\n{longer}\n")
+    replace_signed(sound, command.folder / "long.h5", {"deck": numpy.bytes_(deck.encode())})
+    refused = command.must("sample", "long.h5", "--prompt", "First", code=3).stderr
+    amount = r"[\d.]+ [KMGT]?i?B"
+    assert re.fullmatch(rf"mylos: long\.h5: its network takes {amount} of memory, its keys and values {amount}, "
+                        rf"{amount} are available\n", refused), refused
+
+
 def refuse(command, arguments, message, **options):
     """Exit code 2 and the message once."""
     result = command.run(*arguments, **options)
@@ -126,5 +142,6 @@ with tempfile.TemporaryDirectory() as directory:
     check_rank_counts(mylos)
     check_evaluation(mylos)
     check_samples(mylos)
+    check_memory_of_samples(mylos)
     check_bad_input(mylos)
     print("passed")

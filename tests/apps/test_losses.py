@@ -12,7 +12,7 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, last_checkpoint
+from checkpoints import compare, last_checkpoint, replace_signed
 from small_problem import Command
 
 DECK = """
@@ -155,6 +155,44 @@ def check_metrics(command):
         assert f"has no {metric}: its model.loss is" in refused, refused
 
 
+def check_r2_that_is_none(command):
+    """Constant targets are left out, with a word; a network that predicts inf has none to be chosen by."""
+    with h5py.File(command.folder / "numbers.h5") as file:
+        inputs, targets = file["inputs"][:], file["targets"][:]
+    for name, constant in (("two-vary", [1]), ("none-varies", [0, 1, 2])):
+        targets[:, constant] = 2
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
+            file["inputs"], file["targets"] = inputs, targets
+    write_deck(command, "mse")
+    train = ("train", "deck.toml", "run.metrics=['r2']", "checkpoint.keep_last=1")
+    said = command.must(*train, "run.folder=two-vary", "data.test=two-vary.h5", "checkpoint.keep_best=test.r2", ranks=2).stdout
+    assert re.search(r"test loss [\d.e+-]+, R2 [-\d.]+ of the 2 of 3 targets that vary \(240 samples\)", said), said
+    said = command.must(*train, "run.folder=none-varies", "data.test=none-varies.h5").stdout
+    assert re.search(r"test loss [\d.e+-]+, R2 undefined \(no target varies\) \(240 samples\)", said), said
+    with open(command.folder / "none-varies/evaluations.csv", encoding="utf-8") as file:
+        assert [row["r2"] for row in csv.DictReader(file) if row["part"] == "test"] == ["nan"]
+    judge = ("eval", "two-vary", "--metrics", "r2", "--data")
+    said = command.must(*judge, "two-vary.h5", ranks=2).stdout
+    assert re.search(r"\nR2 [-\d.]+, the mean of 2 of 3 targets; constant ones, which have none, are left out\n", said), said
+    assert re.search(r"\nR2 of target 0: [-\d.]+\nR2 of target 1: undefined, it is constant\nR2 of target 2: [-\d.]+\n", said), said
+    said = command.must(*judge, "none-varies.h5").stdout
+    assert "\nR2 undefined (no target varies)\n" in said and said.count("undefined, it is constant") == 3, said
+    for ranks in (1, 2):
+        refused = command.must(*train, "run.folder=refused", "data.test=none-varies.h5", "checkpoint.keep_best=test.r2",
+                               ranks=ranks, code=2).stderr
+        assert refused == ("mylos: command line: checkpoint.keep_best = \"test.r2\": no target of the 240 test samples of "
+                           "none-varies.h5 varies, so that their R2 is undefined; go by \"test.loss\"\n"), refused
+
+    sound = last_checkpoint(command, "two-vary")
+    with h5py.File(sound) as file:
+        louder = file["model/head/weight"][:]
+    louder[0] = 3e38
+    replace_signed(sound, command.folder / "loud.h5", {"model/head/weight": louder})
+    for ranks in (1, 2):
+        said = command.must("eval", "loud.h5", "--metrics", "r2", "--data", "two-vary.h5", ranks=ranks).stdout
+        assert re.search(r"\nR2 nan \(\d+ predictions are inf or NaN\)\nR2 of target 0: nan\n", said), said
+
+
 def check_metrics_of_runs(command):
     """run.metrics: in evaluations.csv, confusion.json and for keep_best what `eval` says of the weights, on any ranks."""
     def rows_of(folder):
@@ -219,5 +257,6 @@ with tempfile.TemporaryDirectory() as directory:
     check_values(mylos)
     check_ranks_and_micro_batches(mylos)
     check_metrics(mylos)
+    check_r2_that_is_none(mylos)
     check_metrics_of_runs(mylos)
     check_refused(mylos)

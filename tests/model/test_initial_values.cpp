@@ -240,19 +240,41 @@ TEST(InitialValues, DependOnSeedAndLayerAloneWhateverTheTypeAndWhoeverHoldsThem)
   }
 }
 
-TEST(InitialValues, RulesThatDoNotApplyAreToldWithTheirLine) {
-  const auto message = [](std::vector<InitialRule> rules) {
-    const ModelOptions model = with(std::move(rules));
-    try {
-      require_initial_rules_apply(
-          make_chain(model, {}, 1, false), model,
-          {{"model.initialize.1", "deck.toml:7"}, {"model.initialize.2", "deck.toml:9"}});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_input);
-      return std::string(error.what());
-    }
-    return std::string();
+/// What is said of these rules; "": they apply.
+std::string message(std::vector<InitialRule> rules, const PrecisionOptions& precision = {}) {
+  const ModelOptions model = with(std::move(rules));
+  try {
+    require_initial_rules_apply(
+        make_chain(model, precision, 1, false), model,
+        {{"model.initialize.1", "deck.toml:7"}, {"model.initialize.2", "deck.toml:9"}});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(InitialValues, AConstantBeyondTheTypeOfItsLayerIsRefused) {
+  PrecisionOptions half;
+  half.compute = DType::fp16;
+  const auto constant = [](double value) {
+    return std::vector<InitialRule>{{.match = {"*/bias"}, .kind = Initializer::constant, .value = value}};
   };
+  EXPECT_EQ(message(constant(1e30), half),
+            "deck.toml:7: model.initialize: wide/bias computes in fp16, whose numbers end at 65504, and its "
+            "'value' is 1e+30");
+  EXPECT_THAT(message(constant(-65505), half), testing::HasSubstr("'value' is -65505"));
+  EXPECT_EQ(message(constant(-65504), half), "");
+  PrecisionOptions wider;
+  wider.compute = DType::bf16;
+  EXPECT_EQ(message(constant(1e30), wider), "");
+  half.rules = {{"head", DType::fp32}};
+  std::vector<InitialRule> of_head = constant(1e30);
+  of_head.front().match = {"head/bias"};
+  EXPECT_EQ(message(of_head, half), "") << "that layer computes in fp32";
+}
+
+TEST(InitialValues, RulesThatDoNotApplyAreToldWithTheirLine) {
   EXPECT_EQ(message({{.match = {"*"}, .kind = Initializer::constant}}), "");
   EXPECT_THAT(
       message({{.match = {"*/weight"}}, {.match = {"wid/weight"}}}),

@@ -55,6 +55,17 @@ TEST_F(KeyValueCacheTest, GivesTheLogitsOfTheWholeWindow) {
   }
 }
 
+TEST_F(KeyValueCacheTest, SaysBeforehandWhatItTakes) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    ModelOptions options = test::small_gpt_options();
+    options.context = 1000;
+    build(options, type);
+    EXPECT_EQ(KeyValueCache::memory_bytes(options, model->chain()), cache->bytes());
+    const auto keys = static_cast<std::size_t>(options.layers * options.context * options.width);
+    EXPECT_GE(cache->bytes(), 2 * keys * size_of(type));
+  }
+}
+
 TEST_F(KeyValueCacheTest, RefusesMoreTokensThanTheContextAndTraining) {
   build(test::small_gpt_options(), DType::fp32);
   (void)logits(0, 3, true);

@@ -81,4 +81,42 @@ TEST(Measures, R2IsThatOfItsDefinitionInAnyOrder) {
   EXPECT_TRUE(std::isnan(two.r2()[0]));
 }
 
+/// Of three targets: one that is predicted well, one badly, one that is constant.
+TargetMeasures measures_of_three(float second = 0) {
+  TargetMeasures measures(3);
+  measures.add(std::vector<float>{1, 0, 5}, std::vector<float>{1, 2, 5});
+  measures.add(std::vector<float>{2, second, 4}, std::vector<float>{2, 4, 5});
+  return measures;
+}
+
+TEST(Measures, TheMeanR2LeavesOutConstantTargetsAlone) {
+  const TargetMeasures measures = measures_of_three();
+  EXPECT_EQ(measures.r2()[0], 1);
+  EXPECT_EQ(measures.r2()[1], -9);  // 1 - (4 + 16) / 2
+  EXPECT_EQ(measures.mean_r2(), -4);
+  EXPECT_EQ(measures.constant_targets(), 1);
+  EXPECT_TRUE(measures.is_constant(2));
+  EXPECT_EQ(describe_r2(measures), "R2 -4 of the 2 of 3 targets that vary");
+}
+
+TEST(Measures, ANetworkThatPredictsNoNumberHasNoR2ToBeChosenBy) {
+  for (const float wrong : {INFINITY, -INFINITY, std::nanf("")}) {
+    const TargetMeasures measures = measures_of_three(wrong);
+    EXPECT_EQ(measures.r2()[0], 1);
+    EXPECT_TRUE(std::isnan(measures.r2()[1]));
+    EXPECT_TRUE(std::isnan(measures.mean_r2())) << "not the 1 of the target that is left";
+    EXPECT_EQ(measures.not_finite(), 1);
+    EXPECT_EQ(measures.constant_targets(), 1) << "the second varies, whatever is predicted";
+    EXPECT_EQ(describe_r2(measures), "R2 nan (1 prediction is inf or NaN)");
+  }
+}
+
+TEST(Measures, WhereNoTargetVariesR2IsUndefined) {
+  TargetMeasures measures(2);
+  measures.add(std::vector<float>{1, 2, 3, 4}, std::vector<float>{5, 6, 5, 6});
+  EXPECT_TRUE(std::isnan(measures.mean_r2()));
+  EXPECT_FALSE(std::signbit(measures.mean_r2())) << "evaluations.csv would have -nan";
+  EXPECT_EQ(describe_r2(measures), "R2 undefined (no target varies)");
+}
+
 }  // namespace mylos::measures_test

@@ -38,7 +38,8 @@ namespace mylos {
                                                    std::int64_t columns, double gain);
 
 /// Throws Error (bad_input) where a pattern of model.initialize matches no parameter of the network, or a
-/// kind that has fans or is orthogonal a vector. `places`: of the deck.
+/// kind that has fans or is orthogonal a vector, or where a constant is beyond the numbers that the
+/// parameter's layer computes with. `places`: of the deck.
 void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, const Places& places = {});
 
 }  // namespace mylos

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/base/arena.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/model/chain.hpp"
 
 namespace mylos {
@@ -13,6 +14,8 @@ class KeyValueCache {
  public:
   /// For the chain that make_gpt made of `model`; room for model.context tokens.
   KeyValueCache(const ModelOptions& model, const Chain& chain);
+  /// What such a cache takes.
+  [[nodiscard]] static std::size_t memory_bytes(const ModelOptions& model, const Chain& chain);
 
   /// Tokens that forward passes have put in.
   [[nodiscard]] std::int64_t length() const { return length_; }
@@ -30,6 +33,10 @@ class KeyValueCache {
   [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
 
  private:
+  KeyValueCache() = default;
+  /// Sets the places in these pieces; their bytes.
+  std::size_t cut(const ModelOptions& model, const Chain& chain, Pieces pieces);
+
   std::int64_t length_ = 0;
   std::int64_t capacity_ = 0;
   std::byte* workspace_ = nullptr;

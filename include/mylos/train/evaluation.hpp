@@ -23,7 +23,7 @@ struct Evaluation {
   double loss = 0;                  // mean over them
   double accuracy = 0;              // of classes and tokens
   std::optional<double> top5 = {};  // where they were asked for
-  std::optional<double> r2 = {};    // mean over targets; NaN where all are constant
+  std::optional<double> r2 = {};    // TargetMeasures::mean_r2()
   std::optional<ClassMeasures> classes = {};
   std::optional<TargetMeasures> targets = {};
 

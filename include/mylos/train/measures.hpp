@@ -68,10 +68,21 @@ class TargetMeasures {
   void add_up(RankGroup& ranks);
 
   /// 1 - sum of (t - p)^2 / sum of (t - mean of t)^2, of each target over all rows; NaN where it is constant,
-  /// or something is not finite.
+  /// or a prediction of it is not finite.
   [[nodiscard]] std::vector<double> r2() const;
-  /// Over the targets that have one; NaN where none has.
+  /// Over the targets that vary; NaN where none does, and where a prediction of any target is not finite:
+  /// what is left would look better than the network is.
   [[nodiscard]] double mean_r2() const;
+
+  [[nodiscard]] std::int64_t targets() const { return static_cast<std::int64_t>(sums_.size()); }
+  /// Those that have no R2, whatever is predicted.
+  [[nodiscard]] std::int64_t constant_targets() const;
+  [[nodiscard]] bool is_constant(std::int64_t target) const;
+  /// Predictions that are inf or NaN, of one target and of all.
+  [[nodiscard]] std::int64_t not_finite(std::int64_t target) const {
+    return sums_[static_cast<std::size_t>(target)].not_finite;
+  }
+  [[nodiscard]] std::int64_t not_finite() const;
 
   static constexpr std::size_t bytes_of_target = 3 * sizeof(ExactSum) + sizeof(std::int64_t);
 
@@ -81,9 +92,21 @@ class TargetMeasures {
     std::int64_t not_finite = 0;
   };
   static_assert(sizeof(Sums) == bytes_of_target);
+
+  /// The sum of squared distances from the mean.
+  [[nodiscard]] double spread(const Sums& of) const;
+
   std::int64_t rows_ = 0;
   std::vector<Sums> sums_;
 };
+
+/// "R2 0.98", "R2 0.98 of the 3 of 4 targets that vary", "R2 nan (7 predictions are inf or NaN)" or "R2
+/// undefined (no target varies)".
+[[nodiscard]] std::string describe_r2(const TargetMeasures& measures);
+
+/// Whether numbers whose squares' sum (or mean) is `square` are the same but for rounding: `spread` is that
+/// of their squared distances from their mean.
+[[nodiscard]] bool are_constant(double spread, double square);
 
 /// Why an evaluation of such a network does not have it; "": it does.
 [[nodiscard]] std::string why_not_measured(Measure measure, LossType loss, bool of_tokens);

@@ -38,6 +38,8 @@ class RunEvaluations {
     std::optional<ClassMeasures> confusion = {};
   };
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  /// Of the training data; none where they have none.
+  [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
 
  private:
   std::vector<Part> parts_;

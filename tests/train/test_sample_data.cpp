@@ -1,0 +1,127 @@
+// Data of a run that must mean the same: classes, grids, and targets that can be judged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/builders.hpp"
+#include "mylos/train/run_data.hpp"
+
+namespace mylos::sample_data_test {
+
+using namespace mylos::testing_support;
+
+constexpr std::int64_t pixels = 32;
+
+struct Said {
+  std::string shape = {};        // of a sample; "" = the file does not say
+  std::string class_names = {};  // one a line; likewise
+};
+
+/// Images of two classes.
+std::string write_images_that_say(const std::string& path, const Said& said) {
+  write_images(path, 20, pixels, 2);
+  auto file = hdf5::File::edit(path);
+  if (!said.shape.empty()) file.write_attribute("/", "shape", said.shape);
+  if (!said.class_names.empty()) {
+    file.create_text("/class_names", static_cast<std::int64_t>(said.class_names.size()))
+        .write_text(said.class_names);
+  }
+  file.close();
+  return path;
+}
+
+class SampleDataTest : public testing::Test {
+ protected:
+  /// What a run with these files is told; "": it may begin.
+  std::string refusal(const Said& train, const Said& test, std::vector<std::int64_t> shape_of_deck = {}) {
+    Options options;
+    options.data.train = write_images_that_say(folder / "train.h5", train);
+    options.data.test = write_images_that_say(folder / "test.h5", test);
+    options.data.batch = 4;
+    options.data.shape = std::move(shape_of_deck);
+    return refusal_of(options);
+  }
+  static std::string refusal_of(const Options& options) {
+    try {
+      static_cast<void>(open_run_data(
+          options, Answers::needed, {{"checkpoint.keep_best", "deck.toml:9"}, {"data.test", "deck.toml:3"}}));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(SampleDataTest, TestDataWhoseClassesHaveOtherNamesAreRefused) {
+  const std::string message = refusal({.class_names = "bright\ndark\n"}, {.class_names = "bright\nebony\n"});
+  EXPECT_EQ(message, (folder / "test.h5") + ": class 1 (counted from 0) is 'ebony', and 'dark' in " +
+                         (folder / "train.h5") +
+                         "; labels must mean the same classes: `mylos prepare images` with --classes-of " +
+                         (folder / "train.h5") + " numbers them alike");
+  EXPECT_THAT(refusal({.class_names = "bright\ndark"}, {.class_names = "dark\nebony"}),
+              testing::HasSubstr("class 0 (counted from 0) is 'dark', and 'bright' in "));
+  EXPECT_EQ(refusal({.class_names = "bright\ndark\n"}, {.class_names = "bright\ndark"}), "");
+}
+
+TEST_F(SampleDataTest, WhereOneFileNamesNoClassesNothingIsCompared) {
+  EXPECT_EQ(refusal({.class_names = "bright\ndark\n"}, {}), "");
+  EXPECT_EQ(refusal({}, {.class_names = "bright\ndark\n"}), "");
+}
+
+TEST_F(SampleDataTest, TestDataOnAnotherGridAreRefused) {
+  EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "8 4 1"}),
+            (folder / "test.h5") + ": its samples lie on a grid of 8 x 4 x 1, those of " +
+                (folder / "train.h5") + " on one of 4 x 8 x 1; both must lie on the same");
+  EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "4 8 1"}), "");
+  EXPECT_EQ(refusal({.shape = "4 8"}, {}), "");
+  EXPECT_EQ(refusal({}, {.shape = "4 8"}), "");
+}
+
+TEST_F(SampleDataTest, AGridOfTheDeckSpeaksForAFileThatSaysOfNone) {
+  EXPECT_THAT(refusal({}, {.shape = "8 4 1"}, {4, 8, 1}), testing::HasSubstr("on one of 4 x 8 x 1;"));
+  EXPECT_EQ(refusal({}, {.shape = "4 8 1"}, {4, 8, 1}), "");
+  EXPECT_EQ(refusal({.shape = "8 4 1"}, {.shape = "8 4 1"}, {4, 8, 1}), "") << "both files are seen alike";
+  EXPECT_EQ(refusal({.shape = "8 4 1"}, {.shape = "4 8 1"}, {4, 8, 1}), "") << "the deck corrects the first";
+  EXPECT_EQ(refusal({}, {.shape = "4 8 1"}, {32, 1}), "") << "another view of the same numbers";
+}
+
+/// Two targets, of which the second is constant; `varies`: the first is not.
+std::string write_targets(const std::string& path, bool varies) {
+  constexpr std::int64_t samples = 20;
+  std::vector<float> inputs;
+  std::vector<float> targets;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    inputs.push_back(measured(i, 0));
+    targets.insert(targets.end(), {varies ? measured(i, 1) : 1e6f, 1e6f});
+  }
+  auto file = hdf5::File::create(path);
+  file.create_dataset("/inputs", DType::fp32, {samples, 1}).write(0, samples, inputs.data());
+  file.create_dataset("/targets", DType::fp32, {samples, 2}).write(0, 2 * samples, targets.data());
+  file.close();
+  return path;
+}
+
+TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
+  Options options;
+  options.model.loss = LossType::mse;
+  options.data.batch = 4;
+  options.data.train = write_targets(folder / "varied.h5", true);
+  options.data.test = write_targets(folder / "constant.h5", false);
+  options.checkpoint.keep_best = "test.r2";
+  EXPECT_EQ(refusal_of(options),
+            "deck.toml:9: checkpoint.keep_best = \"test.r2\": no target of the 20 test samples of " +
+                (folder / "constant.h5") + " varies, so that their R2 is undefined; go by \"test.loss\"");
+  options.checkpoint.keep_best = "test.loss";
+  EXPECT_EQ(refusal_of(options), "");
+  options.data.validation = 0.25;
+  options.checkpoint.keep_best = "validation.r2";
+  EXPECT_EQ(refusal_of(options), "") << "one target varies";
+  std::swap(options.data.train, options.data.test);
+  EXPECT_THAT(refusal_of(options), testing::HasSubstr("no target of the 5 validation samples of "));
+  options.checkpoint.keep_best = "test.r2";
+  EXPECT_EQ(refusal_of(options), "");
+}
+
+}  // namespace mylos::sample_data_test
