@@ -68,7 +68,12 @@ def check_another_runs_file(command):
     inside = command.folder / "other/checkpoints/superseded/older.h5"
     inside.parent.mkdir(exist_ok=True)
     shutil.copy(file, inside)
-    command.must("train", "deck.toml", "run.folder=other", "--restart", inside, "model.hidden=[8]", "--stop-after", "1", code=85)
+    before = names(command.folder / "other")
+    result = command.must("train", "deck.toml", "run.folder=other", "--restart", inside, "model.hidden=[8]", "--stop-after", "1",
+                          code=85)
+    # They may be of another branch than the named one: none is left that the next start could take for this run's.
+    assert f"moved to other/checkpoints/superseded: {', '.join(before)}" in result.stdout, result.stdout
+    assert names(command.folder / "other") == [STEP.format(20), STEP.format(21)]
 
 
 def check_old_history(command):
