@@ -11,8 +11,8 @@
 
 namespace mylos {
 
-/// The arrays' datasets are not open: HDF5 keeps some 10 KB for each that is, and deep networks
-/// have thousands of them.
+/// The arrays' datasets are not open: HDF5 keeps some 10 KB for each that is, and deep networks have
+/// thousands of them.
 struct OpenFile {
   hdf5::File file;
   std::vector<std::int64_t> array_offsets;  // in the file, by the state's arrays; any number for an empty one

@@ -58,7 +58,8 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
   std::vector<PieceCrc> written;
   ranks.on_each([&] {
     written = write_pieces(temporary_path(path), array_offsets, share(state, ranks));
-    sync_file(temporary_path(path));  // where each rank has a page cache of its own, nobody else can
+    // Where each rank has a page cache of its own, nobody else can; the first one does it at the end.
+    if (ranks.rank() != 0) sync_file(temporary_path(path));
   });
   written = ranks.gather(std::move(written));
   ranks.on_first([&] { file->finish(state, std::move(written)); });
