@@ -6,7 +6,9 @@
 // https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -41,6 +43,15 @@ ncclDataType_t nccl_type(DType type) {
     default:
       fail_run("NCCL: {} is not exchanged", name_of(type));
   }
+}
+
+/// NCCL from 2.30.3 on takes several ranks of one device where this variable allows it, which is not for
+/// speed.
+bool ranks_may_share_a_device() {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess || version < NCCL_VERSION(2, 30, 3)) return false;
+  const char* const allowed = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return allowed != nullptr && std::string_view(allowed) == "1";
 }
 
 class NcclCommunicator final : public Communicator {
@@ -96,7 +107,7 @@ class NcclCommunicator final : public Communicator {
 };
 
 NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communicator(parent, timeout_s) {
-  require_a_device_per_rank(devices_of_ranks(ranks_));
+  if (!ranks_may_share_a_device()) require_a_device_per_rank(devices_of_ranks(ranks_));
   choose_device_of(collectives_, rank());
   ncclUniqueId id{};
   if (rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");

@@ -70,6 +70,11 @@ std::size_t parts(ncclComm_t communicator) {
 
 extern "C" {
 
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   *id = {};
   return ncclSuccess;
