@@ -4,6 +4,8 @@ bfloat16, its fused attention and its fused AdamW, gradients clipped by their no
   pytorch_device.py LAYERS HEADS WIDTH CONTEXT VOCABULARY    answers on its standard input
       steps BATCH COUNT    by the median rate of so many steps in tokens/s, or 0 where memory does not suffice
       product              by the rate of a square product of 8192 in bfloat16, in TFLOP/s
+      profile BATCH COUNT FILE   by the seconds of a step among so many under its profiler; FILE has its kernels as
+                                 kernel_trace.cpp writes ours
 """
 
 import argparse
@@ -61,6 +63,17 @@ def rate_of(step, shape, count):
     return TURN * shape.batch * shape.context / statistics.median(times)
 
 
+def write_profile(step, count, path):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        taken = seconds(lambda: [step() for _ in range(count)])
+    with open(path, "w") as file:
+        for event in profile.events():
+            if event.device_type == torch.autograd.DeviceType.CUDA:
+                begin, end = (round(1000 * time) for time in (event.time_range.start, event.time_range.end))
+                print(begin, end, 0, 0, 0, 0, 0, event.name, sep="\t", file=file)
+    return taken / count
+
+
 def measure_product(size=8192, times=10):
     a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     for _ in range(3):
@@ -80,11 +93,14 @@ def main():
         if what == "product":
             print(f"{measure_product():.1f}", flush=True)
             continue
-        batch, count = map(int, numbers)
+        batch, count = map(int, numbers[:2])
         shape = Shape(**sizes, batch=batch)
         try:
             steps[batch] = steps.get(batch) or step_of(shape)
-            print(f"{rate_of(steps[batch], shape, count):.0f}", flush=True)
+            if what == "profile":
+                print(f"{write_profile(steps[batch], count, numbers[2]):.6f}", flush=True)
+            else:
+                print(f"{rate_of(steps[batch], shape, count):.0f}", flush=True)
         except torch.OutOfMemoryError:
             print(0, flush=True)
         torch.cuda.empty_cache()  # the device's memory is the other program's now

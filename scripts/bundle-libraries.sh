@@ -7,7 +7,7 @@
 # What a node has itself, as extended regular expressions of sonames. glibc's own libraries go with the node's loader.
 of_glibc='^(libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libanl|libnsl|libthread_db|ld-linux-x86-64|linux-vdso)\.so'
 of_driver='^(libcuda|libnvidia-ml)\.so'
-of_cuda='^(libcublasLt|libcublas|libcudart|libnccl|libnvrtc|libnvJitLink|libcudnn(_[a-z_]*)?)\.so'
+of_cuda='^(libcublasLt|libcublas|libcudart|libcupti|libnccl|libnvrtc|libnvJitLink|libcudnn(_[a-z_]*)?)\.so'
 
 # The folder names that Open MPI and PMIx were configured with: open_mpi_folder pkglibdir
 open_mpi_folder() { ompi_info --path "$1" --parsable | sed -n 's/^path:[^:]*://p'; }

@@ -75,7 +75,7 @@ void add_forward(Graph& graph, const AttentionShape& shape) {
   lay_out_log_sums(sums->set_output(true), shape);
 }
 
-void add_backward(Graph& graph, const AttentionShape& shape) {
+void add_backward(Graph& graph, const AttentionShape& shape, AttentionSums order) {
   const std::int64_t packed = 3 * shape.width();
   frontend::graph::Tensor_attributes sums;
   lay_out_log_sums(sums, shape);
@@ -83,16 +83,20 @@ void add_backward(Graph& graph, const AttentionShape& shape) {
       input(graph, q, shape, packed), input(graph, k, shape, packed), input(graph, v, shape, packed),
       input(graph, output, shape, shape.width()), input(graph, d_output, shape, shape.width()),
       graph.tensor(sums),
-      causal<frontend::graph::SDPA_backward_attributes>(shape).set_deterministic_algorithm(true));
+      causal<frontend::graph::SDPA_backward_attributes>(shape).set_deterministic_algorithm(
+          order == AttentionSums::fixed_order));
   for (std::size_t i = 0; i < gradients.size(); ++i)
     lay_out(gradients[i]->set_output(true), static_cast<Operand>(d_q + i), shape, packed);
 }
 
-cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass) {
+cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass,
+                              AttentionSums order = AttentionSums::fixed_order) {
   const bool is_forward = pass == AttentionPass::forward;
   return {.type = shape.type,
-          .add = [&shape, is_forward](
-                     Graph& graph) { is_forward ? add_forward(graph, shape) : add_backward(graph, shape); },
+          .add =
+              [&shape, is_forward, order](Graph& graph) {
+                is_forward ? add_forward(graph, shape) : add_backward(graph, shape, order);
+              },
           .operands = count_of(pass),
           .most_bytes = is_forward ? fused_attention::forward_workspace(shape)
                                    : fused_attention::backward_workspace(shape),
@@ -102,8 +106,9 @@ cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass) {
 
 /// One pass for one shape.
 struct AttentionPlan {
-  AttentionPlan(const cudnn::Target& target, const AttentionShape& its_shape, AttentionPass its_pass)
-      : shape(its_shape), pass(its_pass), plan(target, request_of(its_shape, its_pass)) {}
+  AttentionPlan(const cudnn::Target& target, const AttentionShape& its_shape, AttentionPass its_pass,
+                AttentionSums order)
+      : shape(its_shape), pass(its_pass), plan(target, request_of(its_shape, its_pass, order)) {}
 
   AttentionShape shape;
   AttentionPass pass;
@@ -117,6 +122,8 @@ void* moved(const void* address, std::int64_t values) {
 
 class CudnnAttention final : public FusedAttention {
  public:
+  explicit CudnnAttention(AttentionSums order) : order_(order) {}
+
   bool forward(CUstream_st* stream, const AttentionShape& shape, const FusedForward& operands,
                void* workspace) override {
     Addresses addresses = packed(shape, operands.qkv);
@@ -170,7 +177,7 @@ class CudnnAttention final : public FusedAttention {
       return known->shape == shape && known->pass == pass;
     });
     if (found != plans_.end()) return (*found)->plan;
-    plans_.push_back(std::make_unique<AttentionPlan>(session_.target(), shape, pass));
+    plans_.push_back(std::make_unique<AttentionPlan>(session_.target(), shape, pass, order_));
     cudnn::Plan& plan = plans_.back()->plan;
     if (!plan.refusal().empty()) refuse(shape, plan.refusal());
     return plan;
@@ -182,6 +189,7 @@ class CudnnAttention final : public FusedAttention {
                                 name_of(shape.type), why));
   }
 
+  AttentionSums order_;
   cudnn::Session session_{"attention"};
   std::vector<std::unique_ptr<AttentionPlan>> plans_;  // of the session, so they go first
 };
@@ -192,9 +200,9 @@ CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass, const C
   return cudnn::plan_without_device(device, request_of(shape, pass));
 }
 
-std::unique_ptr<FusedAttention> make_fused_attention() {
+std::unique_ptr<FusedAttention> make_fused_attention(AttentionSums sums) {
   if (open_cudnn().handle == nullptr) return nullptr;
-  return std::make_unique<CudnnAttention>();
+  return std::make_unique<CudnnAttention>(sums);
 }
 
 std::string describe_fused_attention() {

@@ -72,8 +72,13 @@ class FusedAttention {
   [[nodiscard]] virtual std::string take_refusals() = 0;
 };
 
+/// The order in which a backward pass adds its sums. In any order it may be faster, and the same operands may
+/// give other bits each time: networks never ask for that.
+enum class AttentionSums { fixed_order, any_order };
+
 /// Null where this build or this machine has no such library.
-[[nodiscard]] std::unique_ptr<FusedAttention> make_fused_attention();
+[[nodiscard]] std::unique_ptr<FusedAttention> make_fused_attention(
+    AttentionSums sums = AttentionSums::fixed_order);
 
 /// For --version: "cuDNN 9.19.0", or what is missing.
 [[nodiscard]] std::string describe_fused_attention();

@@ -1,0 +1,60 @@
+// Pieces of a GPT's training step, each timed alone: what step_pieces.cpp has as its subcommands.
+//
+// A line of each is "piece <tab> variant <tab> milliseconds <tab> detail", printed as soon as it is known, so
+// that a run that is cut short leaves what it has measured.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "mylos/base/arena.hpp"
+#include "mylos/base/execution.hpp"
+
+namespace mylos::pieces {
+
+/// Sizes of a GPT, and how long to measure.
+struct Subject {
+  std::int64_t samples = 32;  // of a micro-batch
+  std::int64_t context = 1024;
+  std::int64_t heads = 12;
+  std::int64_t head_width = 64;
+  std::int64_t vocabulary = 50304;
+  DType type = DType::bf16;
+  double seconds = 0.05;  // of each measurement; there are five, of which the median counts
+
+  [[nodiscard]] std::int64_t rows() const { return samples * context; }
+  [[nodiscard]] std::int64_t width() const { return heads * head_width; }
+};
+
+/// Milliseconds of what `enqueue` enqueues, the median of five measurements of many in a row after two that
+/// do not count.
+[[nodiscard]] double milliseconds_of(const Execution& exec, double seconds,
+                                     const std::function<void()>& enqueue);
+
+void print_line(const std::string& piece, const std::string& variant, double milliseconds,
+                const std::string& detail = "");
+/// For what cannot be measured here.
+void print_refusal(const std::string& piece, const std::string& variant, const std::string& why);
+
+/// A matrix in memory of its own, of numbers in (-1, 1] that differ: zeros would be multiplied faster.
+class Matrix {
+ public:
+  Matrix(DType type, std::int64_t rows, std::int64_t columns, int pattern);
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+  [[nodiscard]] void* data() const { return tensor_.data(); }
+
+ private:
+  Arena memory_;
+  Tensor tensor_;
+};
+
+/// The matrix products of the step, bare and with what is added or multiplied besides, by each of the engines
+/// or algorithms that a choice by measurement has.
+void measure_products(const Subject& subject);
+/// Attention's passes of a layer over the micro-batch, by how many samples run together, and in a fixed or
+/// any order of additions where a library computes it.
+void measure_attention(const Subject& subject);
+/// The classifier with its loss, by the bytes of logits at a time; and the loss alone, by what computes e^x.
+void measure_head(const Subject& subject);
+
+}  // namespace mylos::pieces

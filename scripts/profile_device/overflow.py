@@ -1,0 +1,28 @@
+"""Overflows on purpose in half: a loss scale that grows every few steps until gradients overflow, with CUDA graphs and
+without. Both must skip the same steps, and end with the same losses."""
+
+from gpu_check.report import Failure, expect_same
+
+COLUMNS = ("step", "loss", "scale", "gradient_norm")
+SCALER = ["precision.compute=fp16", "precision.scaler.initial_scale=1048576", "precision.scaler.max_scale=1073741824",
+          "precision.scaler.growth_interval=3", "run.log_every=1"]
+
+
+def run(subject, report):
+    report.check("overflows in half", lambda: compare(subject))
+
+
+def compare(subject):
+    training = subject.training
+    histories = []
+    for graphs in ("true", "false"):  # a host, which has none, makes the same steps twice
+        settings = [] if subject.installation.on_host else [f"kernels.graphs={graphs}"]
+        run_folder = training.run("gpt_shakespeare_cpu", f"overflow-{graphs}", "run.steps=60", *settings, *SCALER,
+                                  "checkpoint.every=1000000", "run.evaluate_every=1000000")
+        histories.append([[row[name] for name in COLUMNS if name in row] for row in training.history(run_folder)])
+    scales = [float(row["scale"]) for row in training.history(run_folder)]
+    skips = [step for step, (before, after) in enumerate(zip(scales, scales[1:])) if after < before]
+    if not any(step > 4 for step in skips):
+        raise Failure(f"no step overflowed: scales {scales[0]:g} .. {max(scales):g}")
+    expect_same("losses and scales with graphs and without", *histories)
+    return f"{len(skips)} overflows in 60 steps, the last in step {skips[-1]}"

@@ -1,0 +1,82 @@
+"""Our step: its rate, and its kernels by time."""
+
+import os
+import pathlib
+import subprocess
+
+from gpu_check.report import Failure, Skipped
+
+from . import trace
+
+STEPS, COUNTED = 16, 6
+SHOWN = 30  # kernels on the screen; the file has all
+
+
+def run(subject, report):
+    steps = 8 if subject.is_small else 40
+    report.check("rate of steps", lambda: rates(subject, report, steps))
+    report.check("our step, kernel by kernel", lambda: kernels(subject, report))
+
+
+def rates(subject, report, steps):
+    for name, overrides in (("kernels.gemm = auto", []), ("kernels.gemm = measure", ["kernels.gemm=measure"])):
+        rate = subject.tokens_per_s(subject.train("rate", steps, *overrides))
+        report.speed(f"{subject.deck}, {subject.samples} samples, {name}", rate, "tokens/s")
+        report.speed(f"{subject.deck}, {subject.samples} samples, {name}: a step",
+                     1e3 * subject.samples * subject.model["context"] / rate, "ms")
+    return f"{steps} steps each"
+
+
+def cupti_folders():
+    """Where a libcupti may lie: the toolkit's folders, and those of Python's packages."""
+    roots = [pathlib.Path("/usr/local/cuda"), *pathlib.Path("/usr/local").glob("cuda-*")]
+    folders = [folder for root in roots for folder in (root / "lib64", root / "lib", root / "extras/CUPTI/lib64")]
+    try:
+        done = subprocess.run(["python3", "-c", "import nvidia; print(*nvidia.__path__, sep='\\n')"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        for path in done.stdout.split():
+            folders += [file.parent for file in pathlib.Path(path).glob("**/libcupti.so*")]
+    except OSError:
+        pass
+    return [str(folder) for folder in dict.fromkeys(folders) if list(folder.glob("libcupti.so*"))]
+
+
+def kernels(subject, report):
+    installation = subject.installation
+    library = installation.folder / "libmylos_kernel_trace.so"
+    if installation.on_host:
+        raise Skipped("a host has no device's kernels")
+    if not library.exists():
+        raise Skipped(f"{library.name} is not there: it is built where CUPTI is (target device_benchmarks)")
+    path = subject.results / "our-step.tsv"
+    environment = installation.environment
+    folders = [*cupti_folders(), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
+    installation.environment = environment | {
+        "CUDA_INJECTION64_PATH": str(library.resolve()), "MYLOS_KERNEL_TRACE": str(path),
+        "LD_LIBRARY_PATH": ":".join(folders)}
+    try:
+        steps = 6 if subject.is_small else STEPS
+        subject.train("traced", steps)
+    finally:
+        installation.environment = environment
+    if not path.exists():
+        raise Failure(f"no trace was written:\n{subject.training.output[-2000:]}")
+    return show(report, path, steps, min(COUNTED, steps - 3), "ours")
+
+
+def show(report, path, steps, counted, whose):
+    found, elapsed = trace.last_steps(trace.read(path), steps, counted)
+    if not found:
+        raise Failure(f"{path}: no kernel that each of {steps} steps has once")
+    trace.write_table(path.with_suffix(".by-kernel.tsv"), found, counted)
+    os.remove(path)  # tens of MB
+    rows = trace.table(found, counted)
+    for milliseconds, launches, name in rows[:SHOWN]:
+        report.speed(f"{whose}: {name} ({launches:g} launches)", milliseconds, "ms/step")
+    rest = sum(row[0] for row in rows[SHOWN:])
+    report.speed(f"{whose}: {max(0, len(rows) - SHOWN)} other kernels", rest, "ms/step")
+    step = elapsed * 1e-6 / counted
+    idle = step - trace.busy(found) * 1e-6 / counted
+    report.speed(f"{whose}: a step under the trace", step, "ms/step")
+    report.speed(f"{whose}: of it no kernel runs", idle, "ms/step")
+    return f"{len(found) / counted:.0f} launches a step, {step:.2f} ms, {idle:.2f} ms of it without a kernel"

@@ -1,0 +1,44 @@
+"""What is profiled: steps of a GPT, GPT-2 124M on a device and a small one on a host or for a sample."""
+
+import pathlib
+import statistics
+import tomllib
+
+LOG_EVERY = 4
+
+
+class Subject:
+    def __init__(self, installation, training, wanted):
+        self.installation, self.training = installation, training
+        self.results, self.python, self.nccl = wanted.results.resolve(), wanted.python, wanted.nccl
+        self.is_small = wanted.sample or installation.on_host
+        self.deck = "gpt_shakespeare_cpu" if self.is_small else "gpt2_124m"
+        self.model = tomllib.loads(training.deck(self.deck).read_text())["model"]
+        self.model["vocabulary"] = self.model.get("vocabulary", 65)  # that of the text
+        self.samples = 8 if self.is_small else 32
+        self._runs = 0
+        self._tokens = None
+
+    def overrides(self, samples):
+        """What is set beside the deck: its data, and a batch of that many samples at once."""
+        settings = [f"data.batch={samples}", f"data.micro_batch={samples}", f"run.log_every={LOG_EVERY}",
+                    "run.evaluate_every=1000000"]
+        if not self.is_small:
+            self._tokens = self._tokens or self.training.random_tokens(50257, 4_000_000)
+            settings.append(f"data.train={self._tokens}")
+        return settings
+
+    def train(self, name, steps, *overrides, samples=None, **more):
+        """The run's folder."""
+        self._runs += 1
+        return self.training.run(self.deck, f"{self._runs}-{name}", *self.overrides(samples or self.samples),
+                                 f"run.steps={steps}", "checkpoint.every=1000000", *overrides, **more)
+
+    def tokens_per_s(self, run):
+        """Of the later half of a run's steps."""
+        rates = [float(row["samples_per_s"]) for row in self.training.history(run)]
+        return statistics.median(rates[len(rates) // 2:]) * self.model["context"]
+
+    def peers(self):
+        """The folder of PyTorch's side."""
+        return pathlib.Path(self.installation.root) / "perf"

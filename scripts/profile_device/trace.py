@@ -1,0 +1,79 @@
+"""A trace of kernels (perf/kernel_trace.cpp, or PyTorch's profiler): what a step's time is made of."""
+
+import collections
+import dataclasses
+import re
+
+
+@dataclasses.dataclass
+class Kernel:
+    begin: int  # nanoseconds
+    end: int
+    name: str
+
+
+def read(path):
+    """By begin."""
+    kernels = []
+    with path.open(errors="replace") as file:
+        for line in file:
+            cells = line.rstrip("\n").split("\t", 7)
+            if len(cells) == 8 and cells[0].isdigit() and cells[1].isdigit():
+                kernels.append(Kernel(int(cells[0]), int(cells[1]), cells[7]))
+    return sorted(kernels, key=lambda kernel: kernel.begin)
+
+
+def last_steps(kernels, steps, count):
+    """(the kernels of the last `count` of `steps` steps but one, nanoseconds of them): from one launch of a kernel that every
+    step has once to another. Empty where there is no such kernel."""
+    times = collections.Counter(kernel.name for kernel in kernels)
+    once = {name for name, number in times.items() if number == steps}
+    for anchor in sorted(once):
+        begins = [kernel.begin for kernel in kernels if kernel.name == anchor]
+        first, last = begins[-count - 1], begins[-1]
+        found = [kernel for kernel in kernels if first <= kernel.begin < last]
+        return found, last - first
+    return [], 0
+
+
+def busy(kernels):
+    """Nanoseconds in which at least one of them ran."""
+    total, until = 0, 0
+    for kernel in kernels:
+        total += max(0, kernel.end - max(kernel.begin, until))
+        until = max(until, kernel.end)
+    return total
+
+
+def short_name(name):
+    """Without template arguments and namespaces, but with what tells kernels of one launcher apart."""
+    if match := re.search(r"mylos::(?:\(anonymous namespace\)::)?[\w:]*?(\w+)[(<]", name):
+        if "Kokkos::" in name:
+            inner = [word for word in re.findall(r"mylos::(?:\(anonymous namespace\)::)?(?:\w+::)*(\w+)", name)
+                     if word not in ("launch",)]
+            return "mylos " + " ".join(dict.fromkeys(inner[:3]))
+        return f"mylos {match.group(1)}"
+    name = re.sub(r"^void ", "", name)
+    return re.sub(r"<.*", "", name)[:90]
+
+
+def table(kernels, count):
+    """Rows (milliseconds per step, launches per step, name), the longest first."""
+    total, launches = collections.Counter(), collections.Counter()
+    for kernel in kernels:
+        name = short_name(kernel.name)
+        total[name] += kernel.end - kernel.begin
+        launches[name] += 1
+    return [(nanoseconds * 1e-6 / count, launches[name] / count, name) for name, nanoseconds in total.most_common()]
+
+
+def write_table(path, kernels, count):
+    """Of the full names, for whoever wants to know more."""
+    total, launches = collections.Counter(), collections.Counter()
+    for kernel in kernels:
+        total[kernel.name] += kernel.end - kernel.begin
+        launches[kernel.name] += 1
+    with path.open("w") as file:
+        print("ms_per_step", "launches_per_step", "kernel", sep="\t", file=file)
+        for name, nanoseconds in total.most_common():
+            print(f"{nanoseconds * 1e-6 / count:.4f}", f"{launches[name] / count:g}", name, sep="\t", file=file)

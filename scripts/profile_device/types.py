@@ -1,0 +1,57 @@
+"""Steps of decks of every kind in three types: what 16 bits gain."""
+
+import gzip
+import random
+import statistics
+
+from gpu_check.budget import OutOfTime
+from gpu_check.report import Failure
+
+TYPES = ("fp32", "bf16", "fp16")
+IMAGES, SIDE = 4096, 28
+DECKS = ("fashion_mlp", "fashion_cnn", "fashion_resnet", "gpt_shakespeare")
+
+
+def run(subject, report):
+    decks = DECKS[:1] if subject.is_small else DECKS
+    images = None
+    for deck in decks:
+        if deck.startswith("fashion") and images is None:
+            images = random_images(subject)
+        report.check(f"{deck} in three types", lambda: rates(subject, report, deck, images))
+
+
+def random_images(subject):
+    """Random pixels: speeds do not depend on what is learnt."""
+    numbers = random.Random(3)
+    folder = subject.training.folder
+
+    def write(name, shape, values):
+        header = bytes([0, 0, 8, len(shape)]) + b"".join(number.to_bytes(4, "big") for number in shape)
+        with gzip.open(folder / name, "wb", compresslevel=1) as file:
+            file.write(header + values)
+
+    write("images.gz", (IMAGES, SIDE, SIDE), numbers.randbytes(IMAGES * SIDE * SIDE))
+    write("labels.gz", (IMAGES,), bytes(numbers.randrange(10) for _ in range(IMAGES)))
+    path = folder / "images.h5"
+    process = subject.installation.run("mylos", "prepare", "idx", folder / "images.gz", folder / "labels.gz", "--out", path)
+    if process.returncode != 0:
+        raise Failure(f"mylos prepare idx: {process.stdout[-500:]}")
+    return path
+
+
+def rates(subject, report, deck, images):
+    steps = 8 if subject.is_small else 60
+    data = [f"data.train={images}", f"data.test={images}"] if deck.startswith("fashion") else []
+    if subject.installation.budget.left() < 5:
+        raise OutOfTime("less than 5 s left")
+    found = {}
+    for compute in TYPES:
+        run_folder = subject.training.run(deck, f"types-{deck}-{compute}", f"precision.compute={compute}", f"run.steps={steps}",
+                                          *data, "run.log_every=4", "run.evaluate_every=1000000", "checkpoint.every=1000000")
+        rows = subject.training.history(run_folder)
+        found[compute] = statistics.median(float(row["samples_per_s"]) for row in rows[len(rows) // 2:])
+        report.speed(f"{deck}, {compute}", found[compute], "samples/s")
+    for compute in TYPES[1:]:
+        report.speed(f"{deck}, {compute} / fp32", found[compute] / found["fp32"], "times")
+    return f"{steps} steps each"

@@ -1,0 +1,259 @@
+// Cross-entropy of rows of logits and its gradient, in one pass over the row: the kernel of loss.cpp, for any
+// function that computes e^x.
+//
+// A row's sum of exponentials is joined from those of its pieces, each relative to its own largest logit. On
+// a device whose registers hold the row it is read once (held_row.hpp).
+#pragma once
+
+#include "mylos/kernels/held_row.hpp"
+#include "mylos/kernels/loss.hpp"
+#include "mylos/kernels/math.hpp"
+
+namespace mylos::cross_entropy {
+
+/// e^x by the function that has the same bits on every backend.
+struct PortableExponential {
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::exp(x); }
+};
+
+/// Of some of a row's logits x: the sum of e^(x - largest). Joined in one pass by Milakov and Gimelshein 2018
+/// (arXiv 1805.02867).
+template <class Exponential>
+struct ExponentialSum {
+  float largest = -Kokkos::Experimental::finite_max_v<float>;
+  float sum = 0;
+
+  KOKKOS_FUNCTION ExponentialSum& operator+=(const ExponentialSum& other) {
+    const Exponential exponential;
+    const float joined = other.largest > largest ? other.largest : largest;
+    sum = sum * exponential(largest - joined) + other.sum * exponential(other.largest - joined);
+    largest = joined;
+    return *this;
+  }
+};
+
+}  // namespace mylos::cross_entropy
+
+/// So that Kokkos joins them within a row.
+template <class Exponential>
+struct Kokkos::reduction_identity<mylos::cross_entropy::ExponentialSum<Exponential>> {
+  KOKKOS_FUNCTION static mylos::cross_entropy::ExponentialSum<Exponential> sum() { return {}; }
+};
+
+namespace mylos::cross_entropy {
+
+/// A row's logits on hosts, whose caches hold it: looked at by loops of vectors.
+template <class T, class Exponential>
+struct HostLogits {
+  const HostRow& row;
+  const T* x;
+  std::int64_t classes;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ExponentialSum<Exponential> sum_exponentials() const {
+    const T* const logits = x;
+    const float largest = row.max(classes, [=](std::int64_t c) { return to_float(logits[c]); });
+    const float sum =
+        row.sum(classes, [=](std::int64_t c) { return Exponential()(to_float(logits[c]) - largest); });
+    return {largest, sum};
+  }
+  /// The sum of what the classes' logits lie below a value.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float sum_below(float value) const {
+    const T* const logits = x;
+    return row.sum(classes, [=](std::int64_t c) { return value - to_float(logits[c]); });
+  }
+  /// How many of the first `count` are not smaller than a value.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int64_t count, float value) const {
+    const T* const logits = x;
+    return row.sum(count,
+                   [=](std::int64_t c) { return static_cast<std::int32_t>(to_float(logits[c]) >= value); });
+  }
+  /// to[c] = function(logit, c == label) of every class, and 0 of what pads the row.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t columns, T* to, std::int64_t label,
+                                       const Function& function) const {
+    const T* const logits = x;
+    row.for_each_tile(classes, [=](std::int64_t first, std::int64_t count) {
+      float buffer[tile_width];
+      float value[tile_width];
+      const auto logit = tile_values(logits + first, count, buffer);
+      for_each_in_tile(count, [&](std::int64_t i) { value[i] = function(logit[i], first + i == label); });
+      write_tile(value, count, to + first);
+    });
+    T* const padding = to + classes;
+    row.for_each(columns - classes, [=](std::int64_t c) { padding[c] = from_float<T>(0.0f); });
+  }
+};
+
+/// The same on a device, of the tiles that each lane has. Elements: a ReadRow or HeldRow, of all columns.
+template <class Elements, class Exponential>
+struct DeviceLogits {
+  const DeviceRow& row;
+  const Elements& elements;
+  std::int32_t classes;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ExponentialSum<Exponential> sum_exponentials() const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      ExponentialSum<Exponential> of_lane;
+      elements.for_each_tile_of(lane, [&](std::int32_t, const auto& tile) {
+        ExponentialSum<Exponential> of_tile;
+        const Exponential exponential;
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          const float value = to_float(tile.element[i]);
+          of_tile.largest = value > of_tile.largest ? value : of_tile.largest;
+        });
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          of_tile.sum += exponential(to_float(tile.element[i]) - of_tile.largest);
+        });
+        of_lane += of_tile;
+      });
+      return of_lane;
+    });
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float sum_below(float value) const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      float of_lane = 0;
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        for_each_in_tile(classes - first,
+                         [&](std::int64_t i) { of_lane += value - to_float(tile.element[i]); });
+      });
+      return of_lane;
+    });
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int32_t count, float value) const {
+    return row.sum_lanes([&](std::int64_t lane) {
+      std::int32_t of_lane = 0;
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        const std::int32_t before = count - first;
+        for_each_in_tile(before, [&](std::int64_t i) {
+          of_lane += static_cast<std::int32_t>(to_float(tile.element[i]) >= value);
+        });
+      });
+      return of_lane;
+    });
+  }
+  template <class T, class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t, T* to, std::int32_t label,
+                                       const Function& function) const {
+    row.for_each_lane([&](std::int64_t lane) {
+      elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
+        const std::int32_t own_label = label - first;
+        const std::int32_t own_classes = classes - first;
+        float value[tile_width];
+        for_each_in_tile(tile_width, [&](std::int64_t i) {
+          const float result = function(to_float(tile.element[i]), i == own_label);
+          value[i] = i < own_classes ? result : 0.0f;
+        });
+        elements.write(value, first, to);
+      });
+    });
+  }
+};
+
+/// The losses and gradients of a batch.
+template <class T, class Exponential>
+struct CrossEntropy {
+  const T* logits;
+  const std::int32_t* labels;
+  T* d_logits;  // or nullptr
+  const float* loss_scale;
+  float inverse_count;
+  float* row_loss;
+  std::int32_t* row_correct;  // or nullptr
+  std::int64_t columns;
+  std::int64_t classes;
+  const float* class_weights;  // or nullptr
+  float smoothing;
+  float of_other;  // of the probability that is aimed at, what a class has
+  float of_label;  // and the label's
+
+  template <class Logits>
+  KOKKOS_FORCEINLINE_FUNCTION void work_on(const Row& row, std::int64_t index, const Logits& x) const {
+    const std::int32_t label = labels[index];
+    const bool known = label >= 0 && label < classes;
+    const float at_label =
+        known ? to_float(logits[index * columns + label]) : Kokkos::Experimental::quiet_NaN_v<float>;
+    const auto [largest, sum] = x.sum_exponentials();
+    const float log_sum = Kokkos::log(sum);
+    const float weight = class_weights != nullptr && known ? class_weights[label] : 1.0f;
+    float below = largest - at_label;
+    if (smoothing > 0) below = (1.0f - smoothing) * below + of_other * x.sum_below(largest);
+    const float loss = weight * (log_sum + below);
+    if (row_correct != nullptr) {
+      // A NaN anywhere makes the loss NaN: such a row is not correct.
+      const bool correct = at_label == largest && loss == loss && x.as_large(label, at_label) == 0;
+      std::int32_t* const result = row_correct + index;
+      row.once([=]() { *result = static_cast<std::int32_t>(correct); });
+    }
+    if (d_logits != nullptr) {
+      const float factor = *loss_scale * inverse_count * weight;
+      const float inverse_sum = known ? 1.0f / sum : at_label;
+      const float highest = largest;
+      const float at_label_aim = of_label;
+      const float at_other_aim = of_other;
+      x.map(columns, d_logits + index * columns, label, [=](float logit, bool is_label) {
+        const float probability = Exponential()(logit - highest) * inverse_sum;
+        return factor * (probability - (is_label ? at_label_aim : at_other_aim));
+      });
+    }
+    float* const result = row_loss + index;
+    row.once([=]() { *result = loss; });
+  }
+};
+
+template <class T, class Exponential>
+void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
+  for_each_row(
+      exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* const x = all.logits + index * all.columns;
+        if constexpr (runs_on_host) {
+          all.work_on(row, index, HostLogits<T, Exponential>{row, x, all.classes});
+        } else {
+          const ReadRow<T> elements(row, x, all.columns, all.classes);
+          all.work_on(
+              row, index,
+              DeviceLogits<ReadRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
+        }
+      });
+}
+
+/// Memory is passed once: logits are read, and gradients written.
+template <class T, class Exponential>
+void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
+  for_each_held_row<T>(
+      exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const DeviceRow& row) {
+        const HeldRow<T> elements(row, all.logits + index * all.columns, all.columns, all.classes);
+        all.work_on(
+            row, index,
+            DeviceLogits<HeldRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
+      });
+}
+
+/// softmax_cross_entropy() of logits of type T.
+template <class T, class Exponential = PortableExponential>
+void of_rows(const Execution& exec, const Tensor& logits, const std::int32_t* labels, const Tensor& d_logits,
+             const float* loss_scale, float inverse_count, float* row_loss, std::int32_t* row_correct,
+             std::int64_t counted, const ClassificationOptions& options) {
+  const std::int64_t columns = logits.columns();
+  const std::int64_t classes = counted > 0 ? counted : columns;
+  const float of_other = options.smoothing / static_cast<float>(classes);
+  const CrossEntropy<T, Exponential> all{logits.as<T>(),
+                                         labels,
+                                         d_logits.empty() ? nullptr : d_logits.as<T>(),
+                                         loss_scale,
+                                         inverse_count,
+                                         row_loss,
+                                         row_correct,
+                                         columns,
+                                         classes,
+                                         options.class_weights,
+                                         options.smoothing,
+                                         of_other,
+                                         1.0f - options.smoothing + of_other};
+  if constexpr (!runs_on_host) {
+    if (can_be_held(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
+      return read_once(exec, logits.rows(), all);
+  }
+  read_each_time(exec, logits.rows(), all);
+}
+
+}  // namespace mylos::cross_entropy
