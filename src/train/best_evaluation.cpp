@@ -15,8 +15,8 @@ constexpr const char* group = "/evaluation/best";
 bool BestEvaluation::take(std::span<const EvaluationRow> rows) {
   if (!metric_) return false;
   const std::optional<double> value = value_in(rows, *metric_);
-  const bool improves = value && !std::isnan(*value) && !rows.empty() &&
-                        (best_step_ < 0 || is_better(*metric_, *value, best_value_));
+  if (!value) return false;  // not measured: neither better nor worse
+  const bool improves = !std::isnan(*value) && (best_step_ < 0 || is_better(*metric_, *value, best_value_));
   if (!improves) {
     without_improvement_ += 1;
     return false;

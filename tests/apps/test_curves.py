@@ -288,11 +288,26 @@ def check_older(command):
     assert named_best(command, "older") == name_of(step)
 
 
+def check_new_metric(command):
+    """A restart that goes by a metric which the evaluations before it did not measure: these do not count."""
+    short = [*COMMON, "run.folder=new-metric"]
+    command.must(*short, "run.epochs=4")
+    before = len(values_of(rows_of(command, "new-metric"), "validation.loss"))
+    assert before >= 5, before
+    said = command.must(*short, "run.epochs=6", 'run.metrics=["top5"]', 'checkpoint.keep_best="validation.top5"',
+                        f"run.patience={before}", "--restart", "latest").stdout
+    assert "stopped early" not in said, said
+    rows = [row for row in rows_of(command, "new-metric") if row["part"] == "validation"]
+    assert len(rows) > before and all((row["top5"] != "") == (i >= before) for i, row in enumerate(rows)), rows
+    assert named_best(command, "new-metric") == name_of(int(rows[before]["step"])), rows  # three classes: always 1
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        for check in (check_rows, check_best, check_patience, check_kill, check_metrics, check_older):
+        for check in (check_rows, check_best, check_patience, check_kill, check_metrics, check_older,
+                      check_new_metric):
             check(command)
             print(check.__name__, "passed", flush=True)
 

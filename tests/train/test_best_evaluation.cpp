@@ -53,6 +53,38 @@ TEST(BestEvaluation, PatienceIsOverAfterSoManyWithoutABetterOne) {
   EXPECT_TRUE(best.patience_is_over());
 }
 
+TEST(BestEvaluation, EvaluationsThatDidNotMeasureTheMetricDoNotCount) {
+  BestEvaluation best(Metric{DataPart::test, Quantity::r2}, 2);
+  std::deque<EvaluationRow> rows;
+  for (std::uint64_t step = 10; step <= 50; step += 10) {
+    for (const EvaluationRow& row : test_row(step, 0.5, 0)) rows.push_back(row);
+  }
+  best.restore(rows);
+  EXPECT_EQ(best.without_improvement(), 0);
+  EXPECT_EQ(best.step(), -1);
+  EXPECT_FALSE(best.patience_is_over());
+
+  // Two evaluations that measured it follow: the first is the best, the second is not better.
+  for (const auto& [step, r2] : {std::pair<std::uint64_t, double>{60, 0.9}, {70, 0.8}}) {
+    std::vector<EvaluationRow> both = test_row(step, 0.5, 0);
+    both[1].r2 = r2;
+    rows.insert(rows.end(), both.begin(), both.end());
+  }
+  best.restore(rows);
+  EXPECT_EQ(best.step(), 60);
+  EXPECT_EQ(best.without_improvement(), 1);
+}
+
+TEST(BestEvaluation, AnotherMetricForgetsTheEvaluationsWithoutImprovementOfTheOldOne) {
+  BestEvaluation best(Metric{DataPart::test, Quantity::loss}, 3);
+  for (const std::uint64_t step : {10, 20, 30, 40}) best.take(test_row(step, 0.5, 0));
+  ASSERT_EQ(best.without_improvement(), 3);
+  best.restore({});  // what was read is of another metric, and no row is left
+  EXPECT_EQ(best.without_improvement(), 0);
+  EXPECT_EQ(best.step(), -1);
+  EXPECT_FALSE(best.patience_is_over());
+}
+
 TEST(BestEvaluation, WithoutAMetricNothingIsTheBestAndNothingEnds) {
   BestEvaluation best;
   EXPECT_FALSE(best.take(test_row(10, 0.5, 0)));

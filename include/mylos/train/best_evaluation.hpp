@@ -21,7 +21,8 @@ class BestEvaluation {
   explicit BestEvaluation(std::optional<Metric> metric = {}, std::int64_t patience = 0)
       : metric_(metric), patience_(patience) {}
 
-  /// The rows of one evaluation. True if it is the best so far: of equals, the first.
+  /// The rows of one evaluation. True if it is the best so far: of equals, the first. An evaluation that did
+  /// not measure the metric does not count.
   bool take(std::span<const EvaluationRow> rows);
 
   [[nodiscard]] const std::optional<Metric>& metric() const { return metric_; }
