@@ -78,9 +78,9 @@ std::string doubt(const TrialResult& base, const TrialResult& other, const TypeC
   const double widest = std::max(spread_of(base), spread_of(other));
   if (widest < std::abs(gain - rule.least_gain)) return "";
   return fmt::format(
-      "{} saves {} of float's time, and rounds differ by ±{}: something else works on this "
-      "machine, or the steps are short; more --rounds say more",
-      name_of(other.setting.compute), percent(gain), percent(widest));
+      "{}, and rounds differ by ±{}: something else works on this machine, or the steps are short; more "
+      "--rounds say more",
+      describe_gain(std::string(name_of(other.setting.compute)), gain, false), percent(widest));
 }
 
 const TrialResult* fastest_16_bit(const std::vector<TrialResult>& types) {

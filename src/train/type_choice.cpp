@@ -57,6 +57,14 @@ std::size_t float_base(const std::vector<TrialResult>& results) {
   return fastest(results, [](const TrialResult& result) { return result.setting.compute == DType::fp32; });
 }
 
+std::string describe_gain(const std::string& name, double gain, bool would) {
+  if (gain < 0) {
+    return fmt::format("a step {} {:.3g} % more time in {} than in float", would ? "would take" : "takes",
+                       -100 * gain, name);
+  }
+  return fmt::format("{} {} {:.3g} % of float's time", name, would ? "would save" : "saves", 100 * gain);
+}
+
 TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoiceRule& rule) {
   const std::size_t base = float_base(results);
   if (base == results.size()) {
@@ -86,12 +94,11 @@ TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoice
   }
   const std::string name = describe(results[best].setting);
   const double gain = 1 - step_seconds(results[best]) / step_seconds(reference);
-  if (gain < rule.least_gain) {
-    return {base, fmt::format("{} would save {:.3g} % of float's time, less than the {:.3g} % that make it "
-                              "worth while",
-                              name, 100 * std::max(gain, 0.0), 100 * rule.least_gain)};
-  }
-  return {best, fmt::format("{} saves {:.3g} % of float's time", name, 100 * gain)};
+  const std::string effect = describe_gain(name, gain, gain < rule.least_gain);
+  if (gain >= rule.least_gain) return {best, effect};
+  if (gain < 0) return {base, effect};
+  return {base,
+          fmt::format("{}, less than the {:.3g} % that make it worth while", effect, 100 * rule.least_gain)};
 }
 
 std::string describe(const std::vector<TrialResult>& results) {

@@ -102,6 +102,12 @@ TEST(TypeAdvice, DoubtsWhatARestlessMachineMeasures) {
   std::vector<TrialResult> results = usual_results();
   results[2].step_s = {0.05, 0.06, 0.15};
   EXPECT_THAT(advise(results, {}, steps).reasons, Contains(HasSubstr("more --rounds say more")));
+  results[2] = tried(DType::bf16, 0.116, 2);
+  results[2].step_s = {0.116, 0.05, 0.2};
+  results[4] = refused(DType::fp16);
+  const TypeAdvice slower = advise(results, {}, steps);
+  EXPECT_THAT(slower.verdict, HasSubstr("a step would take 16 % more time in bf16 than in float"));
+  EXPECT_THAT(slower.reasons, Contains(HasSubstr("a step takes 16 % more time in bf16 than in float, and")));
 }
 
 TEST(TypeAdvice, MakesADeckThatChangesNoMoreThanItMust) {

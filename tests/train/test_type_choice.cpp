@@ -44,6 +44,14 @@ TEST(TypeChoice, StaysInFloatWhereLittleIsGained) {
   EXPECT_EQ(chosen({tried(DType::fp32, 1, 2), tried(DType::bf16, 3, 2)}), DType::fp32);
 }
 
+TEST(TypeChoice, SaysWhatASlowerTypeCosts) {
+  const TypeChoice choice = choose_type({tried(DType::fp32, 1, 2), tried(DType::bf16, 1.16, 2)}, {});
+  EXPECT_EQ(choice.chosen, 0u);
+  EXPECT_EQ(choice.reason, "a step would take 16 % more time in bf16 than in float");
+  EXPECT_EQ(describe_gain("bf16", -0.5, false), "a step takes 50 % more time in bf16 than in float");
+  EXPECT_EQ(describe_gain("bf16", 0.341, false), "bf16 saves 34.1 % of float's time");
+}
+
 TEST(TypeChoice, TakesNoTypeWhoseLossIsNoNumber) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<TrialResult> results{tried(DType::fp16, 0.1, nan), tried(DType::fp32, 1, 2)};
