@@ -62,10 +62,30 @@ def check_gemm(command):
     assert said.count("64x32x48") == 2 * 3, said
     for engine in engines:
         assert engine in said
+    check_rates(said, rows)
     first = sorted(engines)[0]
     alone = command.must("bench", "gemm", "--shapes", "16x16x16", "--types", "bf16", "--engines", first, "--rounds", 1,
                          "--instructions", "baseline").stdout
     assert not any(engine in alone.splitlines()[2] for engine in engines - {first}), alone
+
+
+def check_rates(said, rows):
+    """Every cell of the table is in GFLOP/s: 1e-9 * FLOPs / seconds of its row in the file."""
+    found = {(row["type"], row["product"], row["engine"]): row for row in rows}
+    cells, type_, engines = 0, None, []
+    for line in said.splitlines():
+        words = line.split()
+        if "samples x in x out" in line:
+            type_, engines = words[0], words[6:]
+        elif type_ and len(words) == 2 + len(engines):
+            for engine, cell in zip(engines, words[2:]):
+                row = found[type_, f"{words[0]}/{words[1]}", engine]
+                assert (cell == "-") == (row["computed_by"] != engine), line
+                if cell != "-":
+                    rate = 1e-9 * float(row["flops"]) / float(row["seconds"])
+                    assert abs(float(cell) - rate) <= 0.06 + 1e-3 * rate, (line, row)
+                    cells += 1
+    assert cells >= len(rows) / 3, said
 
 
 def check_checkpoint(command, ranks, *options):

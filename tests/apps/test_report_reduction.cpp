@@ -113,6 +113,14 @@ TEST(StepGrid, IsBoundedInNamesAndCells) {
   EXPECT_LE(grid.columns().size() * grid.names().size(), 1000U);
 }
 
+TEST(NumberOf, TakesNumbersAndNothingBesideThem) {
+  EXPECT_EQ(number_of("1.5"), 1.5);
+  EXPECT_EQ(number_of("-2e-3"), -0.002);
+  EXPECT_TRUE(std::isinf(number_of("inf").value()) && std::isnan(number_of("nan").value()));
+  for (const char* text : {"", "1.5abc", "1.5 ", " 1.5", "0x10", "1,5", "+1", "1.5.2", "abc"})
+    EXPECT_EQ(number_of(text), std::nullopt) << text;
+}
+
 TEST(CsvRows, FindsColumnsByNameWhateverElseThereIs) {
   std::vector<std::string> seen;
   CsvRows rows({"loss", "missing", "step"}, [&](CsvRows::Row row) {

@@ -6,6 +6,9 @@ import re
 import sys
 import tempfile
 
+import h5py
+import numpy
+
 from checkpoints import compare, history_without_times, last_checkpoint
 from small_problem import Command, prepare
 
@@ -46,6 +49,30 @@ def check_optimizer(command, ranks):
     on = command.must("train", "deck.toml", "run.folder=optimizer-adamw", "optimizer.type=lamb", "run.epochs=4", "--restart",
                       "latest", ranks=ranks)
     assert 'changed at the restart: optimizer.type = "lamb"' in on.stdout, on.stdout
+
+
+def arrays_of(path, group):
+    found = {}
+    with h5py.File(path) as file:
+        file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+    return found
+
+
+def check_average(command, ranks):
+    """A restart with an average that the run before had not: it begins with the checkpoint's weights, to the last bit."""
+    decay = 0.75
+    common = ["train", "deck.toml", "precision.compute=fp32", "run.folder=average"]
+    command.must(*common, "--stop-after", 5, ranks=ranks, code=85)
+    before = arrays_of(last_checkpoint(command, "average"), "model")
+    said = command.must(*common, f"optimizer.average={decay}", "--restart", "latest", "--stop-after", 1, ranks=ranks,
+                        code=85).stdout
+    assert "optimizer.average: begins with the weights of this checkpoint, which has none" in said, said
+    after, average = (arrays_of(last_checkpoint(command, "average"), group) for group in ("model", "average"))
+    assert len(before) == 6 and before.keys() == after.keys() == average.keys(), average.keys()
+    for name in before:
+        expected = decay * before[name].astype(float) + (1 - decay) * after[name]
+        error = numpy.abs(average[name] - expected).max()
+        assert error <= 1e-6 * max(1, numpy.abs(expected).max()), (name, error)
 
 
 def learning_rates(command, folder):
@@ -100,7 +127,7 @@ def main():
                 history_without_times(command, "parts-" + compute), "history.csv"
             assert not (command.folder / ("parts-" + compute) / "requeue").exists()
             print(f"{compute}, {ranks} ranks: {count} datasets bitwise equal after two restarts")
-        for check in (check_hysteresis, check_optimizer, check_length) if ranks < 4 else ():
+        for check in (check_hysteresis, check_optimizer, check_length, check_average) if ranks < 4 else ():
             check(command, ranks)
             print(check.__name__, "passed")
 

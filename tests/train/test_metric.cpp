@@ -1,0 +1,55 @@
+// By which metric a run's best checkpoint and its patience go.
+#include "mylos/train/metric.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/builders.hpp"
+
+namespace mylos::metric_test {
+
+using namespace mylos::testing_support;
+
+class WatchedMetric : public testing::Test {
+ protected:
+  [[nodiscard]] std::optional<Metric> watched() const {
+    return watched_metric(options, *open_run_data(options));
+  }
+
+  TemporaryFolder folder;
+  Options options = [this] {
+    Options given;
+    given.data.train = folder / "train.h5";
+    write_images(given.data.train, 20, 8, 2);
+    given.data.batch = 4;
+    return given;
+  }();
+};
+
+TEST_F(WatchedMetric, IsNoneWhereTheDeckAsksForNone) {
+  options.data.validation = 0.5;
+  EXPECT_EQ(watched(), std::nullopt);
+}
+
+TEST_F(WatchedMetric, OfPatienceAloneIsTheLossOfTheValidationDataElseOfTheTestData) {
+  options.run.patience = 2;
+  options.data.test = options.data.train;
+  EXPECT_EQ(watched(), (Metric{DataPart::test, Quantity::loss}));
+  options.data.validation = 0.5;
+  EXPECT_EQ(watched(), (Metric{DataPart::validation, Quantity::loss}));
+  options.checkpoint.keep_best = "test.accuracy";
+  EXPECT_EQ(watched(), (Metric{DataPart::test, Quantity::accuracy}));
+}
+
+TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
+  options.run.patience = 2;
+  try {
+    static_cast<void>(watched());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+  }
+  options.checkpoint.keep_best = "train.loss";
+  EXPECT_EQ(watched(), (Metric{DataPart::train, Quantity::loss}));
+}
+
+}  // namespace mylos::metric_test
