@@ -57,11 +57,18 @@ ExitCode to_own_names(RankGroup& ranks, const std::string& checkpoint, const Con
   WeightFile file(ranks, checkpoint);
   const DType type = type_of(arguments.type);
   if (type != DType::fp32) standard_output(0).line(describe_losses(weights_safety(file), type));
-  write_weights(file, arguments.output, type);
+  const ExportedWeights exported = write_weights(file, arguments.output, type);
   std::int64_t weights = 0;
   for (const WeightEntry& entry : file.entries()) weights += entry.size();
-  standard_output(0).line(fmt::format("{}: {} tensors of {} weights in {}", arguments.output,
-                                      file.entries().size(), weights, name_of(type)));
+  standard_output(0).line(fmt::format("{}: {} tensors of {} weights in {}{}", arguments.output,
+                                      file.entries().size(), weights, name_of(type),
+                                      exported.statistics == 0 ? "" : ", and the normalisation in fp64"));
+  if (!exported.is_channels_first) {
+    standard_output(0).line(
+        fmt::format("{}: channels lie last, as in the checkpoint: {} does not say the grid of its samples, "
+                    "which PyTorch's layout needs",
+                    arguments.output, checkpoint));
+  }
   return ExitCode::done;
 }
 

@@ -25,8 +25,8 @@ void add_convert(CLI::App& app, ConvertArguments& arguments, std::function<ExitC
       ->check(integer_from(1, 1 << 16));
   convert
       ->add_option("--names", arguments.names,
-                   "Out of a checkpoint: gpt2 (Hugging Face's; a GPT's default) or own (LAYER.PARAMETER; any "
-                   "network)")
+                   "Out of a checkpoint: gpt2 (Hugging Face's; a GPT's default) or own (LAYER.PARAMETER, in "
+                   "PyTorch's order, with the normalisation; any network)")
       ->check(CLI::IsMember({"gpt2", "own"}));
   convert->add_option("--type", arguments.type, "Out of a checkpoint: fp32 (default), bf16 or fp16")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
@@ -47,9 +49,14 @@ std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWei
   return entries;
 }
 
+/// Without the statistics that `mylos convert` writes beside the weights.
 std::vector<WeightEntry> entries_of_tensors(const safetensors::Reader& reader) {
+  const bool is_ours = reader.metadata().contains(WeightMetadata::layout);
   std::vector<WeightEntry> entries;
-  for (const safetensors::Entry& entry : reader.entries()) entries.push_back({entry.name, entry.shape});
+  for (const safetensors::Entry& entry : reader.entries()) {
+    if (is_ours && entry.name.starts_with(WeightMetadata::statistics)) continue;
+    entries.push_back({entry.name, entry.shape});
+  }
   return entries;
 }
 
@@ -137,6 +144,27 @@ std::string WeightFile::kind() const {
   return fmt::format("{}checkpoint of step {}",
                      wanted_ == StoredWeights::average ? "average of weights in the " : "",
                      checkpoint_->header().step);
+}
+
+std::string WeightFile::metadata(const char* key) const {
+  if (!tensors_) return "";
+  const auto found = tensors_->metadata().find(key);
+  return found == tensors_->metadata().end() ? "" : found->second;
+}
+
+std::string WeightFile::deck() const {
+  return checkpoint_ ? checkpoint_->header().deck : metadata(WeightMetadata::deck);
+}
+
+std::vector<std::int64_t> WeightFile::grid() const {
+  constexpr const char* grid = "/samples/grid";
+  if (!checkpoint_ || !checkpoint_->exists(grid)) return {};
+  std::istringstream numbers(checkpoint_->text(grid));
+  return {std::istream_iterator<std::int64_t>(numbers), {}};
+}
+
+bool WeightFile::is_channels_first() const {
+  return metadata(WeightMetadata::layout) == WeightMetadata::channels_first;
 }
 
 std::string WeightFile::parameter_name(const std::string& name) const {

@@ -29,8 +29,8 @@ class Checks : DeckMistakes {
 
   void initial() const {
     if (!options_.run.initial.empty()) return;
-    for (const char* key :
-         {"initial.include", "initial.exclude", "initial.missing", "initial.rename", "initial.average"}) {
+    for (const char* key : {"initial.include", "initial.exclude", "initial.missing", "initial.rename",
+                            "initial.average", "initial.ignore"}) {
       if (given_.contains(key)) fail({key}, fmt::format("'{}' needs 'run.initial', the file to take", key));
     }
   }

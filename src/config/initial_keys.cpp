@@ -87,6 +87,13 @@ void add_initial_keys(Schema& schema) {
               "log says.");
   keys.boolean("average", &InitialOptions::average,
                "Of a checkpoint, the moving average of its weights (`optimizer.average`) in place of them.");
+  Key& ignore = keys.add("ignore", "key or list of keys, '*' for any characters", "a ",
+                         "Keys by which the network of a file that holds its deck computes otherwise with "
+                         "the weights that are taken: they are taken all the same. Without it such a file is "
+                         "refused, with the keys: `model.activation`, `model.layers.conv1.stride`, "
+                         "`data.normalize`. One that does not differ is refused.");
+  read_pattern_list(ignore, &InitialOptions::ignore);
+  ignore.default_text = "none";
   Key& rename = keys.add(
       "rename", "list of tables with `from` and `to` (names, '*' for any characters)", "a ",
       "Tensors of the file under the names that parameters have here: `[[initial.rename]]`, `from = "

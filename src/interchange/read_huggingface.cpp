@@ -36,6 +36,26 @@ class NamedTensors {
     }
     return *entry;
   }
+  /// Throws Error where none of its tensors has a name of GPT-2's, and says what such a file is for.
+  void require_gpt2() const {
+    constexpr std::size_t most_named = 4;
+    const auto is_gpt2s = [](std::string_view name) {
+      if (name.starts_with(gpt2_prefix)) name.remove_prefix(std::string_view(gpt2_prefix).size());
+      return name.starts_with("wte.") || name.starts_with("wpe.") || name.starts_with("h.") ||
+             name.starts_with("ln_f.");
+    };
+    std::vector<std::string> named;
+    for (const Entry& entry : reader_.entries()) {
+      if (is_gpt2s(entry.name)) return;
+      if (named.size() < most_named) named.push_back(printable(entry.name));
+    }
+    const std::size_t count = reader_.entries().size();
+    fail_input(
+        "{}: is no GPT-2 by Hugging Face's names, the one network of others that is converted into a "
+        "checkpoint; its {} tensors are {}{}. A deck that describes its network begins with its weights by "
+        "run.initial = \"{}\", and `mylos init DECK OUT.h5 --from {}` makes a checkpoint of them",
+        path(), count, fmt::join(named, ", "), count > named.size() ? ", ..." : "", path(), path());
+  }
   /// A tensor of two dimensions, none of them 0.
   [[nodiscard]] const Entry& matrix(const std::string& name) const {
     const Entry& entry = at(name);
@@ -158,6 +178,7 @@ void pad_vocabulary(GptWeights& weights, std::int64_t multiple) {
 
 GptWeights read_huggingface(const std::string& path, const ImportOptions& options) {
   NamedTensors file(path);
+  file.require_gpt2();
   GptWeights weights;
   const Gpt2Config config = read_gpt2_config(gpt2_config_path(path)).value_or(Gpt2Config{});
   weights.model = model_of(file, config, options);

@@ -22,7 +22,7 @@ constexpr std::string_view metadata_name = "__metadata__";
 class HeaderEvents final : public json::json_sax_t {
  public:
   explicit HeaderEvents(const std::string& path) : path_(path) {}
-  [[nodiscard]] std::vector<Entry> take() { return std::move(entries_); }
+  [[nodiscard]] Header take() { return {std::move(entries_), std::move(metadata_)}; }
 
   bool start_object(std::size_t) override {
     if (place_ == Place::file) {
@@ -47,7 +47,10 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
   bool key(std::string& name) override {
-    if (place_ == Place::metadata) return true;
+    if (place_ == Place::metadata) {
+      field_ = name;
+      return true;
+    }
     if (place_ == Place::tensor) {
       field_ = name;
       if (name != "dtype" && name != "shape" && name != "data_offsets") {
@@ -95,7 +98,10 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
   bool string(std::string& text) override {
-    if (place_ == Place::metadata) return true;
+    if (place_ == Place::metadata) {
+      metadata_.insert_or_assign(field_, text);
+      return true;
+    }
     if (place_ != Place::tensor || field_ != "dtype") refuse("has a text where none belongs");
     entry_.type = text;
     return true;
@@ -131,16 +137,17 @@ class HeaderEvents final : public json::json_sax_t {
   std::vector<std::int64_t> offsets_;
   Entry entry_;
   std::vector<Entry> entries_;
+  std::map<std::string, std::string> metadata_;
 };
 
 }  // namespace
 
-std::vector<Entry> parse_header(std::string_view text, std::int64_t data_bytes, const std::string& path) {
+Header parse_header(std::string_view text, std::int64_t data_bytes, const std::string& path) {
   HeaderEvents events(path);
   json::sax_parse(text, &events);
-  std::vector<Entry> entries = events.take();
-  check_and_sort(entries, data_bytes, path);
-  return entries;
+  Header header = events.take();
+  check_and_sort(header.entries, data_bytes, path);
+  return header;
 }
 
 }  // namespace mylos::safetensors

@@ -68,6 +68,7 @@ std::int64_t Entry::size() const {
 
 std::string_view word_of(DType type) {
   if (type == DType::int32) return "I32";
+  if (type == DType::fp64) return "F64";
   return type == DType::fp32 ? "F32" : type == DType::fp16 ? "F16" : "BF16";
 }
 
@@ -78,7 +79,9 @@ Reader::Reader(const std::string& path) : path_(path) {
   std::string header(static_cast<std::size_t>(header_bytes(file_, path, file_bytes)), '\0');
   read_bytes(file_, path, header.data(), static_cast<std::int64_t>(header.size()));
   data_start_ = length_bytes + static_cast<std::int64_t>(header.size());
-  entries_ = parse_header(header, file_bytes - data_start_, path);
+  Header parsed = parse_header(header, file_bytes - data_start_, path);
+  entries_ = std::move(parsed.entries);
+  metadata_ = std::move(parsed.metadata);
   for (std::size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
 }
 

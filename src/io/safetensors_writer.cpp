@@ -12,6 +12,14 @@
 namespace mylos::safetensors {
 namespace {
 
+DType type_of(const NamedShape& tensor, DType of_file) {
+  return tensor.type.value_or(of_file);
+}
+
+std::int64_t bytes_of(const NamedShape& tensor, DType of_file) {
+  return elements_of(tensor.shape) * static_cast<std::int64_t>(size_of(type_of(tensor, of_file)));
+}
+
 /// Padded with blanks so that the tensors behind it begin at a multiple of 8 bytes.
 std::string header_text(DType type, const std::vector<NamedShape>& tensors,
                         const std::map<std::string, std::string>& metadata) {
@@ -19,8 +27,9 @@ std::string header_text(DType type, const std::vector<NamedShape>& tensors,
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::int64_t begin = 0;
   for (const NamedShape& tensor : tensors) {
-    const std::int64_t end = begin + elements_of(tensor.shape) * static_cast<std::int64_t>(size_of(type));
-    header[tensor.name] = {{"dtype", word_of(type)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    const std::int64_t end = begin + bytes_of(tensor, type);
+    header[tensor.name] = {
+        {"dtype", word_of(type_of(tensor, type))}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     begin = end;
   }
   std::string text = header.dump();
@@ -39,22 +48,35 @@ Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tens
       file_(pending_.temporary(), std::ios::binary) {
   if (!file_) fail_run("{}: cannot be created", path);
   const std::string header = header_text(type, tensors_, metadata);
-  std::int64_t elements = 0;
-  for (const NamedShape& tensor : tensors_) elements += elements_of(tensor.shape);
+  std::int64_t bytes = 0;
+  for (const NamedShape& tensor : tensors_) bytes += bytes_of(tensor, type);
   const std::uint64_t length = header.size();
-  reserve_space(pending_.temporary(), static_cast<std::int64_t>(sizeof length + length) +
-                                          elements * static_cast<std::int64_t>(size_of(type)));
+  reserve_space(pending_.temporary(), static_cast<std::int64_t>(sizeof length + length) + bytes);
   file_.write(reinterpret_cast<const char*>(&length), sizeof length);
   file_ << header;
 }
 
-void Writer::write(std::span<const float> values) {
+/// Of the next tensor, which has this number of elements.
+DType Writer::next_type(std::size_t values) const {
   if (next_ == tensors_.size()) fail_run("{}: more tensors are written than it has", path_);
-  if (static_cast<std::int64_t>(values.size()) != elements_of(tensors_[next_].shape)) {
+  if (static_cast<std::int64_t>(values) != elements_of(tensors_[next_].shape)) {
     fail_run("{}: tensor '{}' has {} elements, {} are written", path_, tensors_[next_].name,
-             elements_of(tensors_[next_].shape), values.size());
+             elements_of(tensors_[next_].shape), values);
   }
-  dispatch(type_, [&]<class T>(TypeTag<T>) { write_as<T>(values); });
+  return type_of(tensors_[next_], type_);
+}
+
+void Writer::write(std::span<const float> values) {
+  dispatch(next_type(values.size()), [&]<class T>(TypeTag<T>) { write_as<T>(values); });
+  ++next_;
+}
+
+void Writer::write_doubles(std::span<const double> values) {
+  if (next_type(values.size()) != DType::fp64)
+    fail_run("{}: tensor '{}' is not fp64, and doubles are written", path_, tensors_[next_].name);
+  file_.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(values.size_bytes()));
+  if (!file_) fail_run("{}: cannot be written", path_);
   ++next_;
 }
 
@@ -69,7 +91,7 @@ void Writer::write_as(std::span<const float> values) {
       buffer[i] = from_float<T>(value);
       if (std::isfinite(value) && !std::isfinite(to_float(buffer[i]))) {
         fail_input("{}: tensor '{}' has {} at place {}, which {} cannot hold; write it in a wider type",
-                   path_, tensors_[next_].name, value, done + i, word_of(type_));
+                   path_, tensors_[next_].name, value, done + i, word_of(type_of(tensors_[next_], type_)));
       }
     }
     file_.write(reinterpret_cast<const char*>(buffer.data()),

@@ -7,139 +7,25 @@
 #include <set>
 #include <span>
 
+#include "initial_names.hpp"
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/text.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
+#include "mylos/train/initial_meaning.hpp"
 #include "mylos/train/run_state.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr std::int64_t piece = std::int64_t{1} << 20;  // elements that are read and exchanged at a time
-constexpr std::size_t longest_tensor_name = 1000;      // bytes, of a tensor that a pattern may match
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return matches_pattern(pattern, name); });
-}
-
-/// The tensors of a file by the names that they have here.
-class NamesHere {
- public:
-  NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places)
-      : file_(file),
-        options_(options),
-        places_(places),
-        used_(options.rename.size()),
-        overridden_(options.rename.size()) {
-    const std::vector<WeightEntry>& entries = file.entries();
-    for (std::size_t i = 0; i < entries.size(); ++i) add(entries[i].name, i);
-  }
-
-  /// Entry of the file, or nothing.
-  [[nodiscard]] std::optional<std::size_t> find(const std::string& parameter) const {
-    const auto found = entries_.find(parameter);
-    return found == entries_.end() ? std::nullopt : std::optional(found->second);
-  }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, entry] : entries_) names.push_back(name);
-    return names;
-  }
-
-  /// Throws Error where a rule has renamed nothing, or to nothing that the network has.
-  void require_use(const std::vector<std::string>& parameters) const {
-    for (std::size_t i = 0; i < options_.rename.size(); ++i) {
-      const RenameRule& rule = options_.rename[i];
-      if (used_[i].empty() && overridden_[i]) {
-        fail_input("{}'{}': later rules take all that it matches, and the last one that matches counts",
-                   where(i), printable(rule.from));
-      }
-      if (used_[i].empty()) {
-        fail_input("{}'{}' matches no tensor of {}; near ones are {}", where(i), printable(rule.from),
-                   file_.path(), printable(nearest_names(rule.from, names_of_file()), 200));
-      }
-      const bool serves = std::any_of(used_[i].begin(), used_[i].end(), [&](const std::string& name) {
-        return std::find(parameters.begin(), parameters.end(), name) != parameters.end();
-      });
-      if (!serves) {
-        fail_input("{}'{}' gives '{}', which is no parameter of this model; near ones are {}", where(i),
-                   printable(rule.to), printable(used_[i].front()),
-                   nearest_names(used_[i].front(), parameters));
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] std::string where(std::size_t rule) const {
-    return place_of(places_, {fmt::format("initial.rename.{}", rule + 1), "initial.rename"}) +
-           "initial.rename: ";
-  }
-
-  [[nodiscard]] std::vector<std::string> names_of_file() const {
-    std::vector<std::string> names;
-    for (const WeightEntry& entry : file_.entries()) {
-      if (entry.name.size() <= longest_tensor_name) names.push_back(entry.name);
-    }
-    return names;
-  }
-
-  void add(const std::string& name, std::size_t entry) {
-    if (name.size() > longest_tensor_name) return;
-    std::string here = file_.parameter_name(name);
-    bool is_renamed = false;
-    for (std::size_t i = options_.rename.size(); i-- > 0;) {
-      const auto other = renamed(options_.rename[i].from, options_.rename[i].to, name);
-      if (!other) continue;
-      if (is_renamed) {
-        overridden_[i] = true;
-        continue;
-      }
-      is_renamed = true;
-      here = *other;
-      used_[i].push_back(here);
-    }
-    const auto [place, is_new] = entries_.emplace(here, entry);
-    if (is_new) return;
-    fail_input("{}: its tensors '{}' and '{}' are both to be '{}'; change initial.rename", file_.path(),
-               printable(file_.entries()[place->second].name), printable(name), printable(here));
-  }
-
-  const WeightFile& file_;
-  const InitialOptions& options_;
-  const Places& places_;
-  std::map<std::string, std::size_t> entries_;
-  std::vector<std::vector<std::string>> used_;  // of each rule, what it made
-  std::vector<bool> overridden_;                // of each rule: a later one took what it matches
-};
-
-/// GPT-2 as others keep it has other names, and matrices the other way round.
-std::string note_on_gpt2(const WeightFile& file) {
-  const auto is_embedding = [](const WeightEntry& entry) {
-    return entry.name == "wte.weight" || entry.name == "transformer.wte.weight";
-  };
-  if (file.is_checkpoint() || std::none_of(file.entries().begin(), file.entries().end(), is_embedding))
-    return "";
-  return fmt::format(
-      "; it looks like Hugging Face's GPT-2, of which `mylos convert {} gpt2.h5` makes a "
-      "checkpoint to begin with",
-      file.path());
-}
-
-[[noreturn]] void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing,
-                                 const NamesHere& names) {
-  constexpr std::size_t most = 8;
-  std::vector<std::string> told(
-      missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
-  std::string more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
-  fail_input(
-      "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
-      "other names, and initial.missing = \"draw\" draws what is not there{}",
-      file.path(), fmt::join(told, ", "), more, missing.front(),
-      printable(nearest_names(missing.front(), names.names()), 200), note_on_gpt2(file));
 }
 
 void require_shape(const WeightFile& file, const WeightEntry& entry, const std::string& path,
@@ -171,13 +57,13 @@ std::vector<NamedBuffer> state_buffers(const Chain& chain) {
 }
 
 /// What a rank holds of a parameter or a buffer.
-HeldPart held_of(const Model& model, const std::string& path) {
-  for (const BufferStore::StateBuffer& buffer : model.buffers().state()) {
+HeldPart held_of(const ParameterStore& parameters, const BufferStore& buffers, const std::string& path) {
+  for (const BufferStore::StateBuffer& buffer : buffers.state()) {
     if (buffer.path == path) return {0, buffer.values};
   }
-  const std::vector<ParameterSlot>& slots = model.parameters().layout().slots;
+  const std::vector<ParameterSlot>& slots = parameters.layout().slots;
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-    if (slots[slot].path() == path) return model.parameters().held_master(slot);
+    if (slots[slot].path() == path) return parameters.held_master(slot);
   }
   fail_run("the network has no parameter {}", path);
 }
@@ -188,9 +74,9 @@ struct AllowedValues {
   float largest;
 };
 
-AllowedValues allowed_values(const Model& model, const std::string& path) {
+AllowedValues allowed_values(const ParameterStore& parameters, const std::string& path) {
   DType type = DType::fp32;
-  for (const ParameterSlot& slot : model.parameters().layout().slots) {
+  for (const ParameterSlot& slot : parameters.layout().slots) {
     if (slot.path() == path) type = slot.spec.type;
   }
   const auto largest = static_cast<float>(limits_of(type).largest);
@@ -243,6 +129,9 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   const NamesHere names(file_, initial, places);
   names.require_use(parameters);
 
+  const std::map<std::string, ChannelsFirst> channels_first =
+      file_.is_channels_first() ? channels_first_parameters(options.model, chain)
+                                : std::map<std::string, ChannelsFirst>();
   std::vector<std::string> missing;
   std::set<std::size_t> used;
   std::size_t next = 0;
@@ -259,9 +148,11 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
         drawn_.push_back(path);
         continue;
       }
-      require_shape(file_, file_.entries()[*entry], path, stored_dims(spec));
+      const auto moved = channels_first.find(path);
+      const bool moves = moved != channels_first.end();
+      require_shape(file_, file_.entries()[*entry], path, moves ? moved->second.dims : stored_dims(spec));
       file_.require_readable(file_.entries()[*entry]);
-      taken_.push_back({path, *entry});
+      taken_.push_back({path, *entry, moves ? std::optional(moved->second) : std::nullopt});
       used.insert(*entry);
     }
   }
@@ -280,7 +171,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
     }
     require_shape(file_, file_.entries()[*entry], buffer.path, {buffer.size});
     file_.require_readable(file_.entries()[*entry]);
-    taken_.push_back({buffer.path, *entry});
+    taken_.push_back({buffer.path, *entry, std::nullopt});
     used.insert(*entry);
   }
   if (!missing.empty() && initial.missing == MissingWeights::refuse) refuse_missing(file_, missing, names);
@@ -292,6 +183,33 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   }
   for (std::size_t i = 0; i < file_.entries().size(); ++i) {
     if (!used.contains(i)) unused_.push_back(file_.entries()[i].name);
+  }
+  compare_networks(options, places);
+}
+
+/// What the file's deck says of the layers whose weights are taken, against this deck.
+void InitialWeights::compare_networks(const Options& options, const Places& places) {
+  std::vector<TakenLayer> layers;
+  for (const Taken& taken : taken_) {
+    const std::string there = file_.parameter_name(file_.entries()[taken.entry].name);
+    TakenLayer layer{taken.path.substr(0, taken.path.rfind('/')), there.substr(0, there.rfind('/'))};
+    if (layers.empty() || layers.back() != layer) layers.push_back(std::move(layer));
+  }
+  std::vector<KeyDifference> differences;
+  if (!file_.deck().empty()) {
+    std::optional<Options> written;
+    try {
+      written = read_stored_deck(file_.deck(), file_.path()).options;
+    } catch (const Error& error) {  // of a version that had other keys: its weights are what is asked for
+      notes_.push_back(fmt::format("not compared with its deck, which cannot be read: {}", error.what()));
+    }
+    if (written) differences = differing_networks(*written, file_.grid(), options, layers);
+  }
+  const std::vector<KeyDifference> ignored =
+      require_same_network(differences, options.initial.ignore, file_.path(), places);
+  for (const KeyDifference& difference : ignored) {
+    notes_.push_back(fmt::format("initial.ignore: {} is {} here, and {} in the file", difference.key,
+                                 difference.after, difference.before));
   }
 }
 
@@ -307,32 +225,45 @@ std::vector<std::string> InitialWeights::lines(std::size_t most) const {
     lines.push_back(fmt::format("  and {} more (--check names all)", taken_.size() - most));
   if (!drawn_.empty()) lines.push_back(fmt::format("  drawn, not taken: {}", listed(drawn_, most)));
   if (!unused_.empty()) lines.push_back(fmt::format("  not used of the file: {}", listed(unused_, most)));
+  for (const std::string& note : notes_) lines.push_back("  " + note);
   return lines;
 }
 
 void InitialWeights::load(Trainer& trainer) {
-  for (const Taken& taken : taken_) load(trainer, taken);
+  load(trainer.model().parameters(), trainer.model().buffers(), trainer.execution());
   trainer.refresh_weights();
   trainer.begin_average();
   trainer.communicator().synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
 }
 
-/// Piece by piece: what a rank holds of each it rounds to the type that its updates move.
-void InitialWeights::load(Trainer& trainer, const Taken& taken) {
-  const HeldPart held = held_of(trainer.model(), taken.path);
+void InitialWeights::load(const ParameterStore& parameters, const BufferStore& buffers,
+                          const Execution& exec) {
+  for (const Taken& taken : taken_) load(taken, parameters, buffers, exec);
+}
+
+/// Piece by piece, each of whole rows where numbers are to move within them: what a rank holds of it is
+/// rounded to the type that its updates move.
+void InitialWeights::load(const Taken& taken, const ParameterStore& parameters, const BufferStore& buffers,
+                          const Execution& exec) {
+  const HeldPart held = held_of(parameters, buffers, taken.path);
   const std::int64_t held_end = held.first + (held.values.empty() ? 0 : held.values.size());
   const WeightEntry& entry = file_.entries()[taken.entry];
-  const AllowedValues allowed = allowed_values(trainer.model(), taken.path);
-  const auto most = static_cast<std::size_t>(std::min(piece, entry.size()));
-  const Kokkos::View<float*, Device> staged("initial weights", most);
+  const AllowedValues allowed = allowed_values(parameters, taken.path);
+  const std::int64_t row = taken.in_file ? taken.in_file->row() : 1;
+  const std::int64_t longest = std::min(std::max(piece / row, std::int64_t{1}) * row, entry.size());
+  const Kokkos::View<float*, Device> staged("initial weights", static_cast<std::size_t>(longest));
   const auto values = Kokkos::create_mirror_view(staged);
-  for (std::int64_t first = 0; first < entry.size(); first += piece) {
-    const std::int64_t count = std::min(piece, entry.size() - first);
+  std::vector<float> as_in_file(taken.in_file && ranks_.rank() == 0 ? values.size() : 0);
+  for (std::int64_t first = 0; first < entry.size(); first += longest) {
+    const std::int64_t count = std::min(longest, entry.size() - first);
     const auto elements = static_cast<std::size_t>(count);
     run_on_all(ranks_, [&] {
       if (ranks_.rank() != 0) return;
-      file_.read(entry, first, {values.data(), elements});
-      require_values(file_, entry, first, {values.data(), elements}, allowed);
+      const std::span<float> here(values.data(), elements);
+      const std::span<float> read = taken.in_file ? std::span(as_in_file).first(elements) : here;
+      file_.read(entry, first, read);
+      require_values(file_, entry, first, read, allowed);
+      if (taken.in_file) from_channels_first(*taken.in_file, std::span<const float>(read), here);
     });
     ranks_.broadcast(values.data(), elements * sizeof(float), 0);
     const std::int64_t begin = std::max(first, held.first);
@@ -340,9 +271,9 @@ void InitialWeights::load(Trainer& trainer, const Taken& taken) {
     if (begin >= end) continue;
     Kokkos::deep_copy(staged, values);
     const Tensor all(staged.data(), DType::fp32, 1, count);
-    convert(trainer.execution(), all.elements(begin - first, end - begin),
+    convert(exec, all.elements(begin - first, end - begin),
             held.values.elements(begin - held.first, end - begin));
-    trainer.execution().fence("initial weights");
+    exec.fence("initial weights");
   }
 }
 

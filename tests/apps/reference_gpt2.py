@@ -104,14 +104,17 @@ def write_safetensors(path, tensors, word="F32"):
 
 
 def read_safetensors(path):
-    """Tensors by name as float32, and the words of their types."""
+    """Weights by name as float32, and the words of their types; without a normalisation, which is in doubles."""
     with open(path, "rb") as file:
         data = file.read()
     length = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:8 + length])
-    assert header.pop("__metadata__") == {"format": "pt"}
+    assert header.pop("__metadata__")["format"] == "pt"
     tensors, words = {}, set()
     for name, entry in header.items():
+        if name.startswith("normalization."):
+            assert entry["dtype"] == "F64", entry
+            continue
         begin, end = entry["data_offsets"]
         raw = data[8 + length + begin:8 + length + end]
         words.add(entry["dtype"])

@@ -204,6 +204,11 @@ def check_bad_input(command, _):
 
     refuse_tensors(lambda t: t.pop("wte.weight"),
                    "has no tensor 'transformer.wte.weight', which GPT-2 has by Hugging Face's names")
+    refuse_tensors(lambda t: (t.clear(), t.update({f"hidden{i}.weight": numpy.ones((2, 3), numpy.float32) for i in range(6)})),
+                   "is no GPT-2 by Hugging Face's names, the one network of others that is converted into a checkpoint; "
+                   "its 6 tensors are hidden0.weight, hidden1.weight, hidden2.weight, hidden3.weight, .... A deck that "
+                   f'describes its network begins with its weights by run.initial = "{file}", and `mylos init DECK OUT.h5 '
+                   f"--from {file}` makes a checkpoint of them")
     refuse_tensors(lambda t: t.pop("h.1.mlp.c_fc.bias"),
                    "has no tensor 'h.1.mlp.c_fc.bias', which GPT-2 has by Hugging Face's names")
     refuse_tensors(lambda t: t.update({"h.1.attn.c_attn.weight": t["h.1.attn.c_attn.weight"].T}),
@@ -236,7 +241,18 @@ def check_bad_input(command, _):
                              ({"n_layer": -4}, "n_layer is no whole number from 0 to 2147483647"),
                              ({"activation_function": "gelu"},
                               'activation_function is "gelu", which our GPT has not; it has "gelu_new"'),
-                             ({"n_inner": 96}, "n_inner is 96, which our GPT has not; it has 192")):
+                             ({"n_inner": 96}, "n_inner is 96, which our GPT has not; it has 192"),
+                             ({"model_type": "llama"}, 'model_type is "llama", which our GPT has not; it has "gpt2"'),
+                             ({"layer_norm_epsilon": 1e-6},
+                              "layer_norm_epsilon is 1e-06, which our GPT has not; it has 1e-05"),
+                             ({"scale_attn_weights": False},
+                              "scale_attn_weights is false, which our GPT has not; it has true"),
+                             ({"scale_attn_by_inverse_layer_idx": True},
+                              "scale_attn_by_inverse_layer_idx is true, which our GPT has not; it has false"),
+                             ({"add_cross_attention": True},
+                              "add_cross_attention is true, which our GPT has not; it has false"),
+                             ({"tie_word_embeddings": 1},
+                              "tie_word_embeddings is 1, which our GPT has not; it has true")):
         write_config(folder, **changes)
         refuse(command, [file, "out.h5"], f"bad/config.json: {message}")
     deep = 500_000

@@ -14,6 +14,7 @@ include = "hidden*"
 exclude = ["*/bias", "hidden3/*"]
 missing = "draw"
 average = true
+ignore = ["model.activation", "model.layers.*"]
 [[initial.rename]]
 from = "encoder.*.*"
 to = "hidden*/*"
@@ -25,12 +26,13 @@ to = "head/weight"
                                 {"*/bias", "hidden3/*"},
                                 MissingWeights::draw,
                                 {{"encoder.*.*", "hidden*/*"}, {"top", "head/weight"}},
-                                true};
+                                true,
+                                {"model.activation", "model.layers.*"}};
   EXPECT_EQ(deck.options.run.initial, "base.h5");
   EXPECT_EQ(deck.options.initial, expected);
   EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.initial, expected);
   EXPECT_EQ(deck.places.at("initial.exclude"), "deck.toml:7");
-  EXPECT_EQ(deck.places.at("initial.rename.2"), "deck.toml:13");
+  EXPECT_EQ(deck.places.at("initial.rename.2"), "deck.toml:14");
   EXPECT_EQ(read_with("").options.initial.include, std::vector<std::string>{"*"});
 }
 
@@ -42,6 +44,8 @@ TEST(InitialKeys, ARunThatDrawsAllHasNone) {
             "deck.toml:4: 'initial.missing' needs 'run.initial', the file to take");
   EXPECT_EQ(message_of(std::string(smallest) + "[initial]\naverage = true"),
             "deck.toml:4: 'initial.average' needs 'run.initial', the file to take");
+  EXPECT_EQ(message_of(std::string(smallest) + "[initial]\nignore = 'model.norm'"),
+            "deck.toml:4: 'initial.ignore' needs 'run.initial', the file to take");
 }
 
 TEST(InitialKeys, AMistakeIsToldWithItsLine) {

@@ -87,6 +87,32 @@ print(8 + length + end == len(data))
       "0 {'format': 'pt'}\nwte F32 [2, 2] (1.0, 2.0, 3.0, 4.0)\nbias F32 [3] (0.5, 0.25, -8.0)\nTrue\n");
 }
 
+TEST_F(Safetensors, HoldsTextsAndTensorsOfDoublesBesideItsOwnType) {
+  const std::map<std::string, std::string> metadata{{"format", "pt"}, {"deck", "[run]\nname = \"a\"\n"}};
+  Writer writer(path, DType::fp16, {{"w", {2}}, {"s", {1, 2}, DType::fp64}, {"v", {1}}}, metadata);
+  writer.write(std::vector<float>{1, 2});
+  writer.write_doubles(std::vector<double>{0.1, 1e300});
+  writer.write(std::vector<float>{3});
+  writer.close();
+  Reader reader(path);
+  EXPECT_EQ(reader.metadata(), metadata);
+  EXPECT_EQ(reader.read(*reader.find("v")), std::vector<float>{3});
+  ASSERT_NE(reader.find("s"), nullptr);
+  EXPECT_EQ(reader.find("s")->type, "F64");
+  EXPECT_EQ(reader.find("s")->shape, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_THROW(static_cast<void>(reader.read(*reader.find("s"))), Error);
+  EXPECT_EQ(python(fmt::format(R"(
+import struct
+data = open('{}', 'rb').read()
+length = struct.unpack('<Q', data[:8])[0]
+print(struct.unpack('<2d', data[8 + length + 4:8 + length + 20]))
+)",
+                               path)),
+            "(0.1, 1e+300)\n");
+  Writer narrow(path, DType::fp32, {{"w", {1}}}, {});
+  EXPECT_THROW(narrow.write_doubles(std::vector<double>{1}), Error);
+}
+
 TEST_F(Safetensors, SixteenBitTensorsAreRoundedOnceAndReadAsFloats) {
   const std::vector<float> values{1.0f / 3, -65504, 1e-7f, 3.14159274f, -0.0f};
   for (const DType type : {DType::fp16, DType::bf16}) {

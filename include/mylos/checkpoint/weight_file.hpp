@@ -20,6 +20,18 @@ namespace mylos {
 /// Of a checkpoint: its weights, or their moving average.
 enum class StoredWeights { current, average };
 
+/// What `mylos convert` says in the metadata of a safetensors file, and the tensors that are no weights in
+/// it.
+struct WeightMetadata {
+  static constexpr const char* layout = "mylos.layout";
+  static constexpr const char* channels_first = "channels_first";  // as PyTorch (model/channels_first.hpp)
+  static constexpr const char* channels_last = "channels_last";    // as a checkpoint
+  static constexpr const char* deck = "mylos.deck";                // of the run, resolved
+  static constexpr const char* step = "mylos.step";
+  static constexpr const char* normalization = "mylos.normalization";  // in words
+  static constexpr const char* statistics = "normalization.";          // how the names of its tensors begin
+};
+
 /// A tensor of the file.
 struct WeightEntry {
   std::string name;                // as the file has it: "hidden1/weight", "hidden1.weight"
@@ -50,12 +62,21 @@ class WeightFile {
   /// "checkpoint of step 500", "average of weights in the checkpoint of step 500" or "safetensors".
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
+  /// The deck of the run whose weights these are; "" where the file does not say it.
+  [[nodiscard]] std::string deck() const;
+  /// The grid of that run's samples, 1 to 3 extents, then channels, where the file says it.
+  [[nodiscard]] std::vector<std::int64_t> grid() const;
+  /// Whether channels lie before points in it, as `mylos convert` writes and says.
+  [[nodiscard]] bool is_channels_first() const;
+  /// Null where it is no checkpoint.
+  [[nodiscard]] const CheckpointReader* checkpoint() const { return checkpoint_.get(); }
   /// The name that a parameter of a network has here, "hidden1/weight", under the name of the file: a
   /// checkpoint has the same, safetensors "hidden1.weight".
   [[nodiscard]] std::string parameter_name(const std::string& name) const;
 
  private:
   void open(RankGroup& ranks);
+  [[nodiscard]] std::string metadata(const char* key) const;
 
   std::string path_;
   StoredWeights wanted_;

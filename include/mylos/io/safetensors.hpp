@@ -16,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,7 +38,7 @@ struct Entry {
   [[nodiscard]] std::int64_t size() const;
 };
 
-/// The format's word for a type: "F32", "F16", "BF16".
+/// The format's word for a type: "F32", "F16", "BF16", "F64", "I32".
 [[nodiscard]] std::string_view word_of(DType type);
 
 class Reader {
@@ -47,6 +48,8 @@ class Reader {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// In the order in which they lie in the file.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// What "__metadata__" says, by its keys.
+  [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// nullptr if there is none of this name.
   [[nodiscard]] const Entry* find(std::string_view name) const;
   /// All elements as floats. Throws Error (bad_input) unless they are F32, F16 or BF16.
@@ -63,30 +66,36 @@ class Reader {
   std::ifstream file_;
   std::int64_t data_start_ = 0;  // of the tensors, in bytes
   std::vector<Entry> entries_;
+  std::map<std::string, std::string> metadata_;
   std::map<std::string, std::size_t, std::less<>> places_;  // in entries_, by name
 };
 
 struct NamedShape {
   std::string name;
   std::vector<std::int64_t> shape;
+  std::optional<DType> type = {};  // none: the file's
 };
 
-/// Writes a file whose tensors are all of one type. It appears, or replaces an older one, at close().
+/// Writes a file whose tensors are of one type, but for those that say their own. It appears, or replaces an
+/// older one, at close().
 class Writer {
  public:
   /// Reserves the file's space. `metadata`: what "__metadata__" says.
   Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
          const std::map<std::string, std::string>& metadata);
 
-  /// All elements of the next tensor, rounded to the type. Throws Error (bad_input) where a finite number is
+  /// All elements of the next tensor, rounded to its type. Throws Error (bad_input) where a finite number is
   /// beyond the type's largest.
   void write(std::span<const float> values);
+  /// The same of a tensor of fp64.
+  void write_doubles(std::span<const double> values);
   /// After the last tensor.
   void close();
 
  private:
   template <class T>
   void write_as(std::span<const float> values);
+  [[nodiscard]] DType next_type(std::size_t values) const;
 
   std::string path_;
   PendingFile pending_;

@@ -9,11 +9,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mylos/base/places.hpp"
 #include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/model/channels_first.hpp"
 #include "mylos/train/trainer.hpp"
 
 namespace mylos {
@@ -22,8 +24,9 @@ class InitialWeights {
  public:
   /// All ranks. Opens the file and finds what is taken, for which no memory is. Throws Error (bad_input) on
   /// all ranks: for a pattern that matches nothing, a tensor of another shape or with other numbers than
-  /// floats, two tensors for one parameter, and parameters that the file lacks where these are not to be
-  /// drawn. `places`: of the deck.
+  /// floats, two tensors for one parameter, parameters that the file lacks where these are not to be drawn,
+  /// and a file whose deck says that its network computes otherwise with what is taken (initial_meaning.hpp).
+  /// `places`: of the deck.
   InitialWeights(RankGroup& ranks, const Options& options, const Chain& chain, const Places& places = {});
 
   /// What is taken from where, and what is drawn or not used, as lines of a log: at most `most` tensors and
@@ -33,21 +36,28 @@ class InitialWeights {
   /// All ranks, before the first step. Masters and compute weights of the network, and the average of its
   /// weights where there is one.
   void load(Trainer& trainer);
+  /// All ranks. The same of what a rank holds of masters (without masters, weights) and running statistics;
+  /// weights that follow from masters are not computed.
+  void load(const ParameterStore& parameters, const BufferStore& buffers, const Execution& exec);
 
  private:
   struct Taken {
-    std::string path;   // the parameter's, "hidden1/weight"
-    std::size_t entry;  // of the file
+    std::string path;                      // the parameter's, "hidden1/weight"
+    std::size_t entry;                     // of the file
+    std::optional<ChannelsFirst> in_file;  // where its numbers lie otherwise there
   };
 
   void find(const Options& options, const Chain& chain, const Places& places);
-  void load(Trainer& trainer, const Taken& taken);
+  void compare_networks(const Options& options, const Places& places);
+  void load(const Taken& taken, const ParameterStore& parameters, const BufferStore& buffers,
+            const Execution& exec);
 
   RankGroup& ranks_;
   WeightFile file_;
   std::vector<Taken> taken_;         // in the network's order
   std::vector<std::string> drawn_;   // parameters
   std::vector<std::string> unused_;  // tensors of the file
+  std::vector<std::string> notes_;   // of the comparison with the file's deck
 };
 
 }  // namespace mylos

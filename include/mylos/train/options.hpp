@@ -61,8 +61,9 @@ struct InitialOptions {
   std::vector<std::string> include = {"*"};  // parameters by patterns of their names
   std::vector<std::string> exclude = {};     // of these
   MissingWeights missing = MissingWeights::refuse;
-  std::vector<RenameRule> rename = {};  // of several that match, the last one
-  bool average = false;                 // of a checkpoint: the moving average of its weights
+  std::vector<RenameRule> rename = {};   // of several that match, the last one
+  bool average = false;                  // of a checkpoint: the moving average of its weights
+  std::vector<std::string> ignore = {};  // keys, or patterns, in which the file's deck may differ
 
   bool operator==(const InitialOptions&) const = default;
 };

@@ -1,0 +1,340 @@
+#include "mylos/train/initial_meaning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+/// A layer of the network, each copy of a repeated one by itself.
+struct NamedLayer {
+  std::string name;
+  LayerOptions options;
+};
+
+/// Of an mlp those that a chain would have.
+std::vector<NamedLayer> layers_of(const ModelOptions& model) {
+  std::vector<NamedLayer> layers;
+  if (model.type == ModelType::mlp) {
+    for (std::size_t i = 1; i <= model.hidden.size(); ++i) {
+      layers.push_back({fmt::format("hidden{}", i), {.activation = model.activation}});
+      if (model.norm != NormType::none)
+        layers.push_back({fmt::format("norm{}", i), {.kind = LayerKind::norm, .norm = model.norm}});
+    }
+    layers.push_back({"head", {}});
+  }
+  for (std::size_t i = 0; i < model.chain.size(); ++i) {
+    const LayerOptions& layer = model.chain[i];
+    const std::string name = layer_name(model.chain, i);
+    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy)
+      layers.push_back({layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy), layer});
+  }
+  return layers;
+}
+
+bool has_weights(const NamedLayer& layer) {
+  return layer.options.kind == LayerKind::dense || layer.options.kind == LayerKind::conv ||
+         layer.options.norm != NormType::none;
+}
+
+/// The layer that has this block; layers.size(): none.
+std::size_t layer_of_block(const std::vector<NamedLayer>& layers, const std::string& block) {
+  const auto found = std::find_if(layers.begin(), layers.end(), [&](const NamedLayer& layer) {
+    return layer.name == block || layer.name + ".norm" == block;
+  });
+  return static_cast<std::size_t>(found - layers.begin());
+}
+
+/// "3", or "[3, 1]" where axes differ.
+std::string axes_text(const PerAxis& numbers) {
+  const bool are_equal =
+      std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end();
+  return are_equal ? fmt::format("{}", numbers.front()) : fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+PerAxis or_default(const PerAxis& given, const PerAxis& absent) {
+  return given.empty() ? absent : given;
+}
+
+/// What a convolution adds of itself: (kernel - 1) * dilation / 2.
+PerAxis own_padding(const LayerOptions& layer, const PerAxis& kernel, const PerAxis& dilation) {
+  if (!layer.padding.empty() || layer.kind != LayerKind::conv) return or_default(layer.padding, {0});
+  PerAxis padding(std::max(kernel.size(), dilation.size()));
+  for (std::size_t axis = 0; axis < padding.size(); ++axis) {
+    padding[axis] =
+        (kernel[kernel.size() == 1 ? 0 : axis] - 1) * dilation[dilation.size() == 1 ? 0 : axis] / 2;
+  }
+  return padding;
+}
+
+std::string_view edges_word(Padding edges) {
+  constexpr std::string_view names[] = {"\"zero\"", "\"periodic\"", "\"reflect\""};
+  return names[static_cast<std::size_t>(edges)];
+}
+
+std::string_view activation_word(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "\"none\"";
+    case Activation::relu:
+      return "\"relu\"";
+    case Activation::gelu:
+      return "\"gelu\"";
+    case Activation::gelu_tanh:
+      return "\"gelu_tanh\"";
+    case Activation::tanh:
+      return "\"tanh\"";
+    case Activation::silu:
+      break;
+  }
+  return "\"silu\"";
+}
+
+/// What a layer does with its weights, key by key, with every default filled in. The same keys of every
+/// layer.
+std::vector<std::pair<const char*, std::string>> layer_facts(const LayerOptions& layer) {
+  const bool pools = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
+  const PerAxis kernel = or_default(layer.kernel, {pools ? 2 : 1});
+  const PerAxis dilation = or_default(layer.dilation, {1});
+  const bool has_groups = layer.norm == NormType::groupnorm;
+  return {{"kind", fmt::format("\"{}\"", name_of(layer.kind))},
+          {"kernel", axes_text(kernel)},
+          {"stride", axes_text(or_default(layer.stride, pools ? kernel : PerAxis{1}))},
+          {"padding", axes_text(own_padding(layer, kernel, dilation))},
+          {"dilation", axes_text(dilation)},
+          {"edges", std::string(edges_word(layer.edges))},
+          {"groups", fmt::format("{}", layer.groups)},
+          {"transposed", layer.transposed ? "true" : "false"},
+          {"factor", axes_text(or_default(layer.factor, {2}))},
+          {"between", layer.between == Between::linear ? "\"linear\"" : "\"nearest\""},
+          {"norm", fmt::format("\"{}\"", name_of(layer.norm))},
+          {"norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none"},
+          {"activation", std::string(activation_word(layer.activation))}};
+}
+
+/// Two networks layer by layer.
+class LayerComparison {
+ public:
+  LayerComparison(const Options& file, const Options& here, const std::vector<TakenLayer>& taken)
+      : here_options_(here), file_(layers_of(file.model)), here_(layers_of(here.model)) {
+    for (const TakenLayer& layer : taken) {
+      const std::size_t own = layer_of_block(here_, layer.here);
+      const std::size_t other = layer_of_block(file_, layer.in_file);
+      if (own < here_.size() && other < file_.size()) matched_.emplace(own, other);
+    }
+  }
+
+  [[nodiscard]] std::vector<KeyDifference> differences() {
+    compare_between();
+    for (const auto& [own, other] : matched_) compare(here_[own], file_[other]);
+    return std::move(differences_);
+  }
+  [[nodiscard]] bool takes_first_or_last() const {
+    const auto first = std::find_if(here_.begin(), here_.end(), has_weights);
+    const auto last = std::find_if(here_.rbegin(), here_.rend(), has_weights);
+    return first != here_.end() && (matched_.contains(static_cast<std::size_t>(first - here_.begin())) ||
+                                    matched_.contains(static_cast<std::size_t>(here_.rend() - last) - 1));
+  }
+  /// Whether a dense layer is taken that reads a grid, if samples lie on one.
+  [[nodiscard]] bool takes_dense_on_grid() const {
+    for (std::size_t i = 0; i < here_.size(); ++i) {
+      if (here_[i].options.kind == LayerKind::global_pool) return false;
+      if (here_[i].options.kind == LayerKind::dense) return matched_.contains(i);
+    }
+    return false;
+  }
+
+ private:
+  void add(const std::string& key, std::string before, std::string after) {
+    for (const KeyDifference& known : differences_) {
+      if (known.key == key) return;  // of an mlp the same of each layer
+    }
+    differences_.push_back({key, std::move(before), std::move(after)});
+  }
+
+  [[nodiscard]] std::string key_of(const NamedLayer& layer, const std::string& name) const {
+    const bool is_mlp = here_options_.model.type == ModelType::mlp;
+    if (is_mlp && (name == "activation" || name == "norm")) return "model." + name;
+    return fmt::format("model.layers.{}.{}", layer.name, name);
+  }
+
+  void compare(const NamedLayer& own, const NamedLayer& other) {
+    const auto before = layer_facts(other.options);
+    const auto after = layer_facts(own.options);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i].second != after[i].second)
+        add(key_of(own, after[i].first), before[i].second, after[i].second);
+    }
+    const std::string& from = own.options.skip_from;
+    const std::size_t source = layer_of_block(here_, from);
+    const auto match = matched_.find(source);
+    const std::string expected = match == matched_.end() ? from : file_[match->second].name;
+    if (expected != other.options.skip_from)
+      add(key_of(own, "skip_from"), fmt::format("\"{}\"", other.options.skip_from),
+          fmt::format("\"{}\"", from));
+  }
+
+  /// Of layers that follow each other, what lies between them: the same layers without weights.
+  void compare_between() {
+    const std::map<std::size_t, std::size_t> taken = matched_;
+    if (taken.empty()) return;
+    std::size_t own = 0;  // behind the last one that was compared
+    std::size_t other = 0;
+    bool is_first = true;
+    for (const auto& [next_own, next_other] : taken) {
+      compare_stretch(own, next_own, other, next_other, is_first);
+      own = next_own + 1;
+      other = next_other + 1;
+      is_first = false;
+    }
+    compare_stretch(own, here_.size(), other, file_.size(), true);
+  }
+
+  /// `is_open`: before the first or behind the last that is taken, where the file may have more.
+  void compare_stretch(std::size_t own, std::size_t own_end, std::size_t other, std::size_t other_end,
+                       bool is_open) {
+    if (other > other_end) return;  // in another order there
+    const auto weighs = [](const std::vector<NamedLayer>& layers, std::size_t begin, std::size_t end) {
+      return std::any_of(layers.begin() + static_cast<std::ptrdiff_t>(begin),
+                         layers.begin() + static_cast<std::ptrdiff_t>(end), has_weights);
+    };
+    if (weighs(here_, own, own_end)) return;  // those are drawn, as the deck wants
+    if (is_open && weighs(file_, other, other_end)) return;
+    if (own_end - own == other_end - other && !weighs(file_, other, other_end)) {
+      for (; own < own_end; ++own, ++other) matched_.emplace(own, other);
+      return;
+    }
+    add("model.layers", described(file_, other, other_end), described(here_, own, own_end));
+  }
+
+  /// "[conv1, max_pool pool1, head]": with the layers on both sides.
+  static std::string described(const std::vector<NamedLayer>& layers, std::size_t begin, std::size_t end) {
+    std::vector<std::string> names;
+    if (begin > 0) names.push_back(layers[begin - 1].name);
+    for (std::size_t i = begin; i < end; ++i)
+      names.push_back(fmt::format("{} {}", name_of(layers[i].options.kind), layers[i].name));
+    if (end < layers.size()) names.push_back(layers[end].name);
+    return fmt::format("[{}]", fmt::join(names, ", "));
+  }
+
+  const Options& here_options_;
+  std::vector<NamedLayer> file_;
+  std::vector<NamedLayer> here_;
+  std::map<std::size_t, std::size_t> matched_;  // ours to the file's
+  std::vector<KeyDifference> differences_;
+};
+
+bool takes_block(const std::vector<TakenLayer>& layers, std::initializer_list<std::string_view> names) {
+  return std::any_of(layers.begin(), layers.end(), [&](const TakenLayer& layer) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view name) { return layer.here.starts_with(name); });
+  });
+}
+
+/// Parameters that only one of the two has are missed or listed by their names; of those that the file has
+/// beyond ours only a key says what they were.
+std::vector<KeyDifference> differing_transformers(const Options& file, const Options& here,
+                                                  const std::vector<TakenLayer>& layers) {
+  Options before = here;
+  ModelOptions& model = before.model;
+  if (takes_block(layers, {"attention"})) {
+    model.heads = file.model.heads;
+    model.positions = file.model.positions;
+  }
+  if (takes_block(layers, {"mlp"})) model.feed_forward = file.model.feed_forward;
+  if (takes_block(layers, {"attention", "mlp", "final_norm"})) {
+    model.norm = file.model.norm;
+    model.bias = model.bias || file.model.bias;
+  }
+  if (takes_block(layers, {"embedding"})) model.tied = model.tied && file.model.tied;
+  return differing_keys(before, here);
+}
+
+}  // namespace
+
+std::vector<KeyDifference> differing_networks(const Options& file, const std::vector<std::int64_t>& file_grid,
+                                              const Options& here, const std::vector<TakenLayer>& layers) {
+  const bool is_gpt = here.model.type == ModelType::gpt;
+  if (is_gpt != (file.model.type == ModelType::gpt)) return {};  // nothing of the two decks is comparable
+  if (is_gpt) return differing_transformers(file, here, layers);
+  LayerComparison comparison(file, here, layers);
+  std::vector<KeyDifference> differences = comparison.differences();
+  if (here.model.type == ModelType::mlp && file.model.type == ModelType::mlp &&
+      takes_block(layers, {"hidden", "norm"})) {
+    Options before = here;
+    before.model.norm = file.model.norm;
+    for (KeyDifference& norm : differing_keys(before, here)) {
+      std::erase_if(differences, [&](const KeyDifference& known) {
+        return known.key == norm.key || known.key == "model.layers";
+      });
+      differences.push_back(std::move(norm));
+    }
+  }
+  Options before = here;
+  if (comparison.takes_first_or_last()) before.data.normalize = file.data.normalize;
+  for (KeyDifference& normalize : differing_keys(before, here)) differences.push_back(std::move(normalize));
+  const std::vector<std::int64_t>& grid = file.data.shape.empty() ? file_grid : file.data.shape;
+  if (comparison.takes_dense_on_grid() && !grid.empty() && !here.model.shape.empty() &&
+      grid != here.model.shape) {
+    differences.push_back({"data.shape", fmt::format("[{}]", fmt::join(grid, ", ")),
+                           fmt::format("[{}]", fmt::join(here.model.shape, ", "))});
+  }
+  return differences;
+}
+
+std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>& differences,
+                                                const std::vector<std::string>& ignore,
+                                                const std::string& path, const Places& places) {
+  constexpr std::size_t most_told = 4;
+  std::vector<KeyDifference> ignored;
+  std::vector<const KeyDifference*> refused;
+  std::vector<std::string> keys;  // all that differ
+  std::vector<bool> serves(ignore.size());
+  for (const KeyDifference& difference : differences) {
+    bool is_ignored = false;
+    for (std::size_t i = 0; i < ignore.size(); ++i) {
+      if (!matches_pattern(ignore[i], difference.key)) continue;
+      is_ignored = serves[i] = true;
+    }
+    if (is_ignored) {
+      ignored.push_back(difference);
+    } else {
+      refused.push_back(&difference);
+    }
+    if (keys.size() < most_told) keys.push_back(difference.key);
+  }
+  if (!refused.empty()) {
+    std::vector<std::string> told;
+    std::vector<std::string> quoted;
+    for (const KeyDifference* difference : refused) {
+      if (told.size() == most_told) break;
+      told.push_back(fmt::format("{} is {} here, and {} there", difference->key,
+                                 printable(difference->after, 200), printable(difference->before, 200)));
+      quoted.push_back(fmt::format("\"{}\"", difference->key));
+    }
+    const std::string more =
+        refused.size() > told.size() ? fmt::format("; and {} keys more", refused.size() - told.size()) : "";
+    fail_input(
+        "{}{}: holds weights of a network that computes otherwise with them: {}{}. Change the deck, or take "
+        "the weights all the same: initial.ignore = [{}]",
+        place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(told, "; "), more,
+        fmt::join(quoted, ", "));
+  }
+  for (std::size_t i = 0; i < ignore.size(); ++i) {
+    if (serves[i]) continue;
+    const std::string what = keys.empty() ? "nothing differs that is compared"
+                                          : fmt::format("what differs is {}{}", fmt::join(keys, ", "),
+                                                        differences.size() > keys.size() ? ", ..." : "");
+    fail_input("{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
+               place_of(places, {"initial.ignore"}), printable(ignore[i]), path, what);
+  }
+  return ignored;
+}
+
+}  // namespace mylos

@@ -1,0 +1,120 @@
+#include "initial_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/model/parameter_names.hpp"
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t longest_tensor_name = 1000;  // bytes, of a tensor that a pattern may match
+
+}  // namespace
+
+NamesHere::NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places)
+    : file_(file),
+      options_(options),
+      places_(places),
+      used_(options.rename.size()),
+      overridden_(options.rename.size()) {
+  const std::vector<WeightEntry>& entries = file.entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) add(entries[i].name, i);
+}
+
+std::optional<std::size_t> NamesHere::find(const std::string& parameter) const {
+  const auto found = entries_.find(parameter);
+  return found == entries_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> NamesHere::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+void NamesHere::require_use(const std::vector<std::string>& parameters) const {
+  for (std::size_t i = 0; i < options_.rename.size(); ++i) {
+    const RenameRule& rule = options_.rename[i];
+    if (used_[i].empty() && overridden_[i]) {
+      fail_input("{}'{}': later rules take all that it matches, and the last one that matches counts",
+                 where(i), printable(rule.from));
+    }
+    if (used_[i].empty()) {
+      fail_input("{}'{}' matches no tensor of {}; near ones are {}", where(i), printable(rule.from),
+                 file_.path(), printable(nearest_names(rule.from, names_of_file()), 200));
+    }
+    const bool serves = std::any_of(used_[i].begin(), used_[i].end(), [&](const std::string& name) {
+      return std::find(parameters.begin(), parameters.end(), name) != parameters.end();
+    });
+    if (!serves) {
+      fail_input("{}'{}' gives '{}', which is no parameter of this model; near ones are {}", where(i),
+                 printable(rule.to), printable(used_[i].front()),
+                 nearest_names(used_[i].front(), parameters));
+    }
+  }
+}
+
+std::string NamesHere::where(std::size_t rule) const {
+  return place_of(places_, {fmt::format("initial.rename.{}", rule + 1), "initial.rename"}) +
+         "initial.rename: ";
+}
+
+std::vector<std::string> NamesHere::names_of_file() const {
+  std::vector<std::string> names;
+  for (const WeightEntry& entry : file_.entries()) {
+    if (entry.name.size() <= longest_tensor_name) names.push_back(entry.name);
+  }
+  return names;
+}
+
+void NamesHere::add(const std::string& name, std::size_t entry) {
+  if (name.size() > longest_tensor_name) return;
+  std::string here = file_.parameter_name(name);
+  bool is_renamed = false;
+  for (std::size_t i = options_.rename.size(); i-- > 0;) {
+    const auto other = renamed(options_.rename[i].from, options_.rename[i].to, name);
+    if (!other) continue;
+    if (is_renamed) {
+      overridden_[i] = true;
+      continue;
+    }
+    is_renamed = true;
+    here = *other;
+    used_[i].push_back(here);
+  }
+  const auto [place, is_new] = entries_.emplace(here, entry);
+  if (is_new) return;
+  fail_input("{}: its tensors '{}' and '{}' are both to be '{}'; change initial.rename", file_.path(),
+             printable(file_.entries()[place->second].name), printable(name), printable(here));
+}
+
+std::string note_on_gpt2(const WeightFile& file) {
+  const auto is_embedding = [](const WeightEntry& entry) {
+    return entry.name == "wte.weight" || entry.name == "transformer.wte.weight";
+  };
+  if (file.is_checkpoint() || std::none_of(file.entries().begin(), file.entries().end(), is_embedding))
+    return "";
+  return fmt::format(
+      "; it looks like Hugging Face's GPT-2, of which `mylos convert {} gpt2.h5` makes a "
+      "checkpoint to begin with",
+      file.path());
+}
+
+void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing, const NamesHere& names) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> told(
+      missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
+  std::string more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
+  fail_input(
+      "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
+      "other names, and initial.missing = \"draw\" draws what is not there{}",
+      file.path(), fmt::join(told, ", "), more, missing.front(),
+      printable(nearest_names(missing.front(), names.names()), 200), note_on_gpt2(file));
+}
+
+}  // namespace mylos
