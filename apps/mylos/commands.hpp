@@ -136,6 +136,14 @@ struct ConvertArguments {
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 
+struct InitArguments {
+  std::string deck;
+  std::string output;                  // the checkpoint
+  std::vector<std::string> overrides;  // key=value
+  std::string from;                    // takes the place of the deck's run.initial; "" = as the deck says
+};
+ExitCode init_command(const InitArguments& arguments);
+
 /// The types that numbers are kept in.
 ExitCode types_command();
 

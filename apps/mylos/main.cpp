@@ -13,6 +13,7 @@
 #include "child_process.hpp"
 #include "commands.hpp"
 #include "convert_options.hpp"
+#include "init_options.hpp"
 #include "mylos/config/manual.hpp"
 #include "mylos/kernels/known_devices.hpp"
 #include "precision_options.hpp"
@@ -57,6 +58,7 @@ struct CommandLine {
   SampleArguments sample;
   PrepareArguments prepare;
   ConvertArguments convert;
+  InitArguments init;
   CheckPrecisionArguments precision;
   BenchArguments bench;
   ReportArguments report;
@@ -227,6 +229,7 @@ int main(int argument_count, char** arguments) {
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
   add_convert(app, line.convert, line.command);
+  add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
   add_report(app, line.report, line.command);

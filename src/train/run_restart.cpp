@@ -121,8 +121,11 @@ void RunStart::require_same_run() const {
   const CheckpointReader& reader = *saved;
   const std::string& path = reader.path();
   if (!reader.exists("/schedule")) {
-    fail_input("{}: holds weights alone (converted); it is for eval, sample and convert, not for --restart",
-               path);
+    fail_input(
+        "{}: holds weights alone (`mylos convert` or `mylos init` made it); it is for run.initial, eval, "
+        "predict, "
+        "sample and convert, not for --restart",
+        path);
   }
   const Deck written = read_stored_deck(reader.header().deck, path);
   for (const KeyDifference& difference : changes_since(written.options, deck)) {

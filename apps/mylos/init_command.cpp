@@ -1,0 +1,62 @@
+// mylos init DECK OUT.h5 [key=value ...] [--from FILE]
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <filesystem>
+
+#include "commands.hpp"
+#include "mylos/base/text.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/atomic_publish.hpp"
+#include "mylos/train/initial_checkpoint.hpp"
+#include "runtime.hpp"
+#include "shared_deck.hpp"
+#include "standard_output.hpp"
+
+namespace mylos::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Before memory is taken and weights are drawn for it.
+void require_possible_output(const InitArguments& arguments, const Options& options) {
+  const std::string& output = arguments.output;
+  if (output.ends_with(".safetensors")) {
+    fail_input("{}: `mylos init` writes a checkpoint; name it FILE.h5, of which `mylos convert` makes {}",
+               printable(output), printable(output));
+  }
+  std::error_code failure;
+  const fs::file_status there = fs::status(output, failure);
+  if (failure && there.type() != fs::file_type::not_found)
+    fail_input("{}: cannot be written: {}; name another file", printable(output), failure.message());
+  if (fs::is_directory(there))
+    fail_input("{}: is a folder; give the checkpoint's file, {}/init.h5", output, output);
+  for (const std::string& input :
+       {arguments.deck, options.run.initial, options.data.train, options.data.test}) {
+    if (!input.empty() && fs::exists(input, failure)) require_other_file(input, output);
+  }
+}
+
+}  // namespace
+
+ExitCode init_command(const InitArguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.from.empty()) overrides.push_back("run.initial=" + arguments.from);
+  Deck deck;
+  Output output;
+  {
+    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    deck = read_shared_deck(ranks, arguments.deck, overrides);
+    output = standard_output(ranks.rank());
+    run_on_first(ranks, [&] { require_possible_output(arguments, deck.options); });
+  }
+  const KokkosRuntime kokkos(deck.options.run.threads);
+  const std::int64_t parameters = write_initial_checkpoint(deck, MPI_COMM_WORLD, arguments.output, output);
+  const std::string& from = deck.options.run.initial;
+  output.line(fmt::format("{}: checkpoint of step 0, {} parameters, {}", arguments.output, parameters,
+                          from.empty() ? fmt::format("drawn by run.seed = {}", deck.options.run.seed)
+                                       : fmt::format("with weights of {}", from)));
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,123 @@
+#include "mylos/train/initial_checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/base/units.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/writer.hpp"
+#include "mylos/comm/collective_error.hpp"
+#include "mylos/io/system_memory.hpp"
+#include "mylos/model/initial_values.hpp"
+#include "mylos/model/make_chain.hpp"
+#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/parameter_groups.hpp"
+#include "mylos/train/agreed_data.hpp"
+#include "mylos/train/initial_weights.hpp"
+#include "mylos/train/metric.hpp"
+#include "mylos/train/run_check.hpp"
+#include "mylos/train/run_health.hpp"
+#include "mylos/train/run_state.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t most_lines = 12;  // of what weights are taken from where, as a run's log
+
+/// Host memory is the node's, and its ranks share it.
+void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
+  const auto own = static_cast<std::int64_t>(bytes);
+  const std::int64_t available =
+      free_device_memory().value_or(available_host_memory() / std::max(1, ranks_on_node));
+  if (own <= available) return;
+  throw Error(ExitCode::does_not_fit,
+              fmt::format("the weights of this network take {} of a rank, {} are available; more ranks with "
+                          "optimizer.shard = \"state\" take less each",
+                          format_bytes(own), format_bytes(available)));
+}
+
+/// The deck's data, as far as initial weights depend on it.
+struct DataOfDeck {
+  std::unique_ptr<RunData> data;  // null: the deck says the sizes itself
+  RunState state;
+
+  DataOfDeck(Options& options, RankGroup& ranks, const Places& places, const Output& output) {
+    const ModelOptions& model = options.model;
+    if (options.data.train.empty()) {
+      if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
+      return;
+    }
+    run_on_all(ranks, [&] {
+      data = open_run_data(options, Answers::needed, places);
+      data->complete(options.model);
+    });
+    state.data_identity = agreed_identity(*data, options.data, ranks);
+    run_on_all(ranks, [&] {
+      static_cast<void>(run_length(options, data->epochs()));
+      static_cast<void>(watched_metric(options, *data));
+      state.normalizer = data->normalizer(output.line);
+      state.vocabulary = data->vocabulary();
+    });
+  }
+};
+
+/// What later data must say, too, where they say it (as in a run's checkpoints).
+void add_samples(CheckpointState& state, const Options& options, const RunData* data) {
+  if (const auto& grid = options.model.shape; !grid.empty())
+    state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
+  if (data == nullptr) return;
+  if (const std::vector<std::string> names = data->class_names(); !names.empty())
+    state.add_text("/samples/class_names", fmt::format("{}", fmt::join(names, "\n")));
+}
+
+}  // namespace
+
+std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std::string& path,
+                                      const Output& output) {
+  Options options = deck.options;
+  const std::unique_ptr<Communicator> communicator = make_communicator(mpi, options.communication);
+  RankGroup& ranks = communicator->ranks();
+  DataOfDeck of_deck(options, ranks, deck.places, output);
+  Chain chain;
+  ParameterLayout layout;
+  run_on_all(ranks, [&] {
+    chain = make_chain(options.model, options.precision, options.run.seed, false);
+    require_weights(chain, deck.places);
+    require_rules_apply(chain, options.precision);
+    require_groups_match(chain, options.optimizer, deck.places);
+    require_initial_rules_apply(chain, options.model, deck.places);
+    require_ignored_layers(options.health, chain);
+    layout = make_parameter_layout(chain, options.communication.bucket_bytes, ranks.size(),
+                                   options.optimizer.holders(ranks.size()),
+                                   gradient_window(options.optimizer, ranks.size()));
+    require_memory_of_rank(layout.bytes() + BufferStore::memory_bytes(chain), ranks.ranks_on_node());
+  });
+  std::optional<InitialWeights> initial;
+  if (!options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
+
+  const Execution exec;
+  std::optional<ParameterStore> parameters;
+  std::optional<BufferStore> buffers;
+  run_on_all(ranks, [&] {
+    parameters.emplace(std::move(layout), ranks.rank());
+    buffers.emplace(chain);
+    parameters->initialize(exec, options.run.seed, options.model.initialize);
+    exec.fence("initial weights drawn");
+  });
+  if (initial) {
+    initial->load(*parameters, *buffers, exec);
+    for (const std::string& line : initial->lines(most_lines)) output.line(line);
+  }
+  CheckpointState state = parameter_state(*parameters);
+  add_buffers(state, *buffers);
+  add_data_state(state, of_deck.state);
+  add_samples(state, options, of_deck.data.get());
+  CheckpointHeader header;
+  header.code_version = code_version();
+  header.deck = deck.resolved;
+  header.world_size = ranks.size();
+  communicator->synchronize(exec);  // MPI and NCCL traffic are not in flight together
+  write_checkpoint_file(ranks, path, header, state);
+  return chain.parameter_count();
+}
+
+}  // namespace mylos

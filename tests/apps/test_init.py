@@ -1,0 +1,290 @@
+"""mylos init, and weights on grids: to PyTorch's order and back, against a convolution network in NumPy that has it.
+
+usage: test_init.py MYLOS REPOSITORY
+"""
+import csv
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+import reference_gpt2
+from checkpoints import datasets, last_checkpoint
+from small_problem import Command, gpt_deck, prepare
+
+# On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
+NET = """
+[run]
+name = "net"
+steps = 3
+[data]
+train = "grid.h5"
+batch = 8
+shape = [6, 4, 2]
+normalize = "standard"
+[model]
+type = "chain"
+loss = "mse"
+[[model.layers]]
+name = "first"
+kind = "conv"
+outputs = 6
+kernel = [3, 1]
+activation = "relu"
+[[model.layers]]
+name = "grouped"
+kind = "conv"
+outputs = 6
+kernel = 3
+groups = 3
+activation = "relu"
+[[model.layers]]
+name = "larger"
+kind = "conv"
+outputs = 4
+kernel = 2
+stride = 2
+padding = 0
+transposed = true
+[[model.layers]]
+kind = "max_pool"
+[[model.layers]]
+name = "flat"
+kind = "dense"
+outputs = 5
+norm = "batchnorm"
+activation = "relu"
+[[model.layers]]
+name = "head"
+kind = "dense"
+[precision]
+compute = "fp32"
+"""
+TARGETS = 3
+
+
+def write_grids(command):
+    source = numpy.random.default_rng(3)
+    inputs = source.standard_normal((24, 48)) * source.uniform(0.5, 3, 48) + source.uniform(-2, 2, 48)
+    targets = 5 + 2 * inputs[:, :TARGETS] + inputs[:, 7:10]
+    with open(command.folder / "grid.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([f"x{i}" for i in range(48)] + [f"y{i}" for i in range(TARGETS)])
+        writer.writerows(numpy.hstack([inputs, targets]).astype(numpy.float32))
+    names = [word for i in range(TARGETS) for word in ("--target", f"y{i}")]
+    command.must("prepare", "csv", "grid.csv", *names, "--out", "grid.h5")
+    (command.folder / "net.toml").write_text(NET, encoding="utf-8")
+
+
+def read_tensors(path):
+    """Metadata and tensors of a safetensors file, doubles too."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    types = {"F32": "<f4", "F64": "<f8"}
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = (8 + length + offset for offset in entry["data_offsets"])
+            tensors[name] = numpy.frombuffer(data[begin:end], types[entry["dtype"]]).reshape(entry["shape"])
+    return header.get("__metadata__", {}), tensors
+
+
+def weights_of(path):
+    """Parameters and running statistics, by their names without the group."""
+    found = {}
+    with h5py.File(path) as file:
+        for group in ("model", "buffers"):
+            if group in file:
+                file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+    return found
+
+
+def conv2d(x, weight, bias, groups=1):
+    """PyTorch's: x [samples, channels, height, width], zeros beyond the edges, as many points as before."""
+    outputs, inputs, height, width = weight.shape
+    padded = numpy.pad(x, ((0, 0), (0, 0), (height // 2, height // 2), (width // 2, width // 2)))
+    y = numpy.zeros((len(x), outputs, *x.shape[2:]))
+    for output in range(outputs):
+        first = output // (outputs // groups) * inputs
+        for channel in range(inputs):
+            for i in range(height):
+                for j in range(width):
+                    y[:, output] += weight[output, channel, i, j] * \
+                        padded[:, first + channel, i:i + x.shape[2], j:j + x.shape[3]]
+    return y + bias[None, :, None, None]
+
+
+def conv_transpose2d_by_2(x, weight, bias):
+    """PyTorch's ConvTranspose2d of kernel 2 and stride 2: weight [inputs, outputs, 2, 2]."""
+    samples, _, height, width = x.shape
+    y = numpy.zeros((samples, weight.shape[1], 2 * height, 2 * width))
+    for i in range(2):
+        for j in range(2):
+            y[:, :, i::2, j::2] = numpy.einsum("sihw,io->sohw", x, weight[:, :, i, j])
+    return y + bias[None, :, None, None]
+
+
+def pytorch_outputs(tensors, x):
+    """x [samples, channels, height, width], as stored -> the targets' own units."""
+    t = {name: tensor.astype(float) for name, tensor in tensors.items()}
+    y = (x - t["normalization.inputs.shift"]) * t["normalization.inputs.scale"]
+    y = numpy.maximum(conv2d(y, t["first.weight"], t["first.bias"]), 0)
+    y = numpy.maximum(conv2d(y, t["grouped.weight"], t["grouped.bias"], groups=3), 0)
+    y = conv_transpose2d_by_2(y, t["larger.weight"], t["larger.bias"])
+    y = y.reshape(len(y), 4, 6, 2, 4, 2).max(axis=(3, 5)).reshape(len(y), -1)
+    y = y @ t["flat.weight"].T + t["flat.bias"]
+    deviation = numpy.sqrt(t["flat.norm.running_variance"] + 1e-5)
+    y = (y - t["flat.norm.running_mean"]) / deviation * t["flat.norm.weight"] + t["flat.norm.bias"]
+    y = numpy.maximum(y, 0) @ t["head.weight"].T + t["head.bias"]
+    return y / t["normalization.targets.scale"] + t["normalization.targets.shift"]
+
+
+def check_pytorch_order(command, _):
+    """mylos convert writes what a network in PyTorch's order reads: weights and statistics give mylos predict's outputs."""
+    write_grids(command)
+    command.must("train", "net.toml")
+    said = command.must("convert", "runs/net", "net.safetensors").stdout
+    checkpoint = last_checkpoint(command, "runs/net")
+    own = weights_of(checkpoint)
+    assert f"net.safetensors: {len(own)} tensors" in said and "the normalisation in fp64" in said, said
+    metadata, tensors = read_tensors(command.folder / "net.safetensors")
+    assert metadata["format"] == "pt" and metadata["mylos.layout"] == "channels_first" and metadata["mylos.step"] == "3"
+    assert "[model]" in metadata["mylos.deck"] and "inputs: (x - " in metadata["mylos.normalization"], metadata
+    shapes = {"first.weight": (6, 2, 3, 1), "grouped.weight": (6, 2, 3, 3), "larger.weight": (6, 4, 2, 2),
+              "flat.weight": (5, 96), "normalization.inputs.shift": (2, 6, 4), "normalization.targets.scale": (TARGETS,)}
+    assert {name: tensors[name].shape for name in shapes} == shapes
+    assert tensors["normalization.inputs.scale"].dtype == numpy.float64
+    stored = datasets(checkpoint)["/data/normalization/inputs/shift"].reshape(6, 4, 2)
+    assert numpy.moveaxis(stored, -1, 0).tobytes() == tensors["normalization.inputs.shift"].tobytes()
+
+    command.must("predict", "runs/net", "grid.h5", "out.h5")
+    with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / "grid.h5") as grid:
+        ours, x = out["outputs"][()], grid["inputs"][()].astype(float)
+    theirs = pytorch_outputs(tensors, numpy.moveaxis(x.reshape(-1, 6, 4, 2), -1, 1))
+    assert numpy.abs(ours - theirs).max() < 1e-4 * numpy.abs(theirs).max(), numpy.abs(ours - theirs).max()
+
+    for ranks, keys in ((1, []), (3, ["optimizer.shard=state"])):  # and back, to the last bit
+        said = command.must("init", "net.toml", "back.h5", "--from", "net.safetensors", *keys, ranks=ranks).stdout
+        assert "not used of the file" not in said, said
+        back = weights_of(command.folder / "back.h5")
+        assert back.keys() == own.keys() and all(back[name].tobytes() == array.tobytes() for name, array in own.items())
+
+
+def check_documented_code(command, repository):
+    """The permutations of docs/initial.md make our order of PyTorch's."""
+    page = pathlib.Path(repository, "docs/initial.md").read_text(encoding="utf-8")
+    code, = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    documented = {}
+    exec(code, documented)
+    _, tensors = read_tensors(command.folder / "net.safetensors")
+    state = {name: tensor for name, tensor in tensors.items() if not name.startswith("normalization.")}
+    foreign = dict(state)
+    for name in ("first.weight", "grouped.weight", "larger.weight"):
+        state[name] = documented["convolution"](state[name])
+    state["flat.weight"] = documented["dense_on_grid"](state["flat.weight"], channels=4)
+    for name, file in ((state, "ours"), (foreign, "foreign")):
+        reference_gpt2.write_safetensors(command.folder / f"{file}.safetensors", name)
+    command.must("init", "net.toml", "ours.h5", "--from", "ours.safetensors")
+    own, ours = weights_of(last_checkpoint(command, "runs/net")), weights_of(command.folder / "ours.h5")
+    assert all(ours[name].tobytes() == array.tobytes() for name, array in own.items())
+    said = command.must("init", "net.toml", "foreign.h5", "--from", "foreign.safetensors", code=2).stderr
+    assert "tensor 'first.weight' is [6, 2, 3, 1], but first/weight of this model is [6, 6]" in said, said
+
+
+def first_steps(command, folder, *keys, ranks=1):
+    """Losses and all weights of a run's first two steps."""
+    command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", *keys, "--stop-after", 2, ranks=ranks, code=85)
+    with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
+        losses = [row["loss"] for row in csv.DictReader(file)]
+    return losses, {name: array.tobytes() for name, array in weights_of(last_checkpoint(command, folder)).items()}
+
+
+def check_step_0(command, _):
+    """What init writes is what a run begins with: one that begins with the file makes the same steps, bit for bit."""
+    prepare(command)
+    written = set()
+    for ranks, keys in ((1, []), (2, ["optimizer.shard=gradients"]), (3, []), (1, ["precision.masters=none"]),
+                        (2, ["precision.masters=none", "optimizer.shard=state"])):
+        name = f"start{ranks}{len(keys)}.h5"
+        said = command.must("init", "deck.toml", name, *keys, ranks=ranks).stdout
+        assert said.splitlines()[-1].startswith(f"{name}: checkpoint of step 0, ") and said.count(name) == 1, said
+        arrays = weights_of(command.folder / name)
+        masters = "precision.masters=none" in keys
+        written.add((masters, tuple(sorted((path, array.tobytes()) for path, array in arrays.items()))))
+        drawn = first_steps(command, f"drawn{ranks}{len(keys)}", *keys, ranks=ranks)
+        taken = first_steps(command, f"taken{ranks}{len(keys)}", f"run.initial={name}", *keys, ranks=ranks)
+        assert drawn == taken and len(drawn[0]) == 2, (ranks, keys)
+    assert len(written) == 2, "the bits do not depend on ranks and shards"
+    assert not list(command.folder.glob("runs/small*")), "no run's folder is touched"
+    command.must("init", "deck.toml", "seed.h5", "run.seed=7")
+    other = weights_of(command.folder / "seed.h5")
+    assert any(other[path].tobytes() != array.tobytes() for path, array in weights_of(command.folder / "start10.h5").items())
+
+
+def check_use(command, _):
+    """The file is for eval, predict, info, convert and sample, and no run restarts from it."""
+    assert "loss " in command.must("eval", "start10.h5", ranks=2).stdout
+    command.must("predict", "start10.h5", "test.h5", "untrained.h5")
+    assert "hidden1/weight" in command.must("info", "start10.h5").stdout
+    command.must("convert", "start10.h5", "start.safetensors")
+    refused = command.must("train", "deck.toml", "run.folder=none", "--restart", "start10.h5", code=2).stderr
+    assert refused.startswith("mylos: start10.h5: holds weights alone (`mylos convert` or `mylos init` made it)"), refused
+    deck = gpt_deck(run="steps = 1", data="", model="vocabulary = 11").replace('train = "text.h5"', "")
+    (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+    command.must("init", "gpt.toml", "gpt.h5", ranks=2)
+    assert re.match(r"3 4( \d+){5}", command.must("sample", "gpt.h5", "--prompt", "3 4", "--tokens", 5).stdout)
+
+
+def check_other_networks(command, _):
+    """A network that computes otherwise is refused with the key, by every start, before anything is written."""
+    command.must("init", "deck.toml", "silu.h5", "model.activation=silu", "data.normalize=none")
+    command.must("convert", "silu.h5", "silu.safetensors")
+    expected = 'model.activation is "relu" here, and "silu" there; data.normalize is "standard" here, and "none" there'
+    for file in ("silu.h5", "silu.safetensors"):
+        for arguments, ranks in ((["train", "deck.toml"], 2), (["train", "deck.toml", "--check"], 1),
+                                 (["init", "deck.toml", "other.h5"], 1)):
+            said = command.must(*arguments, f"run.initial={file}", "run.folder=other", code=2, ranks=ranks).stderr
+            assert f"{file}: holds weights of a network that computes otherwise" in said and expected in said, said
+    ignore = 'initial.ignore=["model.activation", "data.norm*"]'
+    said = command.must("train", "deck.toml", "run.initial=silu.h5", "run.folder=other", ignore, "run.epochs=1", ranks=2).stdout
+    assert 'initial.ignore: model.activation is "relu" here, and "silu" in the file' in said, said
+    said = command.must("train", "deck.toml", "run.initial=start10.h5", "run.folder=none", 'initial.ignore="model.norm"',
+                        code=2).stderr
+    assert said.startswith("mylos: command line: initial.ignore: 'model.norm' ignores nothing of start10.h5"), said
+    said = command.must("init", "net.toml", "other.h5", "--from", "net.safetensors", 'data.normalize="minmax"', code=2).stderr
+    assert 'data.normalize is "minmax" here, and "standard" there' in said, said
+    assert not (command.folder / "other.h5").exists() and not (command.folder / "none").exists()
+
+
+def check_mistakes(command, _):
+    def refuse(message, *arguments, code=2, ranks=1):
+        said = command.must("init", *arguments, code=code, ranks=ranks).stderr
+        assert message in said, f"expected\n{message}\nin\n{said}"
+
+    before = sorted(command.folder.glob("*"))
+    refuse("mylos init: ", "deck.toml")
+    refuse("x.safetensors: `mylos init` writes a checkpoint", "deck.toml", "x.safetensors")
+    refuse("runs: is a folder", "deck.toml", "runs")
+    refuse("start10.h5", "deck.toml", "start10.h5", "--from", "start10.h5", ranks=2)
+    refuse("train.h5", "deck.toml", "train.h5")
+    refuse("deck.toml", "deck.toml", "deck.toml")
+    refuse("none.toml: there is no such deck", "none.toml", "x.h5")
+    refuse("none.h5: there is no such file", "deck.toml", "x.h5", "--from", "none.h5")
+    refuse("'optimizer.lrr'", "deck.toml", "x.h5", "optimizer.lrr=3")
+    refuse("[33, 8]", "deck.toml", "x.h5", "--from", "start10.h5", "model.hidden=[33,16]")
+    assert sorted(command.folder.glob("*")) == before, "something was written"
+    (command.folder / "file").write_text("")
+    refuse("file", "deck.toml", "file/x.h5", code=1)
+    assert "--from" in command.must("init", "--help").stdout
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    for check in (check_pytorch_order, check_documented_code, check_step_0, check_use, check_other_networks, check_mistakes):
+        check(mylos, sys.argv[2])
+        print(check.__name__, "passed", flush=True)
