@@ -8,7 +8,7 @@
 //              and of 64 and 32 up again beside what was left there; one channel of targets
 //
 // pytorch_chain.py has the same networks.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "commands.hpp"

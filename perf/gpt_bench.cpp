@@ -1,7 +1,7 @@
 // The whole training step of a GPT over 65 characters with AdamW, on the commands of step_program.hpp.
 //
 //   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, medium12, deep, small (gpt_subject.hpp)
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "commands.hpp"

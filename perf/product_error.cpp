@@ -6,7 +6,7 @@
 // type: "TYPE SIZE ENGINE MS MEAN LARGEST": milliseconds, types taking turns; the root of the mean squared
 // error and the largest error, each over the root of the mean square of the product of the float matrices,
 // which is summed in double.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <array>

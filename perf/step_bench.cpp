@@ -6,7 +6,7 @@
 //   fashion   784-1024-1024-10, batch 256, dropout and clipping: the network of inputs/fashion_mlp.toml
 //
 // NAME: fp32, bf16, fp16, fp16-off (without the loss scaler).
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "commands.hpp"

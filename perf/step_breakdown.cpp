@@ -1,6 +1,6 @@
 #include "step_breakdown.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "step_floor.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "mylos/base/timing.hpp"
 #include "mylos/kernels/convert.hpp"

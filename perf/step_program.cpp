@@ -1,6 +1,6 @@
 #include "step_program.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // mylos info FILE|FOLDER, and what --version says.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include "commands.hpp"

@@ -1,6 +1,6 @@
 #include "runtime.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #ifdef KOKKOS_ENABLE_OPENMP
 #include <omp.h>
 #endif

@@ -1,5 +1,5 @@
 // mylos sample CKPT --prompt TEXT: a network of tokens goes on with a text.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <sstream>

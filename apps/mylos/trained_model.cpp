@@ -1,6 +1,6 @@
 #include "trained_model.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "usage.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>

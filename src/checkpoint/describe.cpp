@@ -1,6 +1,6 @@
 #include "mylos/checkpoint/describe.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

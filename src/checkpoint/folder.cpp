@@ -1,5 +1,7 @@
 #include "mylos/checkpoint/folder.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

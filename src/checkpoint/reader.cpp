@@ -1,5 +1,6 @@
 #include "mylos/checkpoint/reader.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>

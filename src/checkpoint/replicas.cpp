@@ -1,5 +1,7 @@
 #include "mylos/checkpoint/replicas.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <vector>
 

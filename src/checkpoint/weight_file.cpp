@@ -1,6 +1,6 @@
 #include "mylos/checkpoint/weight_file.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "csv_table.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

@@ -1,9 +1,10 @@
 #include "mylos/data/dataset.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include <vector>
 
 #include "data_file.hpp"
 #include "mylos/base/text.hpp"

@@ -1,6 +1,6 @@
 #include "mylos/data/normalizer.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

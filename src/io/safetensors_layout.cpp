@@ -1,6 +1,6 @@
 #include "safetensors_header.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "mylos/model/parameter_names.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

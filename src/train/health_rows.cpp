@@ -1,6 +1,6 @@
 #include "mylos/train/health_rows.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // What a run does between steps.
 #include "mylos/train/run.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

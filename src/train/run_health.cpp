@@ -1,7 +1,7 @@
 #include "mylos/train/run_health.hpp"
 #include "mylos/optim/parameter_groups.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // How a run is put together once its start is found out, and what it writes first.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,6 @@
 #include "mylos/data/augmentation.hpp"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

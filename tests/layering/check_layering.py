@@ -38,6 +38,12 @@ WRAPPED = {
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }
 
+# What a file calls -> the header that it must include: other versions of a library declare it there alone.
+DECLARED_IN = {
+    "fmt::join(": "fmt/ranges.h",  # fmt 9 and 10 also have it in fmt/format.h
+    "fmt::print(": "fmt/format.h",
+}
+
 # From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
 # docs/architecture.md says what each answers.
 MEMORY_WAY = """
@@ -89,6 +95,14 @@ def check_include(room, place, header):
     return None
 
 
+def check_calls(text):
+    """The headers that the file's calls want and that it does not include; fmt/ranges.h includes fmt/format.h."""
+    headers = {include.group(1) for include in map(INCLUDE.match, text.splitlines()) if include}
+    if "fmt/ranges.h" in headers:
+        headers.add("fmt/format.h")
+    return [f"{call}) is declared in {header}" for call, header in DECLARED_IN.items() if call in text and header not in headers]
+
+
 def main(repository):
     problems, files = [], 0
     for top in ("include", "src", "apps"):
@@ -108,6 +122,8 @@ def main(repository):
         for path in sorted((repository / top).rglob("*")):
             if path.suffix in (".cpp", ".hpp", ".py", ".cmake") and len(path.read_text().splitlines()) > LONGEST:
                 problems.append(f"{path.relative_to(repository)}: longer than {LONGEST} lines")
+            if path.suffix in (".cpp", ".hpp"):
+                problems += [f"{path.relative_to(repository)}: {problem}" for problem in check_calls(path.read_text())]
     if files == 0:
         problems.append(f"no source file found under {repository}")
     print("\n".join(problems) or f"{files} files: every include points down the floor plan")

@@ -1,5 +1,5 @@
 // The ranks of MPI_COMM_WORLD. With MYLOS_TEST_MPI_THREADS=one MPI takes calls of one thread alone.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include <algorithm>

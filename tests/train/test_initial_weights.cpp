@@ -1,6 +1,7 @@
 // A run that begins with the weights of a file, on any number of ranks and however its masters are cut.
 #include "mylos/train/initial_weights.hpp"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

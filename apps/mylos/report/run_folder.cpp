@@ -1,5 +1,7 @@
 #include "run_folder.hpp"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
