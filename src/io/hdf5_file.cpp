@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "hdf5_library.hpp"
+#include "hdf5_versions.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/regular_file.hpp"
 
@@ -121,7 +122,7 @@ File File::create(const std::string& path, const CreateOptions& options) {
 namespace {
 
 void require_hdf5(const std::string& path) {
-  if (H5Fis_hdf5(path.c_str()) > 0) return;
+  if (has_signature(path.c_str())) return;
   H5Eclear2(H5E_DEFAULT);
   fail_input("{}: is not an HDF5 file", path);
 }
@@ -247,16 +248,6 @@ bool File::exists(const std::string& path) const {
   return found;
 }
 
-namespace {
-
-/// A group that is reached by more than one way may hold itself: who goes down from it would not come back.
-unsigned links_to(hid_t object) {
-  H5O_info_t info{};
-  return H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0 ? 0 : info.rc;
-}
-
-}  // namespace
-
 std::vector<Child> File::children(const std::string& path) const {
   const Turn turn;
   const Handle group = open_object(*state_, path);
@@ -267,7 +258,8 @@ std::vector<Child> File::children(const std::string& path) const {
     if (link->type == H5L_TYPE_HARD) {
       const Handle object(H5Oopen(parent, name, H5P_DEFAULT), H5Oclose);
       const H5I_type_t type = object.ok() ? H5Iget_type(object.id()) : H5I_BADID;
-      if (type == H5I_GROUP && links_to(object.id()) == 1) kind = ObjectKind::group;
+      // A group with several hard links may contain itself, and a recursive reader would never return.
+      if (type == H5I_GROUP && hard_links<H5O_info_t>(object.id()) == 1) kind = ObjectKind::group;
       if (type == H5I_DATASET) kind = ObjectKind::dataset;
     }
     static_cast<std::vector<Child>*>(data)->push_back({name, kind});

@@ -1,0 +1,33 @@
+// Calls that HDF5 has renamed since 1.10. Each template takes the name that the headers declare: the new one
+// where there is one, since a library may be built without the deprecated one.
+#pragma once
+
+#include <hdf5.h>
+
+namespace mylos::hdf5 {
+
+/// Returns the number of hard links to an open object, 0 where HDF5 does not know it. `Info` is H5O_info_t, a
+/// struct of another version after 1.10.
+template <class Info>
+[[nodiscard]] unsigned hard_links(hid_t object) {
+  Info info{};
+  herr_t status = 0;
+  if constexpr (requires { H5Oget_info3(object, &info, H5O_INFO_BASIC); }) {  // since 1.12
+    status = H5Oget_info3(object, &info, H5O_INFO_BASIC);
+  } else {
+    status = H5Oget_info2(object, &info, H5O_INFO_BASIC);
+  }
+  return status < 0 ? 0 : info.rc;
+}
+
+/// Returns whether the file `name`, a const char*, begins as HDF5 files do.
+template <class Name>
+[[nodiscard]] bool has_signature(Name name) {
+  if constexpr (requires { H5Fis_accessible(name, H5P_DEFAULT); }) {  // since 1.12
+    return H5Fis_accessible(name, H5P_DEFAULT) > 0;
+  } else {
+    return H5Fis_hdf5(name) > 0;
+  }
+}
+
+}  // namespace mylos::hdf5
