@@ -22,12 +22,9 @@ find_package(fmt REQUIRED)
 if(NOT Mylos_ONLY_KERNELS)
   set(MPI_DETERMINE_LIBRARY_VERSION TRUE)
   find_package(MPI REQUIRED COMPONENTS C)
-  set(HDF5_PREFER_PARALLEL TRUE)
-  find_package(HDF5 REQUIRED COMPONENTS C)
-  if(NOT HDF5_IS_PARALLEL)
-    message(FATAL_ERROR "The HDF5 that was found (${HDF5_C_INCLUDE_DIRS}) was built without MPI. "
-                        "Debian: libhdf5-openmpi-dev; elsewhere set HDF5_ROOT to a parallel one.")
-  endif()
+  # A serial one first, as CMake does: MPI-IO is not used, and a process that loads a second HDF5, such as a serial NetCDF's,
+  # may not load another kind. HDF5_PREFER_PARALLEL=ON and HDF5_ROOT choose.
+  find_package(HDF5 1.10.8 REQUIRED COMPONENTS C)
   find_package(tomlplusplus REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)

@@ -13,7 +13,7 @@ open_cache() {
 
 # ---- Packages ----------------------------------------------------------------------------------------------------
 
-# Debian package | what it is | how to see it where it came from elsewhere (command:, header: or python:) | needed?
+# Debian package | what it is | how to see it where it came from elsewhere (any of command:, header: or python:) | needed?
 requirements='
 g++|C++20 compiler (GCC >= 12)|command:c++|needed
 cmake|CMake >= 3.25|cmake:3.25|needed
@@ -21,7 +21,7 @@ ninja-build|Ninja|command:ninja|needed
 ccache|ccache|command:ccache|optional
 libopenmpi-dev|MPI, headers|command:mpicc|needed
 openmpi-bin|MPI, mpirun|command:mpirun|needed
-libhdf5-openmpi-dev|HDF5 >= 1.10.8 built with MPI|command:h5pcc|needed
+libhdf5-dev|HDF5 >= 1.10.8, serial or parallel|command:h5cc h5pcc|needed
 hdf5-tools|HDF5 tools (h5dump)|command:h5dump|optional
 libfmt-dev|fmt|header:fmt/core.h|needed
 libtomlplusplus-dev|toml++|header:toml++/toml.h|needed
@@ -66,13 +66,22 @@ has_header() {
   return 1
 }
 
+has_command() {  # NAME..., any of them, in PATH or where HDF5_ROOT has its own
+  local name
+  for name in "$@"; do
+    PATH=$PATH${HDF5_ROOT:+:$HDF5_ROOT/bin} command -v "$name" >/dev/null && return 0
+  done
+  return 1
+}
+
 is_present() {  # PACKAGE PROBE
   if command -v dpkg-query >/dev/null &&
     [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; then
     return 0
   fi
+  # shellcheck disable=SC2086
   case "$2" in
-    command:*) command -v "${2#command:}" >/dev/null ;;
+    command:*) has_command ${2#command:} ;;
     header:*) has_header "${2#header:}" ;;
     openmp:) echo '#include <omp.h>' | "$CXX" -fopenmp -x c++ -fsyntax-only - 2>/dev/null ;;
     file:*) [ -e "${2#file:}" ] ;;
@@ -121,7 +130,7 @@ install_packages() {
   say ""
   say "Packages are installed here only by root, from an archive that apt can reach. Elsewhere, one of:"
   say "  * ask the administrator:  apt-get install ${missing[*]}"
-  say "  * load the site's modules (compiler, CMake, MPI, parallel HDF5), or use Spack or conda; then name the"
+  say "  * load the site's modules (compiler, CMake, MPI, HDF5), or use Spack or conda; then name the"
   say "    folders of libraries that are in no standard place:  export CMAKE_PREFIX_PATH=FOLDER:FOLDER"
   say "  * Kokkos, Kokkos Kernels and Highway: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
   say "    without a network, from the folder that scripts/collect-sources filled:  export MYLOS_SOURCES=FOLDER"

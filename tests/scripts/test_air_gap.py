@@ -62,6 +62,29 @@ def require(condition, what, result):
         sys.exit(f"FAILED: {what}; code {result.returncode}, output:\n{result.stdout}")
 
 
+def takes_any_hdf5(repository, folder):
+    """What scripts/setup takes for an HDF5: a serial or a parallel one, in PATH or HDF5_ROOT; here without Debian's packages."""
+    tools, root = folder / "tools", folder / "hdf5"
+    (root / "bin").mkdir(parents=True)
+    tools.mkdir()
+
+    def missing(variables):
+        script = (f'root={repository}; . scripts/dependencies.sh; requirements=$(grep HDF5.*needed <<<"$requirements"); '
+                  f"hash -r; PATH={tools}; find_missing_packages; echo ${{needed_missing[@]}}")
+        return subprocess.run(["bash", "-c", script], cwd=repository, env={"PATH": os.environ["PATH"]} | variables, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    without = missing({})
+    require(without.stdout.split() == ["libhdf5-dev"], "the serial package is named where there is none", without)
+    for place, name, variables in ((tools, "h5cc", {}), (tools, "h5pcc", {}), (root / "bin", "h5cc", {"HDF5_ROOT": str(root)})):
+        tool = place / name
+        tool.write_text("#!/bin/sh\n")
+        tool.chmod(0o755)
+        found = missing(variables)
+        require(found.stdout.split() == [], f"{tool} is one", found)
+        tool.unlink()
+
+
 def says_what_is_missing(machine):
     nothing = machine.folder / "nothing"
     nothing.mkdir()
@@ -119,6 +142,8 @@ def builds_from_the_folder_alone(machine, collected):
 
 def main():
     repository, full = pathlib.Path(sys.argv[1]).resolve(), "--full" in sys.argv
+    with tempfile.TemporaryDirectory() as folder:
+        takes_any_hdf5(repository, pathlib.Path(folder))
     namespace = without_network()
     if namespace is None:
         print("Skipped: this user may not make a network namespace.")

@@ -12,7 +12,7 @@ whatis("Version: 0.1.0")
 whatis("Description: mixed-precision neural-network training on Kokkos and MPI")
 
 -- What it was built with: another MPI is another program.
-depends_on("gcc/12", "openmpi/4.1", "hdf5-parallel/1.10")
+depends_on("gcc/12", "openmpi/4.1", "hdf5/1.10")
 
 prepend_path("PATH", pathJoin(prefix, "bin"))
 prepend_path("CMAKE_PREFIX_PATH", prefix)
