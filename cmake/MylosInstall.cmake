@@ -1,5 +1,6 @@
 # Mylos::mylos, all rooms as one library, and what `cmake --install` makes of it: a prefix that may be moved, which
-# find_package(Mylos) understands.
+# find_package(Mylos) understands. Components: `command` (bin/mylos), `library`, and `development` (headers, CMake's files,
+# of no use without `library`).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -52,17 +53,30 @@ mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Mylos")
 get_filename_component(Mylos_KOKKOS_PREFIX "${Kokkos_DIR}/../../.." ABSOLUTE)
+set(Mylos_HDF5_IS_PARALLEL OFF)
+if(HDF5_IS_PARALLEL)
+  set(Mylos_HDF5_IS_PARALLEL ON)
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MylosConfig.cmake.in" "${PROJECT_BINARY_DIR}/MylosConfig.cmake"
                               INSTALL_DESTINATION "${package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 
-install(TARGETS mylos_library EXPORT MylosTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-                                                  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# Otherwise CMake's own message would name a file alone.
+install(CODE "
+  if(NOT EXISTS \"$<TARGET_FILE:mylos_library>\")
+    message(FATAL_ERROR \"The library of Mylos has not been built ($<TARGET_FILE:mylos_library>). Build it: \"
+                        \"cmake --build ${PROJECT_BINARY_DIR}; or install the command alone: \"
+                        \"cmake --install ${PROJECT_BINARY_DIR} --component command\")
+  endif()" COMPONENT library)
+install(TARGETS mylos_library EXPORT MylosTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development)
 if(Mylos_PORTABLE)
   mylos_copy_library()
 endif()
-install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}")
+install(EXPORT MylosTargets NAMESPACE Mylos:: DESTINATION "${package}" COMPONENT development)
 install(FILES "${PROJECT_BINARY_DIR}/MylosConfig.cmake" "${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake" DESTINATION "${package}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+              "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake" DESTINATION "${package}"
+        COMPONENT development)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mylos" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)

@@ -55,13 +55,14 @@ function(mylos_copy_library)
     set_target_properties(${copy} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/glibc-hwcaps/${level}"
                                              INSTALL_RPATH "$ORIGIN/../..")
     add_dependencies(mylos_library ${copy})  # whoever builds the one wants all
-    install(TARGETS ${copy} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" NAMELINK_SKIP)
+    install(TARGETS ${copy} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" COMPONENT library NAMELINK_SKIP)
     list(APPEND copies ${copy})
   endforeach()
   set_target_properties(mylos_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
   set_target_properties(mylos_library ${copies} PROPERTIES
     OUTPUT_NAME mylos LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   if(Kokkos_DIR MATCHES "^${mylos_kokkos_prefix}/")  # a site's own stays where it is
-    install(IMPORTED_RUNTIME_ARTIFACTS Kokkos::kokkoscore Kokkos::kokkoscontainers LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(IMPORTED_RUNTIME_ARTIFACTS Kokkos::kokkoscore Kokkos::kokkoscontainers
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
   endif()
 endfunction()

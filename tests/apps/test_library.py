@@ -34,6 +34,50 @@ def install(build, source, cmake, folder):
     return prefix
 
 
+def files_below(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+def check_components(prefix, build, cmake, folder):
+    """Each installs without the others, and the three are the whole."""
+    found = {}
+    for component in ("command", "library", "development"):
+        call(cmake, "--install", build, "--component", component, "--prefix", folder / component)
+        found[component] = files_below(folder / component)
+    assert found["command"] == {"bin/mylos"}, found["command"]
+    assert "include/mylos/mylos.hpp" in found["development"], found["development"]
+    assert all("lib" in pathlib.Path(name).name for name in found["library"]) and found["library"], found["library"]
+    assert set().union(*found.values()) == files_below(prefix)
+    assert sum(map(len, found.values())) == len(files_below(prefix)), "no file belongs to two components"
+
+
+def check_what_is_not_built_is_said(build, cmake, folder):
+    """As where `mylos` alone was built: the script of `cmake --install`, with a library that is not there."""
+    script = (build / "src/cmake_install.cmake").read_text(encoding="utf-8")
+    (folder / "install.cmake").write_text(re.sub(r"/libmylos\.(a|so[.\d]*)", r"/libmylos-of-tomorrow.\1", script), encoding="utf-8")
+    result = subprocess.run([cmake, f"-DCMAKE_INSTALL_PREFIX={folder}/nothing", "-P", folder / "install.cmake"],
+                            capture_output=True, text=True)
+    text = " ".join(result.stderr.split())
+    assert result.returncode != 0 and f"cmake --install {build} --component command" in text, text
+    assert not (folder / "nothing").exists(), "nothing is installed then"
+
+
+def check_another_hdf5_is_refused(prefix, source, cmake, compiler, others, folder):
+    """A program that finds another version of HDF5 than Mylos has."""
+    package = folder / "other_hdf5"
+    shutil.copytree(prefix, package)
+    [config] = package.rglob("MylosConfig.cmake")
+    text = config.read_text(encoding="utf-8")
+    if "find_dependency(HDF5" not in text or "if(NOT ON)" in text:
+        return  # a shared library names its own
+    changed = re.sub(r'HDF5_VERSION VERSION_EQUAL "[\d.]+"', 'HDF5_VERSION VERSION_EQUAL "9.8.7"', text)
+    config.write_text(changed.replace("Mylos was built with HDF5 ", "Mylos was built with HDF5 9.8.7, not "), encoding="utf-8")
+    result = subprocess.run([cmake, "-S", source / "apps/embedded", "-B", folder / "refused", f"-DCMAKE_CXX_COMPILER={compiler}",
+                             f"-DCMAKE_PREFIX_PATH={';'.join([str(package), *others])}"], capture_output=True, text=True)
+    message = " ".join(result.stderr.split())
+    assert result.returncode != 0 and "Mylos was built with HDF5 9.8.7" in message and "HDF5_ROOT" in message, message
+
+
 def build_outside(prefix, source, cmake, compiler, others, folder):
     """apps/embedded, by its own CMakeLists.txt, against the installed prefix."""
     shutil.copytree(source / "apps" / "embedded", folder / "embedded")
@@ -99,6 +143,9 @@ def main(mylos, build, source, cmake, compiler, *others):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         prefix = install(build, source, cmake, folder)
+        check_components(prefix, build, cmake, folder)
+        check_what_is_not_built_is_said(build, cmake, folder)
+        check_another_hdf5_is_refused(prefix, source, cmake, compiler, others, folder)
         program = Command(build_outside(prefix, source, cmake, compiler, others, folder), folder)
         check_same_samples_same_weights(program)
         error = check_learns(program)
