@@ -36,6 +36,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # of libraries in a site's own folders
 add_compile_definitions(OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)  # the C interface of MPI only
+# Packages name libraries that Mylos does not call, such as oneDNN's OpenCL: programs load only those that they call.
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:--as-needed Mylos_HAVE_AS_NEEDED)
+if(Mylos_HAVE_AS_NEEDED)
+  add_link_options(LINKER:--as-needed)
+endif()
 
 if(Mylos_ENABLE_FUZZING)
   set(mylos_fuzzing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
