@@ -1,4 +1,6 @@
-"""Spack recipe. From a source tree: spack repo add packaging/spack && spack dev-build mylos@0.1.0 (docs/install.md)."""
+"""Spack recipe. From a source tree: spack repo add packaging/spack && spack install mylos@0.1.0 (docs/install.md)."""
+
+import pathlib
 
 from spack.package import *
 
@@ -12,6 +14,9 @@ except ImportError:
 
 class Mylos(CMakePackage, CudaPackage):
     """Mixed-precision neural-network training on Kokkos and MPI, with HDF5 in and HDF5 out."""
+
+    # The clone that this recipe lies in, at its last commit. A recipe that was copied elsewhere names its clone here.
+    git = pathlib.Path(__file__).resolve().parents[4].as_uri()
 
     license("Apache-2.0")
 
@@ -29,7 +34,7 @@ class Mylos(CMakePackage, CudaPackage):
     generator("ninja")
 
     depends_on("mpi@3:")
-    depends_on("hdf5@1.10.8: +mpi")
+    depends_on("hdf5@1.10.8:")  # serial or parallel
     # Loops that Kokkos launches are compiled for what Kokkos was, which it takes from Spack's target. A portable build has
     # copies of them for newer processors, and one Kokkos, for any processor, beside them.
     depends_on("kokkos@5.0: +openmp +serial cxxstd=20")
@@ -56,6 +61,7 @@ class Mylos(CMakePackage, CudaPackage):
     conflicts("cuda_arch=none", when="+cuda", msg="mylos +cuda needs one cuda_arch, as Kokkos does")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"kokkos +cuda +wrapper cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
+        depends_on(f"nccl cuda_arch={arch}", when=f"+nccl cuda_arch={arch}")
 
     conflicts("%gcc@:11", msg="C++20 of GCC 12 or later")
     conflicts("%clang@:13", msg="C++20 of Clang 14 or later")
