@@ -25,6 +25,7 @@ if(NOT Mylos_ONLY_KERNELS)
   # A serial one first, as CMake does: MPI-IO is not used, and a process that loads a second HDF5, such as a serial NetCDF's,
   # may not load another kind. HDF5_PREFER_PARALLEL=ON and HDF5_ROOT choose.
   find_package(HDF5 1.10.8 REQUIRED COMPONENTS C)
+  include(MylosStaticHdf5)
   find_package(tomlplusplus REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)

@@ -5,6 +5,7 @@ set(Mylos_HOST_ARCH NATIVE CACHE STRING "What scripts/setup built for (its --arc
 string(COMPARE EQUAL "${Mylos_HOST_ARCH}" PORTABLE Mylos_PORTABLE)  # MylosPortable.cmake says what that is
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
 set(Mylos_ENABLE_LIBDEFLATE AUTO CACHE STRING "CRC-32 of checkpoints by libdeflate, else by zlib (ON, OFF, AUTO)")
+set(Mylos_ENABLE_STATIC_HDF5 AUTO CACHE STRING "The command contains HDF5 instead of loading it (ON, OFF, AUTO)")
 set(Mylos_ENABLE_IMAGES AUTO CACHE STRING "PNG and JPEG files for mylos prepare images (ON, OFF, AUTO)")
 set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any backend (ON, OFF, AUTO)")
 set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
