@@ -167,6 +167,10 @@ bool WeightFile::is_channels_first() const {
   return metadata(WeightMetadata::layout) == WeightMetadata::channels_first;
 }
 
+bool WeightFile::says_layout() const {
+  return is_checkpoint() || !metadata(WeightMetadata::layout).empty();
+}
+
 std::string WeightFile::parameter_name(const std::string& name) const {
   const auto dot = name.rfind('.');
   if (checkpoint_ || dot == std::string::npos) return name;

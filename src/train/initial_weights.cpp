@@ -32,10 +32,12 @@ void require_shape(const WeightFile& file, const WeightEntry& entry, const std::
                    std::vector<std::int64_t> dims) {
   const WeightEntry own{path, std::move(dims)};
   if (entry.dims == own.dims) return;
+  const bool has_kernel = entry.dims.size() > 2 && own.dims.size() == 2;
   fail_input(
       "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or leave it to be drawn: "
-      "initial.exclude = \"{}\"",
-      file.path(), printable(entry.name), entry.shape(), path, own.shape(), path);
+      "initial.exclude = \"{}\"{}",
+      file.path(), printable(entry.name), entry.shape(), path, own.shape(), path,
+      has_kernel ? "; docs/initial.md shows how a convolution in PyTorch's order becomes one in ours" : "");
 }
 
 /// Running statistics: not weights, but of them.
@@ -129,9 +131,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   const NamesHere names(file_, initial, places);
   names.require_use(parameters);
 
-  const std::map<std::string, ChannelsFirst> channels_first =
-      file_.is_channels_first() ? channels_first_parameters(options.model, chain)
-                                : std::map<std::string, ChannelsFirst>();
+  const std::map<std::string, ChannelsFirst> on_grids = channels_first_parameters(options.model, chain);
   std::vector<std::string> missing;
   std::set<std::size_t> used;
   std::size_t next = 0;
@@ -148,12 +148,18 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
         drawn_.push_back(path);
         continue;
       }
-      const auto moved = channels_first.find(path);
-      const bool moves = moved != channels_first.end();
+      const auto moved = on_grids.find(path);
+      const bool moves = file_.is_channels_first() && moved != on_grids.end();
       require_shape(file_, file_.entries()[*entry], path, moves ? moved->second.dims : stored_dims(spec));
       file_.require_readable(file_.entries()[*entry]);
       taken_.push_back({path, *entry, moves ? std::optional(moved->second) : std::nullopt});
       used.insert(*entry);
+      if (!file_.says_layout() && moved != on_grids.end() && moved->second.dims.size() == 2) {
+        notes_.push_back(fmt::format(
+            "{} reads a grid: its columns are taken by point, then channel; PyTorch's lie by channel, then "
+            "point (docs/initial.md)",
+            path));
+      }
     }
   }
   for (const NamedBuffer& buffer : buffers) {

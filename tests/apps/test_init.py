@@ -75,8 +75,8 @@ def write_grids(command):
         writer = csv.writer(file)
         writer.writerow([f"x{i}" for i in range(48)] + [f"y{i}" for i in range(TARGETS)])
         writer.writerows(numpy.hstack([inputs, targets]).astype(numpy.float32))
-    names = [word for i in range(TARGETS) for word in ("--target", f"y{i}")]
-    command.must("prepare", "csv", "grid.csv", *names, "--out", "grid.h5")
+    names = ",".join(f"y{i}" for i in range(TARGETS))
+    command.must("prepare", "csv", "grid.csv", "--targets", names, "--out", "grid.h5")
     (command.folder / "net.toml").write_text(NET, encoding="utf-8")
 
 
@@ -189,7 +189,8 @@ def check_documented_code(command, repository):
     state["flat.weight"] = documented["dense_on_grid"](state["flat.weight"], channels=4)
     for name, file in ((state, "ours"), (foreign, "foreign")):
         reference_gpt2.write_safetensors(command.folder / f"{file}.safetensors", name)
-    command.must("init", "net.toml", "ours.h5", "--from", "ours.safetensors")
+    said = command.must("init", "net.toml", "ours.h5", "--from", "ours.safetensors").stdout
+    assert "flat/weight reads a grid: its columns are taken by point, then channel" in said, said
     own, ours = weights_of(last_checkpoint(command, "runs/net")), weights_of(command.folder / "ours.h5")
     assert all(ours[name].tobytes() == array.tobytes() for name, array in own.items())
     said = command.must("init", "net.toml", "foreign.h5", "--from", "foreign.safetensors", code=2).stderr

@@ -68,6 +68,8 @@ class WeightFile {
   [[nodiscard]] std::vector<std::int64_t> grid() const;
   /// Whether channels lie before points in it, as `mylos convert` writes and says.
   [[nodiscard]] bool is_channels_first() const;
+  /// Whether it is known in which order its numbers lie; a file from elsewhere does not say it.
+  [[nodiscard]] bool says_layout() const;
   /// Null where it is no checkpoint.
   [[nodiscard]] const CheckpointReader* checkpoint() const { return checkpoint_.get(); }
   /// The name that a parameter of a network has here, "hidden1/weight", under the name of the file: a
