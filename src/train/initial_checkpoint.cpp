@@ -1,6 +1,6 @@
 #include "mylos/train/initial_checkpoint.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"

@@ -1,6 +1,6 @@
 #include "mylos/train/initial_meaning.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

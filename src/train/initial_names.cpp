@@ -1,6 +1,6 @@
 #include "initial_names.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
