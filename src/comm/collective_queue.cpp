@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "mylos/base/seconds_since.hpp"
+#include "poll_pause.hpp"
 
 namespace mylos {
 namespace {
@@ -18,7 +19,7 @@ constexpr Microseconds shortest_pause{500};
 constexpr Microseconds longest_pause{1000};
 /// A look that took longer than this has moved data: the next one will too.
 constexpr Microseconds moving_time{20};
-/// Ranks may share cores: who waits offers its core now and then.
+/// Ranks may share cores: who waits offers its core now and then, and after a while sleeps a little.
 constexpr unsigned looks_per_yield = 16;
 
 }  // namespace
@@ -107,10 +108,15 @@ void CollectiveQueue::wait_for_thread(std::size_t slot) {
 
 void CollectiveQueue::go_on_until_over(const Execution& kernels, std::size_t slot) {
   const auto start = Clock::now();
+  auto moved = start;
   for (unsigned looks = 1; is_under_way(slot); ++looks) {
-    or_lose([&] { advance(under_way_, &kernels); });
+    const auto look = Clock::now();
+    bool is_moving = false;
+    or_lose([&] { is_moving = advance(under_way_, &kernels); });
     forget_ended();
+    if (is_moving || Clock::now() - look > moving_time) moved = look;
     if (looks % looks_per_yield != 0) continue;
+    if (const auto pause = pause_after(look - moved); pause.count() > 0) std::this_thread::sleep_for(pause);
     if (seconds_since(start) > group_.timeout_s()) lose(group_.late(name_in(slot), seconds_since(start)));
     std::this_thread::yield();
   }
@@ -120,13 +126,18 @@ void CollectiveQueue::go_on_until_over(const Execution& kernels, std::size_t slo
 void CollectiveQueue::run() {
   Microseconds pause = shortest_pause;
   unsigned looks = 0;
+  Clock::time_point moved;      // when a look has moved something last, or somebody began to wait
+  bool was_waited_for = false;  // at the look before
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [&] { return stopping_ || !under_way_.empty(); });
     if (stopping_) return;
     looked_at_.assign(under_way_.begin(), under_way_.end());
+    const bool begins_wait = is_waited_for_ && !was_waited_for;
+    was_waited_for = is_waited_for_;
     lock.unlock();
     const auto start = Clock::now();
+    if (begins_wait) moved = start;
     std::optional<Error> error;
     bool is_moving = false;
     try {
@@ -144,6 +155,13 @@ void CollectiveQueue::run() {
     if (forget_ended()) over_.notify_all();
     pause = is_moving ? shortest_pause : std::min(2 * pause, longest_pause);
     const std::size_t left = under_way_.size();
+    if (is_moving) moved = start;
+    if (was_waited_for && is_waited_for_) {
+      const Microseconds rest = pause_after(start - moved);
+      if (rest.count() > 0)
+        work_.wait_for(lock, rest, [&] { return stopping_ || under_way_.size() != left || left == 0; });
+      continue;
+    }
     work_.wait_for(lock, pause,
                    [&] { return stopping_ || is_waited_for_ || under_way_.size() != left || left == 0; });
   }

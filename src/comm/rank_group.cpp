@@ -8,15 +8,29 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/seconds_since.hpp"
+#include "poll_pause.hpp"
 
 namespace mylos {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Ranks may share cores: a waiting rank offers its core now and then, and looks at the clock even less
-/// often.
+/// Ranks may share cores: a waiting rank offers its core now and then, when it looks at the clock too.
 constexpr unsigned polls_per_yield = 16;
+/// So many polls that took longer than this have moved data: the next ones will too.
+constexpr std::chrono::microseconds time_of_moving_polls{100};
+
+/// Between polls, `start` being the time of the first and `last` that of the last pause.
+void offer_core(Clock::time_point start, Clock::time_point& last) {
+  const auto now = Clock::now();
+  const auto pause = pause_after(now - start);
+  if (pause.count() > 0 && now - last < time_of_moving_polls) {
+    std::this_thread::sleep_for(pause);
+  } else {
+    std::this_thread::yield();
+  }
+  last = Clock::now();
+}
 
 int mpi_count(std::size_t bytes) {
   if (bytes > INT_MAX) fail_run("MPI cannot exchange {} bytes in one piece", bytes);
@@ -128,13 +142,14 @@ void RankGroup::wait(std::span<MPI_Request> requests, std::string_view operation
 /// Until the operation is done, or for as long as a wait may last.
 void RankGroup::poll(MPI_Request& request, std::string_view operation) const {
   const auto start = Clock::now();
+  auto last = start;
   for (unsigned polls = 1;; ++polls) {
     int done = 0;
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
     if (done != 0) return;
     if (polls % polls_per_yield != 0) continue;
     if (seconds_since(start) > timeout_s_) throw late(operation, seconds_since(start));
-    std::this_thread::yield();
+    offer_core(start, last);
   }
 }
 

@@ -3,7 +3,32 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "mylos/base/seconds_since.hpp"
+
 namespace mylos::rank_group_test {
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Other programs, and other ranks, need the cores on which it would look on and on.
+TEST(Waiting, ForALateRankLeavesTheCoreToOthers) {
+  RankGroup ranks(MPI_COMM_WORLD, 30);
+  if (ranks.size() == 1) GTEST_SKIP() << "nobody to wait for";
+  ranks.barrier();
+  const double before_s = processor_seconds();
+  const auto start = std::chrono::steady_clock::now();
+  if (ranks.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  ranks.barrier();
+  const double used_s = processor_seconds() - before_s;
+  EXPECT_LT(used_s, 0.5 * seconds_since(start)) << "on rank " << ranks.rank();
+}
 
 TEST(RanksOfANode, AreNumberedInTheirOrder) {
   RankGroup ranks(MPI_COMM_WORLD, 30);
