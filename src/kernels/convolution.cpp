@@ -55,6 +55,18 @@ std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t 
                    bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
 }
 
+SparedFlops Convolution::spared_flops(const GemmEngine& engine) const {
+  const auto of = [&](ConvolutionPass pass) {
+    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    return way ? std::max(0.0, flops_of(shape_) - way->multiplied_flops(flops_of(shape_))) : 0.0;
+  };
+  const double apply = of(ConvolutionPass::apply);
+  const double adjoint = of(ConvolutionPass::adjoint);
+  return {.forward = shape_.transposed ? adjoint : apply,
+          .input_gradient = shape_.transposed ? apply : adjoint,
+          .weight_gradient = of(ConvolutionPass::weights)};
+}
+
 bool Convolution::sums_by_library(const GemmEngine& engine) const {
   const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
   return way && !way->has_same_sums_by_any_threads();

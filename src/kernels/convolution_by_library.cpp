@@ -175,6 +175,17 @@ bool ConvolutionByLibrary::has_same_sums_by_any_threads() const {
   return library_->filters(pass_);
 }
 
+double ConvolutionByLibrary::multiplied_flops(double by_definition) const {
+  if (!library_->filters(pass_)) return by_definition;
+  constexpr std::int64_t products_of_tile = 16;  // of 2 x 2 points
+  const ConvolutionMap& map = pass_.map;
+  const GridShape& grid = pass_.pass == ConvolutionPass::adjoint ? map.from : map.to;
+  const std::int64_t tiles = grid.extent[0] * ((grid.extent[1] + 1) / 2) * ((grid.extent[2] + 1) / 2);
+  const std::int64_t products =
+      tiles * products_of_tile * map.kernel[0] * map.from.channels * map.to.channels;
+  return 2 * static_cast<double>(products);
+}
+
 bool ConvolutionByLibrary::may_refuse() const {
   return library_->may_refuse();
 }

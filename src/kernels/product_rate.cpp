@@ -18,7 +18,6 @@ constexpr std::int64_t largest_extent = memory_is_host ? 2048 : 8192;
 constexpr double long_product_s = 2e-3;
 // Longer than the slices of time by which ranks share too few cores.
 constexpr double stretch_s = 0.025;
-constexpr int stretches = 5;
 
 std::size_t matrix_bytes(DType type, std::int64_t extent) {
   return aligned_bytes(static_cast<std::size_t>(extent * extent) * size_of(type));
@@ -66,8 +65,8 @@ class SquareProduct {
 
 }  // namespace
 
-double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
-                            const std::function<double()>& clock) {
+ProductStretches measure_product_stretches(const Execution& execution, GemmEngine& gemm, DType type,
+                                           std::size_t most_bytes, const std::function<double()>& clock) {
   std::optional<SquareProduct> product;
   double once_s = 0;
   for (std::int64_t extent = first_extent; extent <= largest_extent && once_s < long_product_s; extent *= 2) {
@@ -76,9 +75,21 @@ double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType 
     once_s = product->seconds_of(1);
   }
   const std::int64_t times = std::max<std::int64_t>(1, std::llround(stretch_s / once_s));
-  std::vector<double> seconds;
-  for (int i = 0; i < stretches; ++i) seconds.push_back(product->seconds_of(times));
-  return static_cast<double>(times) * product->flops() / median(std::move(seconds));
+  const double flops = static_cast<double>(times) * product->flops();
+  ProductStretches stretches;
+  for (ProductStretch& stretch : stretches) {
+    stretch.flops_per_s = flops / product->seconds_of(times);
+    stretch.end_s = clock();
+  }
+  return stretches;
+}
+
+double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
+                            const std::function<double()>& clock) {
+  std::vector<double> rates;
+  for (const ProductStretch& stretch : measure_product_stretches(execution, gemm, type, most_bytes, clock))
+    rates.push_back(stretch.flops_per_s);
+  return median(std::move(rates));
 }
 
 }  // namespace mylos

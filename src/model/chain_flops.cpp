@@ -1,5 +1,7 @@
 #include "mylos/model/chain_flops.hpp"
 
+#include <algorithm>
+
 namespace mylos {
 
 ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Schedule& schedule) {
@@ -9,7 +11,8 @@ ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Sch
   for (const auto& block : chain.blocks) {
     costs.push_back(block->cost(gemm, rows));
     const BlockCost& cost = costs.back();
-    flops.model += cost.forward_flops + cost.backward_flops - cost.repeated_flops;
+    flops.model += cost.forward_flops + cost.backward_flops - cost.repeated_flops -
+                   cost.spared_forward_flops - cost.spared_backward_flops;
     flops.recomputed += cost.repeated_flops;
   }
   std::vector<bool> has_run(costs.size());
@@ -17,9 +20,10 @@ ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Sch
     if (operation.kind == OperationKind::loss) continue;
     const BlockCost& cost = costs[operation.block];
     if (operation.kind == OperationKind::backward) {
-      flops.recomputed += cost.variants[operation.variant].recompute_flops;
+      const double again = cost.variants[operation.variant].recompute_flops;
+      flops.recomputed += std::max(0.0, again - cost.spared_forward_flops);
     } else {
-      if (has_run[operation.block]) flops.recomputed += cost.forward_flops;
+      if (has_run[operation.block]) flops.recomputed += cost.forward_flops - cost.spared_forward_flops;
       has_run[operation.block] = true;
     }
   }

@@ -98,6 +98,11 @@ BlockCost ConvolutionBlock::cost(const GemmEngine& gemm, std::int64_t rows) cons
   const double product = static_cast<double>(rows) * flops_of(options_.shape);
   cost.forward_flops = product;
   cost.backward_flops = options_.first ? product : 2 * product;
+  const SparedFlops spared = convolution_.spared_flops(gemm);
+  const auto samples = static_cast<double>(rows);
+  cost.spared_forward_flops = samples * spared.forward;
+  cost.spared_backward_flops =
+      samples * (spared.weight_gradient + (options_.first ? 0 : spared.input_gradient));
   const bool needs_z = needs_pre_activation();
   const auto backward_bytes = [&](bool recomputes) {
     return Backward(*this, gemm, rows, recomputes, nullptr).pieces.bytes();

@@ -38,16 +38,16 @@ std::string describe(const RunSpeed& speed) {
 
 std::vector<Field> fields_of(const HistoryRow& row, std::uint64_t total_steps, double remaining_s) {
   const StepRecord& record = row.record;
-  std::vector<Field> fields{
-      {Field::step, fmt::format("step {}/{}", record.step, total_steps)},
-      {Field::epoch, fmt::format("epoch {:.2f}", row.epoch)},
-      {Field::loss, fmt::format("loss {:.4f}", record.loss)},
-      {Field::lr, fmt::format("lr {:.2e}", record.lr)},
-      {Field::norm, fmt::format("|g| {:.3g}", record.gradient_norm)},
-      {Field::scale, fmt::format("scale {:g}", record.scale)},
-      {Field::speed, describe(row.speed)},
-      {Field::share, fmt::format("{:.3g} % of peak", 100 * row.speed.model_flop_utilisation)},
-      {Field::remaining, "ETA " + format_duration(remaining_s)}};
+  std::vector<Field> fields{{Field::step, fmt::format("step {}/{}", record.step, total_steps)},
+                            {Field::epoch, fmt::format("epoch {:.2f}", row.epoch)},
+                            {Field::loss, fmt::format("loss {:.4f}", record.loss)},
+                            {Field::lr, fmt::format("lr {:.2e}", record.lr)},
+                            {Field::norm, fmt::format("|g| {:.3g}", record.gradient_norm)},
+                            {Field::scale, fmt::format("scale {:g}", record.scale)},
+                            {Field::speed, describe(row.speed)},
+                            {Field::remaining, "ETA " + format_duration(remaining_s)}};
+  if (const double share = row.speed.model_flop_utilisation; share > 0)
+    fields.insert(fields.end() - 1, {Field::share, fmt::format("{:.3g} % of peak", 100 * share)});
   if (record.overflow != 0) fields.push_back({Field::skipped, "skipped"});
   return fields;
 }

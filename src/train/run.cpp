@@ -298,7 +298,6 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
       .skipped = log_.skipped(),
       .scaler = statistics_of(state_.step.scaler),
       .work = log_.work(),
-      .peak_is_measured = options().run.peak_flops == 0,
       .metrics = metrics,
       .elapsed_s = clock_.earlier_s() + metrics.time.sum_s(),
       .checkpoints = checkpoints_.summary(metrics.time.sum_s()),

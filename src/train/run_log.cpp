@@ -13,10 +13,11 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
   const TimeParts before = std::exchange(written_time_, clock.parts());
   const auto steps = static_cast<double>(last - written_);
   const double samples = steps * static_cast<double>(position.epochs.batch);
-  const HistoryRow shared{.speed = speed_of(work_, samples, written_time_.training_s() - before.training_s()),
-                          .communication_s = (written_time_.communication_s - before.communication_s) / steps,
-                          .data_wait_s = (written_time_.data_s - before.data_s) / steps,
-                          .elapsed_s = clock.elapsed_s()};
+  const HistoryRow shared{
+      .speed = speed_of_new_rows(last, samples, written_time_.training_s() - before.training_s()),
+      .communication_s = (written_time_.communication_s - before.communication_s) / steps,
+      .data_wait_s = (written_time_.data_s - before.data_s) / steps,
+      .elapsed_s = clock.elapsed_s()};
   std::vector<HistoryRow> rows;
   for (const StepRecord& record :
        trainer.read_records(static_cast<std::uint64_t>(written_), static_cast<std::uint64_t>(last))) {
@@ -30,6 +31,21 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
   written_ = last;
   history_.append(rows);
   events_.write();
+}
+
+/// Says once that steps are faster than the peak.
+RunSpeed RunLog::speed_of_new_rows(std::int64_t last, double samples, double seconds) {
+  const bool was_exceeded = work_.peak_is_exceeded;
+  const double peak = work_.peak_flops;
+  const RunSpeed speed = speed_of_steps(work_, samples, seconds);
+  if (work_.peak_is_exceeded && !was_exceeded) {
+    progress_.note(fmt::format("step {}: peak not known: {:.3g} FLOP/s are more than the {:.3g} that {}",
+                               last, speed.model_flops_per_s, peak,
+                               work_.peak_is_measured
+                                   ? "a product reached at the start, beside other programs"
+                                   : "run.peak_flops and the ranks give"));
+  }
+  return speed;
 }
 
 void RunLog::write_again() {
@@ -57,7 +73,10 @@ void RunLog::note_scale(const StepRecord& record) const {
 }
 
 void RunLog::show_progress(double remaining_s) const {
-  if (!history_.tail().empty()) progress_.step(history_.tail().back(), remaining_s);
+  if (history_.tail().empty()) return;
+  HistoryRow row = history_.tail().back();
+  if (work_.peak_is_exceeded) row.speed.model_flop_utilisation = 0;
+  progress_.step(row, remaining_s);
 }
 
 void RunLog::warn(const std::string& text) {

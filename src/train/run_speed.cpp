@@ -1,10 +1,11 @@
 #include "mylos/train/run_speed.hpp"
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/product_rate.hpp"
 #include "mylos/train/assembly.hpp"
 
 namespace mylos {
@@ -18,15 +19,40 @@ RunSpeed speed_of(const RunWork& work, double samples, double seconds) {
   return speed;
 }
 
+RunSpeed speed_of_steps(RunWork& work, double samples, double seconds) {
+  RunSpeed speed = speed_of(work, samples, seconds);
+  if (!(speed.model_flop_utilisation > 1)) return speed;
+  work.peak_is_exceeded = true;
+  if (!work.peak_is_measured || !std::isfinite(speed.model_flops_per_s)) return speed;
+  work.peak_flops = speed.model_flops_per_s;
+  speed.model_flop_utilisation = 1;
+  return speed;
+}
+
+double best_rate(std::span<const ProductStretches> ranks) {
+  double first_end_s = std::numeric_limits<double>::infinity();
+  for (const ProductStretches& rank : ranks) first_end_s = std::min(first_end_s, rank.back().end_s);
+  double sum = 0;
+  for (const ProductStretches& rank : ranks) {
+    double best = rank.front().flops_per_s;
+    for (const ProductStretch& stretch : rank)
+      if (stretch.end_s <= first_end_s) best = std::max(best, stretch.flops_per_s);
+    sum += best;
+  }
+  return sum;
+}
+
 double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
                      std::size_t most_bytes) {
   if (run.peak_flops > 0) return run.peak_flops * ranks.size();
-  double own = 0;
+  ProductStretches own;
   ranks.barrier();  // those that share a node share its cores and memory while they are measured
-  run_on_all(ranks, [&] { own = measure_product_rate(Execution{}, gemm, compute, most_bytes); });
-  std::vector<double> all(static_cast<std::size_t>(ranks.size()));
+  const double start_s = steady_seconds();
+  run_on_all(ranks, [&] { own = measure_product_stretches(Execution{}, gemm, compute, most_bytes); });
+  for (ProductStretch& stretch : own) stretch.end_s -= start_s;  // the nodes' clocks differ
+  std::vector<ProductStretches> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
-  return std::accumulate(all.begin(), all.end(), 0.0);
+  return best_rate(all);
 }
 
 RunWork work_of(const Assembly& parts, double peak_flops) {
@@ -34,7 +60,8 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
   const bool has_tokens = parts.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
           .sample = flops_of_sample(chain, *parts.gemm, parts.memory.plan.schedule),
-          .peak_flops = peak_flops};
+          .peak_flops = peak_flops,
+          .peak_is_measured = parts.options.run.peak_flops == 0};
 }
 
 }  // namespace mylos

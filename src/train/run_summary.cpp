@@ -40,11 +40,19 @@ std::string describe_speed(const RunSummary& summary, const RunSpeed& speed) {
   return text;
 }
 
+/// What the share of the peak is told of.
+const char* origin_of_peak(const RunWork& work) {
+  if (!work.peak_is_measured) return "deck";
+  return work.peak_is_exceeded ? "steps" : "measured";
+}
+
 std::string describe_share(const RunSummary& summary, const RunSpeed& speed) {
+  if (summary.work.peak_is_exceeded)
+    return fmt::format("{}, peak not known", format_flops(speed.model_flops_per_s));
   return fmt::format("{}, {:.3g} % of a peak of {} per rank{}", format_flops(speed.model_flops_per_s),
                      100 * speed.model_flop_utilisation,
                      format_flops(summary.work.peak_flops / summary.ranks),
-                     summary.peak_is_measured ? ", as measured" : "");
+                     summary.work.peak_is_measured ? ", as measured" : "");
 }
 
 std::string describe_parts(const TimeParts& time) {
@@ -97,7 +105,7 @@ ordered_json speed_members(const RunSummary& summary) {
                   {"model_flops_per_s_per_rank", speed.model_flops_per_s / summary.ranks},
                   {"recomputed_flops_per_s", speed.samples_per_s * work.sample.recomputed},
                   {"peak_flops_per_rank", work.peak_flops / summary.ranks},
-                  {"peak", summary.peak_is_measured ? "measured" : "deck"},
+                  {"peak", origin_of_peak(work)},
                   {"model_flop_utilisation", speed.model_flop_utilisation}});
   return members;
 }

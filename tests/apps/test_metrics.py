@@ -87,7 +87,9 @@ def check_speed(summary, rows, flops_of_sample):
     for row in rows[-steps:]:
         assert near(row["model_flops_per_s"], row["samples_per_s"] * flops_of_sample, 1e-4), row
         expected = row["model_flops_per_s"] / (ranks * speed["peak_flops_per_rank"])
-        assert near(row["model_flop_utilisation"], expected, 1e-3), (row, expected)
+        share = row["model_flop_utilisation"]
+        # Steps that are faster than a measured peak become it: rows before them have a share of the lower one.
+        assert near(share, expected, 1e-3) or speed["peak"] == "steps" and expected <= share <= 1, (row, expected)
 
 
 def check_memory(summary):
@@ -131,8 +133,8 @@ def check_gpt(command, ranks):
     check_speed(second, rows, flops)
     check_memory(second)
     speed = second["speed"]
-    assert near(speed["tokens_per_s"], context * speed["samples_per_s"]) and speed["peak"] == "measured", speed
-    assert 1e6 < speed["peak_flops_per_rank"] < 1e15 and 0 < speed["model_flop_utilisation"] < 1.5, speed
+    assert near(speed["tokens_per_s"], context * speed["samples_per_s"]) and speed["peak"] in ("measured", "steps"), speed
+    assert 1e6 < speed["peak_flops_per_rank"] < 1e15 and 0 < speed["model_flop_utilisation"] <= 1, speed
     assert near(rows[-1]["tokens_per_s"], context * rows[-1]["samples_per_s"], 1e-4), rows[-1]
     assert second["time"]["evaluation_s"] > 0 and second["time"]["checkpoints_s"] > 0, second
     assert " tokens/s  " in output, output

@@ -26,6 +26,9 @@ class SlowEngine final : public GemmEngine {
   double measured_rate(DType type, std::size_t most_bytes = plenty) {
     return measure_product_rate(Execution{}, *this, type, most_bytes, [this] { return now_s_; });
   }
+  ProductStretches measured_stretches(DType type) {
+    return measure_product_stretches(Execution{}, *this, type, plenty, [this] { return now_s_; });
+  }
   std::vector<GemmProblem> problems;
 
  private:
@@ -58,6 +61,16 @@ TEST(ProductRate, IsNotThatOfAStretchInWhichTheCoresWereItsOwn) {
     engine.hurry(from_s, from_s + 0.005);
     EXPECT_NEAR(engine.measured_rate(DType::fp32), 1e10, 1e3) << from_s;
   }
+}
+
+/// A product that a neighbour slowed in most stretches still shows what the machine can do.
+TEST(ProductRate, HasTheTimeOfEachStretch) {
+  SlowEngine engine(1e10);
+  engine.hurry(0.06, 10);
+  const ProductStretches stretches = engine.measured_stretches(DType::fp32);
+  EXPECT_NEAR(stretches.front().flops_per_s, 1e10, 1e3);
+  EXPECT_NEAR(stretches.back().flops_per_s, 4e10, 4e3);
+  for (std::size_t i = 1; i < stretches.size(); ++i) EXPECT_GT(stretches[i].end_s, stretches[i - 1].end_s);
 }
 
 TEST(ProductRate, TakesNoMoreMemoryThanItIsGivenForLargerProducts) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/model/convolution_block.hpp"
+
 #include "mylos/model/make_chain.hpp"
 
 namespace mylos::chain_flops_test {
@@ -80,6 +82,38 @@ TEST_F(Gpt, AVariantThatKeepsTheInputAloneComputesAgainWhatLiesBehindIt) {
   constexpr double mlp = norm + gelu + 8.0 * width * width;
   EXPECT_DOUBLE_EQ(flops_of_sample(chain_, *gemm_, schedule).recomputed,
                    context * layers * (attention + mlp));
+}
+
+/// 16 channels to 24 on 9 x 7 points: 5 x 4 tiles of 16 products for a pair of channels, where the definition
+/// has 9 for each of 63 points. The gradients of input and weights have as many.
+TEST(MinimalFiltering, CountsWhatIsMultiplied) {
+  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  if (gemm->convolutions() == nullptr || !memory_is_host) GTEST_SKIP() << "no library that filters";
+  const ConvolutionShape shape{.input = {.extent = {1, 9, 7}, .channels = 16},
+                               .outputs = 24,
+                               .kernel = {1, 3, 3},
+                               .padding = {0, 1, 1}};
+  constexpr double by_definition = 2.0 * 9 * 63 * 16 * 24;
+  constexpr double multiplied = 2.0 * 16 * 20 * 16 * 24;
+  const SparedFlops spared = Convolution(shape, DType::fp32).spared_flops(*gemm);
+  EXPECT_EQ(spared.forward, by_definition - multiplied);
+  EXPECT_EQ(spared.input_gradient, by_definition - multiplied);
+  EXPECT_EQ(spared.weight_gradient, by_definition - multiplied);
+
+  for (const bool first : {true, false}) {
+    Chain chain = make_chain({.hidden = {}, .inputs = 4, .outputs = 10}, {}, 1, false);
+    chain.blocks.clear();
+    chain.blocks.push_back(std::make_unique<ConvolutionBlock>(
+        ConvolutionOptions{.name = "conv", .shape = shape, .first = first}));
+    const ChainFlops flops = flops_of_sample(chain, *gemm, every_block_twice(1));
+    const double of_loss = chain.head->cost(*gemm, 1).flops;
+    EXPECT_EQ(flops.model, (first ? 2 : 3) * multiplied + of_loss);
+    EXPECT_EQ(flops.recomputed, multiplied);
+  }
+  ConvolutionShape strided = shape;
+  strided.stride = {1, 2, 2};
+  EXPECT_EQ(Convolution(strided, DType::fp32).spared_flops(*gemm).forward, 0)
+      << "oneDNN's, by the definition";
 }
 
 }  // namespace mylos::chain_flops_test

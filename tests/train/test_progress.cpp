@@ -36,6 +36,9 @@ TEST(Progress, ALineSaysEverything) {
   EXPECT_THAT(progress_line(row, 2808, 65), testing::HasSubstr("  6170880 tokens/s  37.4 % of peak"));
   row.record.overflow = 1;
   EXPECT_TRUE(progress_line(row, 2808, 65).ends_with("  skipped"));
+  row.speed.model_flop_utilisation = 0;
+  EXPECT_THAT(progress_line(row, 2808, 65), testing::HasSubstr("  6170880 tokens/s  ETA 1:05"))
+      << "not known";
 }
 
 TEST(Progress, ALiveLineIsNeverWiderThanTheTerminal) {

@@ -160,6 +160,27 @@ TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   EXPECT_NEAR(3 * row.data_wait_s, clock.parts().data_s - before.data_s, 1e-12);
 }
 
+TEST(RunLog, SaysOnceThatThePeakIsNotKnownAndNoShareOfItFromThenOn) {
+  SmallRun run(small_options(DType::fp32));
+  Said said;
+  RunLog log(said.output(), "", "", 10);
+  log.tell_speeds_of({.sample = {.model = 5e6}, .peak_flops = 1e-3});  // every step is faster
+  const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
+  RunClock clock;
+  double peak = 0;
+  for (int step = 1; step <= 3; ++step) {
+    run.step();
+    log.write_rows(*run.trainer, step, position, clock);
+    log.show_progress(1);
+    peak = std::max(peak, log.history().tail().back().speed.model_flops_per_s);
+    EXPECT_LE(log.history().tail().back().speed.model_flop_utilisation, 1);
+  }
+  EXPECT_EQ(log.work().peak_flops, peak);
+  ASSERT_EQ(said.lines.size(), 4u) << "three progress lines and one more";
+  EXPECT_EQ(said.lines[0].find("step 1: peak not known: "), 0u) << said.lines[0];
+  for (const std::string& line : said.lines) EXPECT_EQ(line.find("% of peak"), std::string::npos) << line;
+}
+
 TEST(RunLog, SaysTheSameWarningOnce) {
   Said said;
   RunLog log(said.output(), "", "", 10);

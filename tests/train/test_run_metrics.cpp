@@ -49,6 +49,46 @@ TEST(RunSpeed, IsAShareOfThePeakOfAllRanks) {
   EXPECT_DOUBLE_EQ(speed.model_flop_utilisation, 0.375) << "what is computed again is no part of it";
 }
 
+TEST(RunSpeed, OfStepsThatAreFasterThanAMeasuredPeakIsThePeak) {
+  RunWork work{.sample = {.model = 1e9}, .peak_flops = 1e12};
+  EXPECT_DOUBLE_EQ(speed_of_steps(work, 500, 1).model_flop_utilisation, 0.5);
+  EXPECT_FALSE(work.peak_is_exceeded);
+  EXPECT_DOUBLE_EQ(speed_of_steps(work, 2000, 1).model_flop_utilisation, 1);
+  EXPECT_TRUE(work.peak_is_exceeded);
+  EXPECT_DOUBLE_EQ(work.peak_flops, 2e12);
+  EXPECT_DOUBLE_EQ(speed_of_steps(work, 1000, 1).model_flop_utilisation, 0.5);
+  EXPECT_DOUBLE_EQ(work.peak_flops, 2e12) << "the best is kept";
+}
+
+TEST(RunSpeed, OfStepsDoesNotRaiseThePeakOfADeck) {
+  RunWork work{.sample = {.model = 1e9}, .peak_flops = 1e12, .peak_is_measured = false};
+  EXPECT_DOUBLE_EQ(speed_of_steps(work, 2000, 1).model_flop_utilisation, 2);
+  EXPECT_TRUE(work.peak_is_exceeded);
+  EXPECT_DOUBLE_EQ(work.peak_flops, 1e12);
+}
+
+ProductStretches stretches(const std::vector<double>& rates, double length_s) {
+  ProductStretches result;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = {rates[i], length_s * static_cast<double>(i + 1)};
+  return result;
+}
+
+TEST(BestRate, IsNotHeldBackByANeighbourOfMostStretches) {
+  const std::vector<ProductStretches> alone{stretches({10, 12, 100, 11, 9}, 1)};
+  EXPECT_EQ(best_rate(alone), 100);
+}
+
+/// The last two of the second rank: the cores were its own.
+TEST(BestRate, IsOfStretchesInWhichAllRanksWereAtWork) {
+  const std::vector<ProductStretches> ranks{stretches({50, 51, 52, 50, 50}, 1),
+                                            stretches({30, 31, 32, 90, 90}, 1.6)};
+  EXPECT_EQ(best_rate(ranks), 52 + 32);
+  const std::vector<ProductStretches> late{stretches({50, 51, 52, 50, 50}, 1),
+                                           stretches({30, 90, 90, 90, 90}, 6)};
+  EXPECT_EQ(best_rate(late), 52 + 30) << "all it has";
+}
+
 constexpr std::size_t plenty = std::size_t{1} << 30;
 
 TEST(PeakFlops, AreThoseOfTheDeckForEachRankOrMeasuredOnEach) {

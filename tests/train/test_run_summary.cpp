@@ -91,8 +91,7 @@ TEST(RunSummary, IsJsonWhateverTheRunIsCalledAndWhereThereIsNoLoss) {
   summary.loss.reset();
   summary.scaler.applied = 0;
   summary.position.step = summary.position.total;
-  summary.work = {.sample = {.model = 1e6}, .peak_flops = 3e11};
-  summary.peak_is_measured = false;
+  summary.work = {.sample = {.model = 1e6}, .peak_flops = 3e11, .peak_is_measured = false};
   const json document = json::parse(document_of(summary));
   EXPECT_TRUE(document["training_loss"].is_null());
   EXPECT_TRUE(document["scaler"]["mean_gradient_norm"].is_null()) << "no step moved weights";
@@ -119,6 +118,13 @@ TEST(RunSummary, ATableSaysTheSameInWords) {
   EXPECT_THAT(table, HasSubstr(memory_is_host ? "2 KiB predicted, 200 B at most reached\n"
                                               : "2 KiB predicted per rank, 300 B taken on its device"));
   EXPECT_THAT(table, HasSubstr("  compute per step      150 ms on rank 1 to 200 ms on rank 0\n"));
+}
+
+TEST(RunSummary, SaysNoShareOfAPeakThatStepsHaveExceeded) {
+  RunSummary summary = sample_summary();
+  summary.work.peak_is_exceeded = true;
+  EXPECT_THAT(table_of(summary), testing::HasSubstr("  model FLOPs           64 GFLOP/s, peak not known\n"));
+  EXPECT_EQ(json::parse(document_of(summary))["speed"]["peak"], "steps");
 }
 
 TEST(RunSummary, TheFileAppearsWholeOrNotAtAll) {

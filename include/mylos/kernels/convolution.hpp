@@ -26,6 +26,13 @@ inline constexpr std::int64_t convolution_gathered_bytes =
     memory_is_host ? std::int64_t{4} << 20 : std::int64_t{64} << 20;
 inline constexpr std::int64_t convolution_least_rows = 64;
 
+/// Of a sample, the operations of the definition that nobody does, as a library filters minimally.
+struct SparedFlops {
+  double forward = 0;
+  double input_gradient = 0;
+  double weight_gradient = 0;
+};
+
 class Convolution {
  public:
   /// Throws Error as check(shape) does, or unless kernels compute in the type.
@@ -46,6 +53,8 @@ class Convolution {
 
   /// Whether sums over samples are a vendor's library's, which may cut them by the number of threads.
   [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;
+
+  [[nodiscard]] SparedFlops spared_flops(const GemmEngine& engine) const;
 
   /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
   /// of type(). bias: [1, outputs] of type(), or empty. No two overlap.

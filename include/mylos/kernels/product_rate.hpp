@@ -2,6 +2,7 @@
 // peak.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 
@@ -14,11 +15,23 @@ namespace mylos {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`: the median of a few stretches of
-/// time, as the fastest may be one in which ranks that share the node's cores had ended. They call it
-/// together. Takes some tenths of a second at most, on memory of its own that it gives back: no more than
-/// `most_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up to 50 MB on
-/// hosts, 400 MB on devices. `clock`: seconds.
+/// What an engine did in a stretch of time.
+struct ProductStretch {
+  double flops_per_s = 0;
+  double end_s = 0;  // by the clock
+};
+using ProductStretches = std::array<ProductStretch, 5>;
+
+/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`, in stretches one after the other. Ranks
+/// that share the node's cores call it together: after one of them has ended, the others' stretches are
+/// faster than in the steps. Takes some tenths of a second at most, on memory of its own that it gives back:
+/// no more than `most_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up
+/// to 50 MB on hosts, 400 MB on devices. `clock`: seconds.
+[[nodiscard]] ProductStretches measure_product_stretches(
+    const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
+    const std::function<double()>& clock = steady_seconds);
+
+/// The median of those stretches.
 [[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
                                           std::size_t most_bytes,
                                           const std::function<double()>& clock = steady_seconds);

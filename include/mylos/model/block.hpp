@@ -60,6 +60,9 @@ struct BlockCost {
   double forward_flops = 0;
   double backward_flops = 0;  // both gradients
   double repeated_flops = 0;  // of backward_flops, what it computes again whatever is kept
+  // Of these, what nobody does where a convolution is filtered minimally: no speed counts it.
+  double spared_forward_flops = 0;
+  double spared_backward_flops = 0;
 
   bool operator==(const BlockCost&) const = default;
 };

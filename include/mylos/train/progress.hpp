@@ -36,7 +36,8 @@ class Progress {
 };
 
 /// "step 120/2808  epoch 0.51  loss 0.4312  lr 6.00e-04  |g| 0.91  scale 65536  48210 samples/s
-///   37.4 % of peak  ETA 1:05", in one line. Tokens take the place of samples where the data are tokens.
+///   37.4 % of peak  ETA 1:05", in one line. Tokens take the place of samples where the data are tokens; a
+/// share of 0 is one that is not known.
 [[nodiscard]] std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s);
 /// The same behind a bar, for a terminal of `columns`: never wider, so that the next one can take its place.
 /// A narrow terminal gets less of it, and at last no bar.

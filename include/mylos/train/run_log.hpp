@@ -69,6 +69,7 @@ class RunLog {
   void go_on_from(EarlierSegment& earlier);
 
  private:
+  [[nodiscard]] RunSpeed speed_of_new_rows(std::int64_t last, double samples, double seconds);
   /// What the disk refused before.
   void write_again();
   void note_scale(const StepRecord& record) const;

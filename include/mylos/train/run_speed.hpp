@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "mylos/comm/rank_group.hpp"
+#include "mylos/kernels/product_rate.hpp"
 #include "mylos/model/chain_flops.hpp"
 #include "mylos/train/options.hpp"
 
@@ -16,7 +18,9 @@ struct Assembly;
 struct RunWork {
   std::int64_t tokens_of_sample = 0;  // 0: the data are no tokens
   ChainFlops sample = {};
-  double peak_flops = 0;  // FLOP/s of all ranks together; 0: nobody has said
+  double peak_flops = 0;          // FLOP/s of all ranks together, the best that was seen; 0: nobody has said
+  bool peak_is_measured = true;   // else the deck says it, and steps do not raise it
+  bool peak_is_exceeded = false;  // by steps: the machine's own is not known
 };
 
 struct RunSpeed {
@@ -30,7 +34,15 @@ struct RunSpeed {
 
 [[nodiscard]] RunSpeed speed_of(const RunWork& work, double samples, double seconds);
 
-/// FLOP/s of all ranks together: by the deck, or those of a product that all of them compute now, side by
+/// The same of steps: where they are faster than the peak, that is taken for exceeded, and one that was
+/// measured becomes theirs.
+[[nodiscard]] RunSpeed speed_of_steps(RunWork& work, double samples, double seconds);
+
+/// FLOP/s of ranks together that measured at the same time: of each the fastest stretch, of those that ended
+/// before the first rank had done with all of its own. A neighbour's work makes the others slower than that.
+[[nodiscard]] double best_rate(std::span<const ProductStretches> ranks);
+
+/// FLOP/s of all ranks together: by the deck, or the best of a product that all of them compute now, side by
 /// side, in at most so many bytes as far as that is possible. All ranks call it.
 [[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
                                    std::size_t most_bytes);

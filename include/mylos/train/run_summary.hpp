@@ -37,7 +37,6 @@ struct RunSummary {
   std::optional<BestOfRun> best = {};  // where the deck asks for one, and there is one
   ScalerStatistics scaler = {};        // of all starts, or since it was reset
   RunWork work;
-  bool peak_is_measured = true;
   RunMetrics metrics;
   double elapsed_s = 0;  // of all starts; that of this one is the sum of its parts
   std::string checkpoints;

@@ -42,7 +42,7 @@ function figuresOf(run) {
   const samples = speed.samples_per_s || lastMean(run, "samples_per_s");
   const share = speed.model_flop_utilisation || lastMean(run, "model_flop_utilisation");
   const rate = tokens || samples;
-  add(tokens ? "tokens per second" : "samples per second", rate ? metric(rate) : null, share ? `${percent(share)} of the peak` : "");
+  add(tokens ? "tokens per second" : "samples per second", rate ? metric(rate) : null, share && share <= 1 && speed.peak !== "steps" ? `${percent(share)} of the peak` : "");
   add("time", history.elapsed_s === undefined ? null : duration(history.elapsed_s), "of all starts");
   const ranks = summary.ranks || (plan && plan.ranks);
   add("ranks", ranks ? whole(ranks) : null, summary.threads_per_rank ? plural(summary.threads_per_rank, "thread") + " each" : "");
