@@ -24,6 +24,7 @@
 #include "start.hpp"
 #include "stop_signals.hpp"
 #include "usage.hpp"
+#include "waiting_threads.hpp"
 
 namespace {
 
@@ -208,6 +209,7 @@ bool does_without_mpi(const CLI::App& app) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  choose_short_spin(arguments);
   // A limit of file sizes (ulimit -f) is to be a write that fails, with its message; the signal ends the
   // process without a word, and half a file stays.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -260,5 +262,5 @@ int main(int argument_count, char** arguments) {
   }
   const int code = run_alone(parse);
   if (end || code != 0) return code;
-  return does_without_mpi(app) ? run_alone(run) : run_with_mpi(argument_count, arguments, run);
+  return does_without_mpi(app) ? run_without_mpi(run) : run_with_mpi(argument_count, arguments, run);
 }

@@ -15,6 +15,7 @@
 #include "mylos/base/devices.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "placement_report.hpp"
+#include "shutdown.hpp"
 #include "standard_output.hpp"
 #include "start.hpp"
 #include "thread_count.hpp"
@@ -121,13 +122,39 @@ int run_alone(const std::function<ExitCode()>& command) {
   return static_cast<int>(code);
 }
 
+namespace {
+
+/// A process without a launcher needs no daemon of Open MPI, whose threads and process would be started and
+/// torn down for nothing. Other libraries do not read this.
+void start_in_isolation() {
+  if (!was_launched()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+}
+
+/// After the command, and whatever it threw: nothing of Kokkos is in use any more.
+void end_kokkos() {
+  if (Kokkos::is_initialized()) Kokkos::finalize();
+}
+
+}  // namespace
+
+int run_without_mpi(const std::function<ExitCode()>& command) {
+  const int code = run_alone(command);
+  keep_exit_code(code);
+  end_kokkos();
+  return code;
+}
+
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
+  start_in_isolation();
   // While a communicator's thread exchanges gradients the main thread makes no MPI call; readers and writers
   // in the background make none.
   int provided = 0;
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
   const int code = run_alone(command);
+  keep_exit_code(code);
+  end_kokkos();
   MPI_Finalize();
+  keep_exit_code(code);  // MPI may have put back handlers of its own
   return code;
 }
 
@@ -164,7 +191,7 @@ KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
   settings.set_disable_warnings(true);  // about OMP_PROC_BIND, which mpirun's binding replaces
   if (own.devices > 0 && !kokkos_was_told_the_device())
     settings.set_device_id(device_of(placement_, ranks.rank()));
-  guard_ = std::make_unique<Kokkos::ScopeGuard>(settings);
+  Kokkos::initialize(settings);
   own.device = own_device();
   placement_ = gather(ranks, own);
 }

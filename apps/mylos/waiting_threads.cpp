@@ -1,0 +1,48 @@
+#include "waiting_threads.hpp"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+namespace mylos::app {
+namespace {
+
+// Of GCC's runtime, in turns of its waiting loop: its own default of 300,000 (5 to 13 ms) keeps the cores
+// that other programs' threads, and the threads that are waited for, need.
+constexpr const char* gcc_spin_count = "1000";
+// Of LLVM's and Intel's runtime, in milliseconds; their default is 200.
+constexpr const char* llvm_spin_ms = "1";
+
+bool environment_says_it() {
+  constexpr std::array names{"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"};
+  return std::any_of(names.begin(), names.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+bool is_loaded(const char* function) {
+  return dlsym(RTLD_DEFAULT, function) != nullptr;
+}
+
+}  // namespace
+
+void choose_short_spin(char** arguments) {
+  if (environment_says_it()) return;
+  // LLVM's runtime has GCC's functions too. It reads its environment when it is first used.
+  if (is_loaded("__kmpc_fork_call")) {
+    setenv("KMP_BLOCKTIME", llvm_spin_ms, 0);
+    return;
+  }
+  // Without an address of the loader the program is that loader, called by its name (ld.so mylos).
+  if (!is_loaded("GOMP_parallel") || getauxval(AT_BASE) == 0) return;
+  std::error_code failure;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure || setenv("GOMP_SPINCOUNT", gcc_spin_count, 0) != 0) return;
+  execv(program.c_str(), arguments);
+}
+
+}  // namespace mylos::app

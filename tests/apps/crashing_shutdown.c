@@ -1,0 +1,51 @@
+/* Preloaded into a command: it crashes at the place that CRASH_AT names.
+ *   work      in the first communicator that it makes
+ *   finalize  at the start of MPI_Finalize
+ *   thread    in a thread of its own, while MPI_Finalize goes on
+ *   abort     after MPI_Finalize, by abort()
+ *   exit      in the exit handlers
+ * Only in processes called CRASH_NAME: the launcher is none of them. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char* program_invocation_short_name;
+
+static int is_place(const char* name) {
+  const char* place = getenv("CRASH_AT");
+  const char* process = getenv("CRASH_NAME");
+  return place != NULL && process != NULL && strcmp(place, name) == 0 && strcmp(process, program_invocation_short_name) == 0;
+}
+
+static void crash(void) {
+  volatile int* const nowhere = NULL;
+  *nowhere = 1;
+}
+
+static void* crash_in_thread(void* unused) {
+  crash();
+  return unused;
+}
+
+int MPI_Comm_dup(void* communicator, void* copy) {
+  if (is_place("work")) crash();
+  int (*original)(void*, void*) = (int (*)(void*, void*))dlsym(RTLD_NEXT, "MPI_Comm_dup");
+  return original(communicator, copy);
+}
+
+int MPI_Finalize(void) {
+  int (*original)(void) = (int (*)(void))dlsym(RTLD_NEXT, "MPI_Finalize");
+  pthread_t thread;
+  if (is_place("finalize")) crash();
+  if (is_place("thread") && pthread_create(&thread, NULL, crash_in_thread, NULL) == 0) usleep(200000);
+  const int code = original();
+  if (is_place("abort")) abort();
+  return code;
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  if (is_place("exit")) crash();
+}

@@ -1,0 +1,78 @@
+"""Threads that wait for the next kernel spin shortly: by the command's own start, unless the environment says how.
+
+usage: test_waiting.py MYLOS
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from processes import ranks_of, wait_until
+from small_problem import Command, environment, prepare
+
+SPIN = "1000"
+LONG = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=0", "run.log_every=10000"]
+SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+def without_settings(**more):
+    return {name: value for name, value in environment().items() if name not in SETTINGS} | more
+
+
+def settings_of(process):
+    words = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    pairs = (word.decode().split("=", 1) for word in words if b"=" in word)
+    return {name: value for name, value in pairs if name in SETTINGS}
+
+
+def check_run(command, line, variables, expected, ranks=1):
+    """The settings of each rank of a run; alone, that it is the process which was started."""
+    folder = command.folder / "spinning"
+    with subprocess.Popen(line, cwd=command.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as run:
+        wait_until(lambda: (folder / "checkpoints").exists() or run.poll() is not None, "the run has not begun")
+        assert run.poll() is None, run.communicate()
+        found = ranks_of(command)
+        assert len(found) == ranks and (ranks > 1 or found == [run.pid]), (found, run.pid)
+        for process in found:
+            assert settings_of(process) == expected, (line, settings_of(process), expected)
+        run.send_signal(signal.SIGUSR1)
+        run.communicate()
+        assert run.returncode == 85, run.returncode
+    shutil.rmtree(folder)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], folder)
+        prepare(command)
+        long = [*LONG, "run.folder=spinning"]
+        own = {"GOMP_SPINCOUNT": SPIN}
+        check_run(command, command.line(*long), without_settings(), own)
+        check_run(command, command.line(*long, ranks=2), without_settings(), own, ranks=2)
+        for said in ({"GOMP_SPINCOUNT": "7"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "3"}):
+            check_run(command, command.line(*long), without_settings(**said), said)
+        # Found by PATH, by a link, and from another folder by a relative name.
+        (command.folder / "programs").mkdir()
+        (command.folder / "programs/mylos").symlink_to(command.program)
+        paths = f"{command.folder}/programs:{os.environ['PATH']}"
+        check_run(command, ["mylos", *long], without_settings(PATH=paths), own)
+        relative = os.path.relpath(command.program, command.folder.resolve())
+        check_run(command, [relative, *long], without_settings(), own)
+        # Words that a shell would cut or expand arrive as they are, and so does the exit code.
+        odd = subprocess.run([command.program, "info", "no such * file\n$HOME", ""], cwd=command.folder, env=without_settings(),
+                             capture_output=True, text=True)
+        same = subprocess.run([command.program, "info", "no such * file\n$HOME", ""], cwd=command.folder,
+                              env=without_settings(GOMP_SPINCOUNT=SPIN), capture_output=True, text=True)
+        assert (odd.returncode, odd.stdout, odd.stderr) == (same.returncode, same.stdout, same.stderr) and odd.returncode == 2, odd
+        # Through the loader, of which /proc/self/exe speaks then.
+        loader = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
+        if loader.exists():
+            end = subprocess.run([loader, command.program, "--version"], env=without_settings(), capture_output=True, text=True)
+            assert end.returncode == 0 and "mylos" in end.stdout.lower(), end
+
+
+main()
