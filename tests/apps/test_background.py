@@ -34,7 +34,7 @@ def check_budget(command):
     copy = re.search(r"copy for checkpoints +([\d.]+) MiB", plan.stdout)
     peak = re.search(r"peak of a rank +([\d.]+) MiB", plan.stdout)
     assert copy and float(copy[1]) > 12, plan.stdout
-    budget = f"memory.budget={int(float(peak[1]) - 2)} MiB"
+    budget = f"memory.budget={int(float(peak[1]) - float(copy[1]) / 2)} MiB"  # processes differ by some MiB
     plan = command.must("plan", "deck.toml", "model.hidden=[1024, 1024]", budget)
     assert "copy for checkpoints" not in plan.stdout and "every block keeps all" in plan.stdout, plan.stdout
     run = command.must("train", "deck.toml", "model.hidden=[1024, 1024]", budget, "run.folder=tight")
