@@ -9,6 +9,8 @@
 #include "runtime.hpp"
 #include "shared_deck.hpp"
 #include "standard_output.hpp"
+#include "start.hpp"
+#include "stop_notice.hpp"
 
 namespace mylos::app {
 namespace {
@@ -23,6 +25,14 @@ ExitCode check(const RunRequest& request) {
     request.output.line("# " + line);
   request.output.line(text);
   return ExitCode::done;
+}
+
+/// Launchers pass a signal on to all ranks: of many, the first alone speaks for them.
+constexpr int most_ranks_that_speak = 16;
+
+void print_notice(const std::string& text, int rank, int ranks) {
+  if (rank > 0 && ranks > most_ranks_that_speak) return;
+  print_error(ranks == 1 ? fmt::format("mylos: {}", text) : fmt::format("mylos: rank {}: {}", rank, text));
 }
 
 }  // namespace
@@ -41,7 +51,11 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;
   request.debug_tensors = arguments.debug_tensors;
+  StopNotice notice(stop.signal, [rank = rank_of_start(), ranks = size_of_start()](const std::string& text) {
+    print_notice(text, rank, ranks);
+  });
   request.stop = stop;
+  request.stop.announced = [&notice] { notice.run_has_said_it(); };
 
   const Options& options = request.deck.options;
   const KokkosRuntime kokkos(options.run.threads);

@@ -29,7 +29,7 @@ constexpr int most_culprits = 8;
 
 void Run::step() {
   if (position_.of_start() < debug_tensors_) show_tensors();
-  parts_.trainer->step(*batches_, stop_.due(reserve_s()));
+  parts_.trainer->step(*batches_, [this] { return stop_.due(reserve_s()); });
   position_.step += 1;
 }
 
@@ -253,6 +253,7 @@ ExitCode Run::finish() {
   const Progress& progress = log_.progress();
   if (stop_.agreed()) {
     progress.note(fmt::format("step {}: asked to stop by {}", position_.step, stop_.agreed_reason(ranks())));
+    stop_.announced();
   }
   if (stopped_early() && position_.of_start() == 0)
     progress.note(fmt::format("step {}: {}", position_.step, describe_early_stop()));

@@ -60,7 +60,7 @@ std::optional<ExitCode> train(Run& run) {
   }
 }
 
-void Trainer::step(BatchSource& batches, bool stop_requested) {
+void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_requested) {
   const Region region("step");
   try {
     compute_gradients(batches, reduce_gradients_);
@@ -69,7 +69,7 @@ void Trainer::step(BatchSource& batches, bool stop_requested) {
   } catch (const std::exception& error) {
     error_ = Error(ExitCode::failed, error.what());
   }
-  conclude(stop_requested);
+  conclude(stop_requested());
 }
 
 void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {

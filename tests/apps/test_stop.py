@@ -1,9 +1,10 @@
 """A run that is asked to stop writes a checkpoint, leaves `requeue`, ends with 85, and goes on from there.
 
-usage: test_stop.py MYLOS SOURCES
+usage: test_stop.py MYLOS SOURCES SLOW_DISK_LIBRARY
 """
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 from checkpoints import compare, last_checkpoint
+from processes import finish, wait_until
 from small_problem import Command, environment, prepare
 
 STOPPED = 85
@@ -78,6 +80,20 @@ def check_ways_to_stop(command):
         print(f"{name}: stopped after step {steps}, {seconds:.2f} s after it was asked")
 
 
+def check_notice(command, library):
+    """Of a run that cannot come to it soon, here as its disk is slow: a line within 5 s, while it goes on."""
+    line = ["train", "deck.toml", "run.folder=slow", *LONG, "checkpoint.every=1", "checkpoint.background=false"]
+    with command.start(*line, variables={"LD_PRELOAD": library, "SLOW_DISK_S": "4"}) as process:
+        wait_until(lambda: any((command.folder / "slow").glob("checkpoints/*.tmp")), "no checkpoint is being written")
+        process.send_signal(signal.SIGTERM)
+        assert select.select([process.stderr], [], [], 300)[0], "no word within 300 s"
+        assert process.poll() is None, "the run was to be held up"
+        code, output, said = finish(process)
+    assert code == STOPPED and "asked to stop by SIGTERM" in output, (code, output, said)
+    assert said.count("SIGTERM has arrived: the run stops, with a checkpoint, after ") == 1, said
+    print("held up by a slow disk: says that it was heard")
+
+
 def check_walltime(command):
     result = command.must("train", "deck.toml", "run.folder=wall", *LONG, "--walltime", "00:00:04", ranks=2,
                           code=STOPPED)
@@ -110,6 +126,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         check_ways_to_stop(command)
+        check_notice(command, sys.argv[3])
         check_walltime(command)
         check_loop(command, sys.argv[2])
 

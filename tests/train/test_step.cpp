@@ -184,6 +184,29 @@ TEST(Step, AStopRequestReachesAllRanks) {
   EXPECT_EQ(run.trainer->read_state().record.stop, last + 1);
 }
 
+/// A signal arrives while the step reads its batch.
+class SignallingBatches final : public BatchSource {
+ public:
+  explicit SignallingBatches(BatchSource& inner) : inner_(inner) {}
+  MicroBatch next(const Execution& exec) override {
+    has_arrived_ = true;
+    return inner_.next(exec);
+  }
+  [[nodiscard]] bool has_arrived() const { return has_arrived_; }
+
+ private:
+  BatchSource& inner_;
+  bool has_arrived_ = false;
+};
+
+TEST(Step, AStopRequestOfItsOwnTimeIsAgreedOnAtItsEnd) {
+  SmallRun run(small_options(DType::bf16));
+  SignallingBatches batches(*run.batches);
+  run.trainer->step(batches, [&] { return batches.has_arrived(); });
+  run.trainer->finish_update();
+  EXPECT_EQ(run.trainer->read_state().record.stop, 1);
+}
+
 /// Fails at one step, as a reader does at a damaged sample.
 class FailingBatches final : public BatchSource {
  public:

@@ -13,8 +13,9 @@ namespace mylos {
 
 struct StopSources {
   std::function<std::string()> signal = [] { return std::string(); };  // the name of one that arrived, or ""
-  std::string file;                                                    // "": this rank looks for none
-  double walltime_s = 0;                                               // since `started`; 0 = no end
+  std::function<void()> announced = [] {};  // called once the run has said that it stops
+  std::string file;                         // "": this rank looks for none
+  double walltime_s = 0;                    // since `started`; 0 = no end
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
@@ -32,6 +33,8 @@ class StopRequests {
     if (rank_number != 0) asking_rank_ = rank_number - 1;
   }
   [[nodiscard]] bool agreed() const { return asking_rank_ >= 0; }
+  /// The run has said that it stops.
+  void announced() const { sources_.announced(); }
   /// All ranks, after they agreed: "SIGUSR1, on rank 1".
   [[nodiscard]] std::string agreed_reason(RankGroup& ranks) const;
 

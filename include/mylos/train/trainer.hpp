@@ -6,6 +6,7 @@
 // device they are recorded and launched together.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,11 +38,14 @@ class Trainer {
           const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
 
   /// One step over the next micro-batches: the gradient is that of the mean over all samples that the ranks'
-  /// batches have, which may be fewer than planned, and none on some. `stop_requested` travels with the
-  /// agreement. If `batches` throws, this rank still takes part in the step's collectives and the error
-  /// reaches all ranks: see throw_if_failed().
+  /// batches have, which may be fewer than planned, and none on some. `stop_requested` is called once the
+  /// gradients are computed; its answer travels with the agreement. If `batches` throws, this rank still
+  /// takes part in the step's collectives and the error reaches all ranks: see throw_if_failed().
   /// The new weights may come to all ranks during the next step only: see finish_update().
-  void step(BatchSource& batches, bool stop_requested);
+  void step(BatchSource& batches, const std::function<bool()>& stop_requested);
+  void step(BatchSource& batches, bool stop_requested) {
+    step(batches, [stop_requested] { return stop_requested; });
+  }
   /// All ranks, after a step: before anybody but the next step reads weights, masters or moments, or ranks
   /// exchange anything else.
   void finish_update() { update_.finish(exec_); }
