@@ -83,7 +83,8 @@ void OnlineTrainer::load(const std::string& path) {
   RankGroup& ranks = parts.assembly.communicator->ranks();
   const CheckpointReader reader(ranks, path);
   run_on_all(ranks, [&] {
-    if (!reader.exists("/schedule")) fail_input("{}: holds weights alone (`mylos convert` or `mylos init` made it)", path);
+    if (!reader.exists("/schedule"))
+      fail_input("{}: holds weights alone (`mylos convert` or `mylos init` made it)", path);
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
       fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
     }
