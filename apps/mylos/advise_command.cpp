@@ -4,21 +4,18 @@
 #include <mpi.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "advise_report.hpp"
 #include "commands.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/kernels/gemm.hpp"
-#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
-#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/metric.hpp"
 #include "mylos/train/ranks_energy.hpp"
 #include "mylos/train/run_check.hpp"
-#include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_plan.hpp"
 #include "mylos/train/step_plan.hpp"
 #include "runtime.hpp"
@@ -55,14 +52,8 @@ struct Subject {
     });
     static_cast<void>(agreed_identity(*data, options.data, ranks));
     run_on_all(ranks, [&] {
-      steps = run_length(options, data->epochs());
+      steps = require_consistent(options, *data, deck.places);
       const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
-      require_weights(chain, deck.places);
-      require_rules_apply(chain, options.precision);
-      require_groups_match(chain, options.optimizer, deck.places);
-      require_initial_rules_apply(chain, options.model, deck.places);
-      require_ignored_layers(options.health, chain);
-      static_cast<void>(watched_metric(options, *data));
       parameters = chain.parameter_count();
       rows_per_sample = chain.rows_per_sample;
       normalizer = data->normalizer([](const std::string&) {});
@@ -132,7 +123,9 @@ ExitCode advise_command(const AdviseArguments& arguments) {
     RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
     deck = read_shared_deck(ranks, arguments.deck, arguments.overrides);
     run_on_all(ranks, [&] {
-      if (ranks.rank() == 0) require_new(file);
+      if (ranks.rank() != 0) return;
+      require_new(file);
+      const PendingFile tried(file);  // what cannot be written is refused before anything is measured
     });
     output = standard_output(ranks.rank());
   }
@@ -170,10 +163,18 @@ ExitCode advise_command(const AdviseArguments& arguments) {
                        .progress = progress_of(arguments, output)});
   report.advice = advise(report.results, report.rule, arguments.steps);
   const Options advised = advised_options(deck.options, report.results, report.advice.chosen, report.rule);
+  // What was measured is worth its minutes also where the deck cannot be written any more.
+  std::optional<Error> failure;
+  try {
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) write_deck(file, arguments, advised, report.advice.verdict);
+    });
+  } catch (const Error& error) {
+    failure = error;
+    report.deck.clear();
+  }
   output.line(arguments.json ? advice_json(report) : '\n' + advice_text(report));
-  run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) write_deck(file, arguments, advised, report.advice.verdict);
-  });
+  if (failure) throw *failure;
   return ExitCode::done;
 }
 

@@ -152,7 +152,7 @@ double step_joules(const TrialResult& result) {
 
 std::string advice_text(const AdviceReport& report) {
   return head(report) + '\n' + table(report) + gradients(report) + verdict(report) +
-         fmt::format("\nthe deck that says so: {}", report.deck);
+         (report.deck.empty() ? "" : fmt::format("\nthe deck that says so: {}", report.deck));
 }
 
 }  // namespace mylos::app

@@ -25,7 +25,7 @@ struct AdviceReport {
   std::vector<std::int64_t> largest = {};  // micro-batch that fits, up to most_micro_batch, of each
   TypeAdvice advice = {};
   TypeChoiceRule rule = {};
-  std::string deck = {};  // the file that was written
+  std::string deck = {};  // the file that was written; empty: it could not be
 };
 
 [[nodiscard]] std::string advice_text(const AdviceReport& report);

@@ -42,8 +42,15 @@ void label(ordered_json& runs) {
   }
 }
 
-/// A page that is there is written anew; a checkpoint or a table of a run is not replaced by one.
+/// A page that is there is written anew; a checkpoint or a table of a run is not replaced by one. To look
+/// into what is no file might take for ever.
 void require_no_other_file(const std::string& path) {
+  std::error_code failure;
+  const auto there = std::filesystem::status(path, failure);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    fail_input("--out {}: is there and is not a file; name another, or \"-\" for standard output",
+               printable(path, 300));
+  }
   constexpr std::string_view begin = "<!DOCTYPE html>";
   std::ifstream file(path, std::ios::binary);
   std::string found(begin.size(), '\0');
@@ -55,30 +62,36 @@ void require_no_other_file(const std::string& path) {
 
 constexpr std::size_t most_runs = 12;  // what a reader can tell apart
 
-struct Written {
-  std::size_t bytes = 0;
+struct Page {
+  std::string text;
   bool any_runs_on = false;
 };
 
-Written write_report(const std::vector<std::string>& folders, const std::string& path, std::int64_t watch_s) {
+Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
   const ReportBounds bounds = bounds_for(folders.size());
   ordered_json runs = ordered_json::array();
-  Written written;
+  Page page;
   for (const std::string& folder : folders) {
     RunReport report = report_of(folder, bounds);
-    written.any_runs_on = written.any_runs_on || report.progress == RunProgress::running;
+    page.any_runs_on = page.any_runs_on || report.progress == RunProgress::running;
     runs.push_back(std::move(report.document));
   }
   label(runs);
-  const std::string page = report_page({{"format", "mylos-report"},
-                                        {"version", 1},
-                                        {"code_version", code_version()},
-                                        {"written", time_now()},
-                                        {"reload_s", written.any_runs_on ? watch_s : 0},
-                                        {"runs", std::move(runs)}});
-  publish_text(path, page);
-  written.bytes = page.size();
-  return written;
+  page.text = report_page({{"format", "mylos-report"},
+                           {"version", 1},
+                           {"code_version", code_version()},
+                           {"written", time_now()},
+                           {"reload_s", page.any_runs_on ? watch_s : 0},
+                           {"runs", std::move(runs)}});
+  return page;
+}
+
+ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
+  if (watch_s > 0) fail_input("--out - prints one page; leave out --watch, or name a file");
+  std::string text = make_page(folders, 0).text;
+  if (text.ends_with('\n')) text.pop_back();
+  standard_output(0).line(text);
+  return ExitCode::done;
 }
 
 }  // namespace
@@ -89,20 +102,26 @@ ExitCode report_command(const ReportArguments& arguments) {
     fail_input("a page shows at most {} runs, {} are named", most_runs, arguments.runs.size());
   std::vector<std::string> folders;
   for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
+  if (arguments.output == "-") return print_page(folders, arguments.watch_s);
   std::string path = arguments.output;
   if (path.empty()) path = folders.size() == 1 ? folders.front() + "/report.html" : "report.html";
   require_no_other_file(path);
 
   const Output output = standard_output(0);
-  Written written = write_report(folders, path, arguments.watch_s);
-  output.line(
-      fmt::format("{} ({})", printable(path, 300), format_bytes(static_cast<std::int64_t>(written.bytes))));
+  const auto write = [&] {
+    Page page = make_page(folders, arguments.watch_s);
+    publish_text(path, page.text);
+    return page;
+  };
+  Page page = write();
+  output.line(fmt::format("{} ({})", printable(path, 300),
+                          format_bytes(static_cast<std::int64_t>(page.text.size()))));
   if (arguments.watch_s == 0) return ExitCode::done;
-  if (written.any_runs_on)
+  if (page.any_runs_on)
     output.line(fmt::format("written again every {} s until the run ends", arguments.watch_s));
-  while (written.any_runs_on) {
+  while (page.any_runs_on) {
     std::this_thread::sleep_for(std::chrono::seconds(arguments.watch_s));
-    written = write_report(folders, path, arguments.watch_s);
+    page = write();
   }
   output.line("no run goes on: the page is complete");
   return ExitCode::done;

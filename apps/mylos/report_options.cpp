@@ -17,8 +17,9 @@ void add_report(CLI::App& app, ReportArguments& arguments, std::function<ExitCod
       ->add_option("runs", arguments.runs,
                    "Folders of runs, done, going on or crashed; several are laid over each other")
       ->required();
-  report->add_option("--out", arguments.output,
-                     "The page to write (default: report.html, in the folder of the only run, or here)");
+  report->add_option(
+      "--out", arguments.output,
+      "The page to write (default: report.html, in the folder of the only run, or here); -: print it");
   report
       ->add_option(
           "--watch", arguments.watch_s,

@@ -18,8 +18,7 @@ namespace {
 ExitCode check(const RunRequest& request) {
   const Options& options = request.deck.options;
   const KokkosRuntime kokkos(options.run.threads);
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  const std::string text = check_run(request.deck, ranks);
+  const std::string text = check_run(request, MPI_COMM_WORLD);
   request.output.line(kokkos.table());
   for (const std::string& line : kokkos.advice(needs_these_threads(options)))
     request.output.line("# " + line);

@@ -59,6 +59,11 @@ void add_adaptation_keys(Schema& schema) {
               "16 bits must save this share of the time of a step in float, else the run computes in float.");
   keys.integer("every", &AdaptationOptions::every, {1, largest_count}, "steps",
                "How often the overflows are looked at, by which the loss scale's growth is changed.");
+  keys.only_with(with("precision.adapt", {"true"}));
+  keys.only_with({"steps", "loss_gap", "least_gain"},
+                 {"two types or more to choose from",
+                  {"precision.adaptation.types"},
+                  [](const Options& options) { return options.precision.adaptation.types.size() > 1; }});
 }
 
 }  // namespace mylos

@@ -4,6 +4,15 @@
 #include "sections.hpp"
 
 namespace mylos {
+namespace {
+
+Condition of_a_regression() {
+  return {"targets (another model.loss than \"cross_entropy\")", {"model.loss"}, [](const Options& options) {
+            return options.model.loss != LossType::cross_entropy;
+          }};
+}
+
+}  // namespace
 
 const std::vector<std::string>& augment_keys_of(ModelType type) {
   static const std::vector<std::string> all{
@@ -47,6 +56,14 @@ void add_augment_keys(Schema& schema) {
               "number of targets. auto: moved where they are that many. Components of vectors are moved, not "
               "turned.");
   keys.limit_to_types(augment_keys_of);
+  keys.only_with(with_given("data.train"));
+  keys.only_with({"crop_fill"}, with_more_than_0("data.augment.crop"));
+  keys.only_with(
+      {"targets"},
+      {"samples that are moved (data.augment.crop, shift, rotate, flip_horizontal or flip_vertical)",
+       {},
+       [](const Options& options) { return options.data.augment.any(); }});
+  keys.only_with({"targets"}, of_a_regression());
 }
 
 }  // namespace mylos

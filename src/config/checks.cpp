@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "deck_mistakes.hpp"
-#include "mylos/model/short_forms.hpp"
-#include "sections.hpp"
+#include "mylos/config/schema.hpp"
 
 namespace mylos {
 namespace {
@@ -13,7 +12,7 @@ namespace {
 class Checks : DeckMistakes {
  public:
   Checks(const Options& options, const GivenPlaces& given, const std::string& file_name)
-      : DeckMistakes(given, file_name), options_(options), given_(given) {}
+      : DeckMistakes(given, file_name), options_(options) {}
 
   void length() const {
     const RunOptions& run = options_.run;
@@ -24,14 +23,6 @@ class Checks : DeckMistakes {
     }
     if (run.epochs == 0 && run.steps == 0) {
       fail({}, "nothing says how long the run is; give 'run.epochs' or 'run.steps'");
-    }
-  }
-
-  void initial() const {
-    if (!options_.run.initial.empty()) return;
-    for (const char* key : {"initial.include", "initial.exclude", "initial.missing", "initial.rename",
-                            "initial.average", "initial.ignore"}) {
-      if (given_.contains(key)) fail({key}, fmt::format("'{}' needs 'run.initial', the file to take", key));
     }
   }
 
@@ -58,7 +49,6 @@ class Checks : DeckMistakes {
     const bool has_shapes =
         is_gpt ? options_.model.vocabulary > 0 : options_.model.inputs > 0 && options_.model.outputs > 0;
     if (!options_.data.train.empty()) return;
-    if (!options_.data.test.empty()) fail({"data.test"}, "'data.test' is given without 'data.train'");
     if (!has_shapes && is_gpt) {
       fail({"model.vocabulary"},
            "nothing says how many tokens there are; give 'data.train' or 'model.vocabulary'");
@@ -70,7 +60,6 @@ class Checks : DeckMistakes {
     if (options_.run.epochs > 0) {
       fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
     }
-    if (options_.data.validation > 0) fail({"data.validation"}, "'data.validation' needs 'data.train'");
   }
 
   /// A checkpoint may come from a processor that has more.
@@ -85,29 +74,6 @@ class Checks : DeckMistakes {
          fmt::format("'kernels.instructions' is \"{}\", which this processor or this build has not; there "
                      "are {}",
                      name_of(*options_.kernels.instructions), names));
-  }
-
-  /// What orders labelled samples says nothing to windows of tokens, and the other way round.
-  void kind_of_data() const {
-    const ModelType type = options_.model.type;
-    const bool is_gpt = type == ModelType::gpt;
-    std::vector<std::string> names = data_keys_of(is_gpt ? ModelType::mlp : ModelType::gpt);
-    if (is_gpt) {
-      for (const std::string& name : augment_keys_of(ModelType::mlp)) names.push_back("augment." + name);
-    }
-    for (const std::string& name : names) {
-      const std::string path = "data." + name;
-      if (!given_.contains(path)) continue;
-      fail({path.c_str()},
-           fmt::format("'{}' is a key of {}, and model.type = \"{}\" learns from {}; leave it out", path,
-                       is_gpt ? "labelled samples" : "token data", name_of(type),
-                       is_gpt ? "tokens" : "labelled samples"));
-    }
-    if (given_.contains("data.shape") && type != ModelType::chain && !is_short_form(type)) {
-      fail({"data.shape"}, fmt::format("'data.shape' is a key of networks on grids (\"chain\", \"cnn\", "
-                                       "\"resnet\", \"unet\"), and the type is \"{}\"",
-                                       name_of(type)));
-    }
   }
 
   /// What would make the sum over micro-batches depend on who adds them up.
@@ -149,7 +115,9 @@ class Checks : DeckMistakes {
 
   void scaler() const {
     const ScalerOptions& scaler = options_.precision.scaler;
-    if (scaler.min_scale > scaler.initial_scale || scaler.initial_scale > scaler.max_scale) {
+    const bool is_below = counts("precision.scaler.min_scale") && scaler.min_scale > scaler.initial_scale;
+    const bool is_above = counts("precision.scaler.max_scale") && scaler.initial_scale > scaler.max_scale;
+    if (is_below || is_above) {
       fail({"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
             "precision.scaler.max_scale"},
            fmt::format(
@@ -158,13 +126,6 @@ class Checks : DeckMistakes {
                shortest(scaler.min_scale), shortest(scaler.initial_scale), shortest(scaler.max_scale)));
     }
     if (scaler.backoff_window > 0) backoff_window();
-  }
-
-  void optimizer() const {
-    const OptimizerOptions& optimizer = options_.optimizer;
-    if (optimizer.type == OptimizerType::sgd && optimizer.nesterov && optimizer.momentum == 0)
-      fail({"optimizer.nesterov", "optimizer.momentum"},
-           "'optimizer.nesterov' looks ahead along the momentum, and 'optimizer.momentum' is 0");
   }
 
   void schedule() const {
@@ -182,6 +143,10 @@ class Checks : DeckMistakes {
   }
 
  private:
+  [[nodiscard]] bool counts(const char* key) const {
+    return schema().find_key(key)->unmet(options_) == nullptr;
+  }
+
   void needs_of_schedule() const {
     const ScheduleOptions& schedule = options_.schedule;
     const auto need = [this](const char* type, const char* key) {
@@ -204,12 +169,6 @@ class Checks : DeckMistakes {
                fmt::format("the milestone {} of 'schedule.milestones' is within the {} updates of "
                            "'schedule.warmup'; milestones count from the run's begin",
                            schedule.milestones.front(), schedule.warmup));
-        break;
-      case ScheduleType::one_cycle:
-        if (schedule.warmup > 0)
-          fail({"schedule.type", "schedule.warmup"},
-               "the schedule \"one_cycle\" rises by itself ('schedule.rise_share'); leave out "
-               "'schedule.warmup'");
         break;
       default:
         break;
@@ -248,7 +207,6 @@ class Checks : DeckMistakes {
   }
 
   const Options& options_;
-  const GivenPlaces& given_;
 };
 
 }  // namespace
@@ -258,17 +216,15 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   const Checks checks(options, given, file_name);
   check_model(options, given, file_name);
   if (origin == DeckOrigin::user) {
-    checks.kind_of_data();
+    require_effect(options, given);
     checks.kernels();
     checks.masters();
   }
   checks.length();
-  checks.initial();
   checks.metrics();
   checks.data();
   checks.reproducible();
   checks.scaler();
-  checks.optimizer();
   checks.schedule();
 }
 

@@ -12,14 +12,17 @@ namespace mylos {
 /// Where each key was given; a key that was not given is absent.
 using GivenPlaces = std::map<std::string, Place>;
 
-/// Earlier versions took keys of the other kind of data without a word; what they wrote is still read.
+/// Earlier versions took and wrote keys that had no effect; what they wrote is still read.
 enum class DeckOrigin { user, checkpoint };
 
 /// Throws Error, naming the place of the key that should change.
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
                    DeckOrigin origin);
 
-/// Of these, those of [model].
+/// Throws Error for a key that is given where it has no effect (Key::only_with), naming its place.
+void require_effect(const Options& options, const GivenPlaces& given);
+
+/// Of the checks, those of [model].
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
 
 }  // namespace mylos

@@ -101,6 +101,17 @@ NormType usual_norm(ModelType type) {
   return is_short_form(type) ? NormType::batchnorm : NormType::none;
 }
 
+/// A list of tables, each as a block of its own.
+std::string table_blocks(const Key& key, const Value::List& list) {
+  std::string blocks;
+  for (const Value& element : list) {
+    blocks += fmt::format("\n[[{}]]\n", key.path());
+    for (const NamedValue& entry : std::get<Value::Table>(element.held))
+      blocks += fmt::format("{} = {}\n", entry.name, to_toml(entry.value));
+  }
+  return blocks;
+}
+
 Deck read(std::string_view text, const std::string& file_name, const std::vector<std::string>& overrides,
           DeckOrigin origin) {
   std::vector<Entry> entries = entries_of_deck(text, file_name);
@@ -162,14 +173,22 @@ std::string read_deck_file(const std::string& path) {
 }
 
 std::string resolve(const Options& options) {
-  std::string result = "# Every key with the value that the run uses.\n";
+  std::string result = "# Every key that has an effect, with the value that the run uses.\n";
   for (const Section& section : schema().sections) {
     result += fmt::format("\n[{}]\n", section.name);
+    std::string tables;  // behind the section's other keys: they end it
     for (const Key& key : schema().keys) {
       if (key.section != section.name) continue;
-      if (const auto value = key.write(options))
+      const auto value = key.effective(options);
+      if (!value) continue;
+      const auto* list = std::get_if<Value::List>(&value->held);
+      if (key.is_table_list && list != nullptr) {
+        tables += table_blocks(key, *list);
+      } else {
         result += fmt::format("{} = {}\n", key.name, to_toml(*value));
+      }
     }
+    result += tables;
   }
   return result;
 }

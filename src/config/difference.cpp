@@ -6,7 +6,7 @@ namespace mylos {
 namespace {
 
 std::string text_of(const Key& key, const Options& options) {
-  const std::optional<Value> value = key.write(options);
+  const std::optional<Value> value = key.effective(options);
   return value ? to_toml(*value) : "nothing";
 }
 

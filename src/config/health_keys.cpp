@@ -28,6 +28,16 @@ void fill_ignore(Key& key) {
   };
 }
 
+/// To go back to, from before the end of a run.
+Condition with_checkpoints() {
+  return {"checkpoints to return to (checkpoint.every, every_minutes or keep_best)",
+          {"checkpoint.every"},
+          [](const Options& options) {
+            const CheckpointOptions& checkpoint = options.checkpoint;
+            return checkpoint.every > 0 || checkpoint.every_minutes > 0 || !checkpoint.keep_best.empty();
+          }};
+}
+
 }  // namespace
 
 void add_health_keys(Schema& schema) {
@@ -84,6 +94,16 @@ void add_health_keys(Schema& schema) {
   keys.boolean("rewind_float", &HealthOptions::rewind_float,
                "A layer that computes in fp16 and was the first that was not finite computes in fp32 behind "
                "the return, in place of a smaller learning rate.");
+  keys.only_with({"ignore", "least_update_ratio", "largest_update_ratio", "dead_share"},
+                 with_more_than_0("health.every"));
+  keys.only_with({"high_norm"}, {"gradients that nothing clips (optimizer.clip_norm = 0)",
+                                 {"optimizer.clip_norm"},
+                                 [](const Options& options) { return options.optimizer.clip_norm == 0; }});
+  keys.only_with({"on_divergence"}, of_value("\"rewind\"", with_checkpoints()));
+  keys.only_with({"rewinds", "rewind_on_loss", "rewind_lr_factor", "rewind_scale_factor", "rewind_float"},
+                 with("health.on_divergence", {"rewind"}));
+  keys.only_with({"rewind_scale_factor"}, with_loss_scale());
+  keys.only_with({"rewind_float"}, with_half());
 }
 
 }  // namespace mylos

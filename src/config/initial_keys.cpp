@@ -104,12 +104,7 @@ void add_initial_keys(Schema& schema) {
   rename.write = write_renames;
   rename.clear = [](Options& options) { options.initial.rename.clear(); };
   rename.default_text = "none";
-  for (Key& key : schema.keys) {  // without a file they say nothing
-    if (key.section != "initial") continue;
-    key.write = [write = key.write](const Options& options) {
-      return options.run.initial.empty() ? std::nullopt : write(options);
-    };
-  }
+  keys.only_with(with_given("run.initial"));
 }
 
 }  // namespace mylos

@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "conditions.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/config/schema.hpp"
 
 namespace mylos {
@@ -225,22 +229,36 @@ class Keys {
     return schema_.keys.back();
   }
 
-  /// Of keys of this section that only some types of networks have, as `keys_of(type)` lists them: the
-  /// resolved deck of another type leaves them out.
+  /// Declares when keys of this section, which have been added, have an effect.
+  void only_with(const std::vector<std::string_view>& names, const Condition& condition) {
+    for (const std::string_view name : names) {
+      const auto key = std::find_if(schema_.keys.begin(), schema_.keys.end(), [&](const Key& added) {
+        return added.section == section_ && added.name == name;
+      });
+      if (key == schema_.keys.end()) fail_run("[{}] has no key '{}' that could be limited", section_, name);
+      key->only_with.push_back(condition);
+    }
+  }
+
+  /// The same of all keys of this section.
+  void only_with(const Condition& condition) {
+    for (Key& key : schema_.keys) {
+      if (key.section == section_) key.only_with.push_back(condition);
+    }
+  }
+
+  /// The same of keys that only some types of networks have, as `keys_of(type)` lists them.
   template <class KeysOf>
   void limit_to_types(const KeysOf& keys_of) {
     for (Key& key : schema_.keys) {
       if (key.section != section_) continue;
-      std::vector<ModelType> types;
+      std::vector<std::string> types;
       for (const ModelType type : model_types) {
         const std::vector<std::string>& names = keys_of(type);
-        if (std::find(names.begin(), names.end(), key.name) != names.end()) types.push_back(type);
+        if (std::find(names.begin(), names.end(), key.name) != names.end()) types.emplace_back(name_of(type));
       }
-      if (types.empty()) continue;
-      key.write = [write = key.write, types](const Options& options) -> std::optional<Value> {
-        const bool has = std::find(types.begin(), types.end(), options.model.type) != types.end();
-        return has ? write(options) : std::nullopt;
-      };
+      if (!types.empty() && types.size() < std::size(model_types))
+        key.only_with.push_back(with("model.type", std::move(types)));
     }
   }
 

@@ -71,6 +71,7 @@ void add_checkpoint_keys(Schema& schema) {
       Words<OnError>{{"stop", OnError::stop}, {"continue", OnError::go_on}},
       "When a checkpoint or the history cannot be written (a full disk): the run ends, or says so and "
       "goes on to try again at the next checkpoint. The last one must succeed.");
+  keys.only_with({"keep_every"}, with_more_than_0("checkpoint.keep_last"));
 }
 
 }  // namespace
@@ -107,6 +108,7 @@ void add_machine_keys(Schema& schema) {
                "On an NVIDIA device, where a rank is alone and the run not reproducible: a step's kernels "
                "are recorded when they run for the "
                "second time, and launched together from then on. Kokkos' tools then see steps, not kernels.");
+  keys.only_with({"graphs"}, with("run.reproducible", {"false"}));
 }
 
 }  // namespace mylos

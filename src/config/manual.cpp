@@ -21,11 +21,14 @@ A deck describes a run: the data, the network, the numbers and how they move. It
 - `section.key=value` behind the deck takes the place of what the deck says. The value is read as TOML, else as a plain
   string, so `precision.compute=fp16` needs no quotes. `precision.rules.head=fp32` adds one rule. `run.steps=100` also
   takes the place of `run.epochs`, and the other way round; where the warm-up is longer, `run.steps=100 schedule.warmup=0`.
-- A key that is not below, a value of another type or out of its range, and keys that contradict each other end the
-  command with exit code 2 before anything is computed or written. The message names file, line and what would be right.
+- A key that is not below, a value of another type or out of its range, keys that contradict each other, and keys that
+  have no effect beside the others ("Only with ...") end the command with exit code 2 before anything is computed or
+  written. The message names file, line and what would be right.
 - Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
-- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key that has a value, the deck's or
-  the default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet; `precision.scaler.preset`) are written out.
+- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key that has a value and an
+  effect, the deck's or the default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet;
+  `precision.scaler.preset`) are written out. `resolved.toml` also has the sizes that the run found in its data
+  (`model.inputs`, `model.outputs`, `model.vocabulary`, `data.shape`).
 - A step is one batch. Steps count skipped ones (overflow), updates do not.
 - [formulas.md](formulas.md) has networks, losses, updates and schedules in formulas.
 )";
@@ -66,8 +69,13 @@ kind = "dense"        # as many outputs as there are classes or targets
 std::string row(const Key& key) {
   const std::string type = key.unit.empty() ? key.type : key.type + " (" + key.unit + ')';
   const bool is_value = key.default_text != "none";
+  std::string conditions;
+  for (const Condition& condition : key.only_with) {
+    conditions += condition.value.empty() ? " Only" : fmt::format(" `{}` only", condition.value);
+    conditions += fmt::format(" with {}.", condition.text);
+  }
   return fmt::format("| `{}` | {} | {} | {} |\n", key.name, type,
-                     is_value ? '`' + key.default_text + '`' : key.default_text, key.meaning);
+                     is_value ? '`' + key.default_text + '`' : key.default_text, key.meaning + conditions);
 }
 
 }  // namespace

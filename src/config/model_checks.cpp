@@ -5,7 +5,6 @@
 #include "deck_mistakes.hpp"
 #include "limits.hpp"
 #include "mylos/model/short_forms.hpp"
-#include "sections.hpp"
 
 namespace mylos {
 namespace {
@@ -18,15 +17,6 @@ class ModelChecks : DeckMistakes {
   void model() const {
     const ModelType type = options_.model.type;
     layers_of_a_chain();
-    for (const ModelType other : model_types) {
-      for (const std::string& name : model_keys_of(other)) {
-        const std::string path = "model." + name;
-        if (!given_.contains(path) || has_key(model_keys_of(type), name)) continue;
-        fail({path.c_str()}, fmt::format("'{}' is a key of model.type = \"{}\", and the type is \"{}\"", path,
-                                         name_of(other), name_of(type)));
-      }
-    }
-    loss();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
@@ -45,24 +35,6 @@ class ModelChecks : DeckMistakes {
     fail({given_.contains(first) ? first : "model.layers"},
          fmt::format("[[model.layers]] needs model.type = \"chain\", and the type is \"{}\"",
                      name_of(options_.model.type)));
-  }
-
-  /// A key of another loss, with another value than it has anyway, would have no effect.
-  void loss() const {
-    const ModelOptions& model = options_.model;
-    const auto refuse = [&](const char* key, LossType of) {
-      fail({key}, fmt::format("'{}' is a key of model.loss = \"{}\", and the loss is \"{}\"", key,
-                              name_of(of), name_of(model.loss)));
-    };
-    if (model.huber_delta != ModelOptions{}.huber_delta && model.loss != LossType::huber)
-      refuse("model.huber_delta", LossType::huber);
-    if (model.loss == LossType::cross_entropy) return;
-    if (model.label_smoothing > 0) refuse("model.label_smoothing", LossType::cross_entropy);
-    if (!model.class_weights.empty()) refuse("model.class_weights", LossType::cross_entropy);
-  }
-
-  static bool has_key(const std::vector<std::string>& keys, const std::string& name) {
-    return std::find(keys.begin(), keys.end(), name) != keys.end();
   }
 
   void short_form() const {
@@ -85,10 +57,13 @@ class ModelChecks : DeckMistakes {
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
-      fail(
-          {"model.type", "model.norm", "model.channels"},
-          fmt::format("groupnorm takes {} groups of channels, which do not divide the {} of 'model.channels'",
-                      groups, channels));
+      fail({"model.type", "model.norm", "model.channels"},
+           fmt::format(
+               "'model.norm' = \"groupnorm\"{} takes {} groups of channels, which do not divide the {} of "
+               "'model.channels'; give multiples of {}, or another 'model.norm'",
+               given_.contains("model.norm") ? ""
+                                             : fmt::format(", the default of \"{}\",", name_of(model.type)),
+               groups, channels, groups));
     }
   }
 

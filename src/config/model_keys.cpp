@@ -131,6 +131,15 @@ void add_class_weights(Key& key) {
   key.default_text = "none";
 }
 
+/// Of networks of these types, whose hidden layers are all that has the key.
+Condition with_hidden_layers(std::vector<ModelType> types) {
+  return {
+      "hidden layers (model.hidden)", {"model.hidden"}, [types = std::move(types)](const Options& options) {
+        const bool needs_them = std::find(types.begin(), types.end(), options.model.type) != types.end();
+        return !needs_them || !options.model.hidden.empty();
+      }};
+}
+
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
@@ -226,6 +235,11 @@ void add_model_keys(Schema& schema) {
                                 [](const Key& key) { return key.path() == "model.layers"; }));
   schema.keys.push_back(initialize_key());
   keys.limit_to_types(model_keys_of);
+  keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
+  keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
+  keys.only_with({"huber_delta"}, with("model.loss", {std::string(name_of(LossType::huber))}));
+  keys.only_with({"label_smoothing", "class_weights"},
+                 with("model.loss", {std::string(name_of(LossType::cross_entropy))}));
 }
 
 }  // namespace mylos

@@ -155,6 +155,10 @@ void add_optimizer_keys(Schema& schema) {
       "holds beside them: `mylos eval CKPT --average`, predict and sample take it in their place. It "
       "takes as much memory as a moment. 0: none.");
   add_parameter_groups(keys);
+  keys.only_with({"betas"}, with("optimizer.type", {"adamw", "adam", "lion", "lamb"}));
+  keys.only_with({"epsilon"}, with("optimizer.type", {"adamw", "adam", "lamb"}));
+  keys.only_with({"momentum", "nesterov"}, with("optimizer.type", {"sgd"}));
+  keys.only_with({"nesterov"}, with_more_than_0("optimizer.momentum"));
 }
 
 }  // namespace mylos

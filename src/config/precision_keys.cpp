@@ -78,6 +78,18 @@ void fill_preset(Key& key) {
   key.write = [](const Options&) -> std::optional<Value> { return std::nullopt; };
 }
 
+/// A static one falls behind a return.
+Condition with_falling_scale() {
+  Condition condition = with_dynamic_scale();
+  condition.text += " or that a return lowers (health.on_divergence = \"rewind\")";
+  condition.holds = [moves = std::move(condition.holds),
+                     has_scale = with_loss_scale().holds](const Options& options) {
+    const bool rewinds = options.health.on_divergence == OnDivergence::rewind;
+    return moves(options) || (rewinds && has_scale(options));
+  };
+  return condition;
+}
+
 void add_scaler_keys(Schema& schema) {
   Keys keys(
       schema, "precision.scaler", "The loss scaler, which keeps small gradients from vanishing in 16 bits.",
@@ -123,6 +135,16 @@ void add_scaler_keys(Schema& schema) {
   keys.boolean("reset", &ScalerOptions::reset,
                "A restart begins with a fresh scale and fresh statistics, once: not from checkpoints that "
                "were written with `reset = true`. Without a restart it does nothing.");
+  keys.only_with({"preset", "initial_scale"}, with_loss_scale());
+  keys.only_with({"growth_factor", "backoff_factor", "growth_interval", "hysteresis", "hysteresis_refill",
+                  "backoff_window", "backoff_overflows", "max_scale"},
+                 with_dynamic_scale());
+  keys.only_with({"hysteresis_refill"},
+                 {"a hysteresis above 1", {"precision.scaler.hysteresis"}, [](const Options& options) {
+                    return options.precision.scaler.hysteresis > 1;
+                  }});
+  keys.only_with({"backoff_overflows"}, with_more_than_0("precision.scaler.backoff_window"));
+  keys.only_with({"min_scale"}, with_falling_scale());
 }
 
 }  // namespace

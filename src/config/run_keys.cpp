@@ -135,8 +135,8 @@ void add_run_keys(Schema& schema) {
 }
 
 const std::vector<std::string>& data_keys_of(ModelType type) {
-  static const std::vector<std::string> samples{"shuffle", "last_batch"};
-  static const std::vector<std::string> grids{"shuffle", "last_batch", "shape"};
+  static const std::vector<std::string> samples{"normalize", "shuffle", "last_batch"};
+  static const std::vector<std::string> grids{"normalize", "shuffle", "last_batch", "shape"};
   static const std::vector<std::string> tokens{"window"};
   if (type == ModelType::gpt) return tokens;
   return type == ModelType::mlp ? samples : grids;
@@ -191,6 +191,8 @@ void add_data_keys(Schema& schema) {
       "not given.");
   add_shape(shape);
   keys.limit_to_types(data_keys_of);
+  keys.only_with({"test", "validation", "normalize", "shuffle", "last_batch", "window"},
+                 with_given("data.train"));
 }
 
 }  // namespace mylos

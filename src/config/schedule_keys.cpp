@@ -95,6 +95,22 @@ void add_schedule_keys(Schema& schema) {
   keys.number("final_lr", &ScheduleOptions::final_lr, {0, true, 1000, true}, "",
               "Where linear, polynomial, cosine, one_cycle, wsd and each cycle of cosine_restarts end.");
   add_keys_of_types(keys);
+  const auto of_types = [&keys](const std::vector<std::string_view>& names, std::vector<std::string> types) {
+    keys.only_with(names, with("schedule.type", std::move(types)));
+  };
+  keys.only_with({"warmup"},
+                 {"any other schedule than \"one_cycle\", which rises by itself (schedule.rise_share)",
+                  {"schedule.type"},
+                  [](const Options& options) { return options.schedule.type != ScheduleType::one_cycle; }});
+  of_types({"steps"}, {"linear", "polynomial", "cosine", "one_cycle", "wsd"});
+  of_types({"final_lr"}, {"linear", "polynomial", "cosine", "cosine_restarts", "one_cycle", "wsd"});
+  of_types({"step_size"}, {"step", "exponential"});
+  of_types({"factor"}, {"step", "multistep", "exponential"});
+  of_types({"milestones"}, {"multistep"});
+  of_types({"power"}, {"polynomial", "wsd"});
+  of_types({"rise_share", "start_factor"}, {"one_cycle"});
+  of_types({"period", "growth"}, {"cosine_restarts"});
+  of_types({"decay_share"}, {"wsd"});
 }
 
 }  // namespace mylos

@@ -91,6 +91,20 @@ const Schema& schema() {
   return the_schema;
 }
 
+const Condition* Key::unmet(const Options& options) const {
+  for (const Condition& condition : only_with) {
+    if (condition.holds(options)) continue;
+    if (condition.value.empty()) return &condition;
+    const auto given = write(options);
+    if (given && to_toml(*given) == condition.value) return &condition;
+  }
+  return nullptr;
+}
+
+std::optional<Value> Key::effective(const Options& options) const {
+  return unmet(options) == nullptr ? write(options) : std::nullopt;
+}
+
 const Key* Schema::find_key(std::string_view path) const {
   const auto found =
       std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path() == path; });

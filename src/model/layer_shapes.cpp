@@ -1,8 +1,10 @@
 #include "layer_shapes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/group_norm.hpp"
 
 namespace mylos {
 namespace {
@@ -51,6 +53,27 @@ Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
                error.what());
   }
   return shape;
+}
+
+/// How many points of a sample's grid lie along one of a layer's, by axis.
+using Coarseness = std::vector<std::int64_t>;
+
+std::int64_t along(const PerAxis& given, std::size_t axis, std::int64_t absent) {
+  return given.empty() ? absent : given.size() == 1 ? given.front() : given[axis];
+}
+
+/// Behind the layer, where it is `before` before it.
+Coarseness coarsened(const LayerOptions& layer, Coarseness before) {
+  const bool pools = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
+  const bool is_finer = layer.kind == LayerKind::upsample || layer.transposed;
+  for (std::size_t axis = 0; axis < before.size(); ++axis) {
+    const std::int64_t window = pools ? along(layer.kernel, axis, 2) : 1;
+    const std::int64_t step =
+        layer.kind == LayerKind::upsample ? along(layer.factor, axis, 2) : along(layer.stride, axis, window);
+    before[axis] = is_finer ? std::max<std::int64_t>(1, before[axis] / step)
+                            : std::min(before[axis] * step, most_points);
+  }
+  return before;
 }
 
 }  // namespace
@@ -104,6 +127,41 @@ UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input) 
   shape.factor = along_axes(layer.factor.empty() ? PerAxis{2} : layer.factor, 1, input, "factor");
   shape.interpolation = layer.between == Between::linear ? Interpolation::linear : Interpolation::nearest;
   return checked(shape, input, "make finer");
+}
+
+void require_groups(const LayerInput& input, std::int64_t groups) {
+  try {
+    check_group_norm(input.grid, groups);
+  } catch (const Error& error) {
+    fail_input("model.layers: layer '{}' cannot normalise {} with 'norm_groups' = {}: {}", input.layer,
+               describe(input.grid), groups, error.what());
+  }
+}
+
+void require_levels(const std::vector<LayerOptions>& layers, const std::vector<std::int64_t>& shape) {
+  if (shape.size() < 2) return;
+  Coarseness now(shape.size() - 1, 1);
+  Coarseness coarsest = now;
+  std::map<std::string, Coarseness> of_layer{{"input", now}};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (const auto from = of_layer.find(layers[i].skip_from);
+        layers[i].kind == LayerKind::branch && from != of_layer.end()) {
+      now = from->second;
+    }
+    for (std::int64_t copy = 0; copy < layers[i].repeat; ++copy) now = coarsened(layers[i], now);
+    of_layer[layer_name(layers, i)] = now;
+    for (std::size_t axis = 0; axis < now.size(); ++axis)
+      coarsest[axis] = std::max(coarsest[axis], now[axis]);
+  }
+  for (std::size_t axis = 0; axis < now.size(); ++axis) {
+    if (shape[axis] % coarsest[axis] == 0) continue;
+    fail_input(
+        "the grid of a sample is {}, and the network makes it {} times coarser and then finer again: its "
+        "extents "
+        "must be divisible by {}, which {} is not; give samples of another size, or fewer levels "
+        "(model.channels or model.layers)",
+        describe(grid_of(shape)), coarsest[axis], coarsest[axis], shape[axis]);
+  }
 }
 
 }  // namespace mylos

@@ -27,4 +27,11 @@ struct LayerInput {
 [[nodiscard]] PoolShape pool_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input);
 
+/// Throws Error (bad_input) where 'norm_groups' does not fit the channels.
+void require_groups(const LayerInput& input, std::int64_t groups);
+
+/// Throws Error (bad_input) where layers make a sample's grid coarser by more than some extent of it, or by
+/// what does not divide one: a level on the way up cannot have the points of that on the way down then.
+void require_levels(const std::vector<LayerOptions>& layers, const std::vector<std::int64_t>& shape);
+
 }  // namespace mylos

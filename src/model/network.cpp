@@ -256,6 +256,7 @@ class NetworkBuilder {
     options.input_type = last_.type;
     options.skip_type = from.type;
     if (from.grid.extent != last_.grid.extent || (join == JoinType::add && from.grid != last_.grid)) {
+      require_levels(model_.chain, model_.shape);
       refuse("reads '{}', which gives {}, and its input has {}; {}", layer.skip_from, describe(from.grid),
              describe(last_.grid),
              join == JoinType::add ? "an addition needs the same" : "both need the same points");
@@ -274,13 +275,8 @@ class NetworkBuilder {
     options.type = compute_type(precision_, name, "groupnorm");
     options.input_type = input_type(options.type);
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    std::unique_ptr<Block> block;
-    try {
-      block = std::make_unique<GroupNormBlock>(options);
-    } catch (const Error& error) {
-      refuse("cannot normalise {}: {}", describe(last_.grid), error.what());
-    }
-    append(std::move(block));
+    require_groups(input(), options.groups);
+    append(std::make_unique<GroupNormBlock>(std::move(options)));
   }
 
   void add_batch_norm(const LayerOptions& layer, const std::string& name) {

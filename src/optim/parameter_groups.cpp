@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/error.hpp"
 #include "mylos/model/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -30,6 +31,14 @@ void require_groups_match(const Chain& chain, const OptimizerOptions& options, c
     for (const std::string& pattern : options.groups[i].match)
       require_match(place + "optimizer.groups", pattern, names);
   }
+  const ParameterLayout layout = make_parameter_layout(chain, 0, 1);
+  const auto is_frozen = [&](const ParameterSlot& slot) { return settings_of(options, slot).frozen; };
+  if (!std::all_of(layout.slots.begin(), layout.slots.end(), is_frozen)) return;
+  fail_input(
+      "{}optimizer.groups: every parameter of this model is frozen, so that a run would train nothing; leave "
+      "one of "
+      "them out, or `mylos eval` the weights",
+      place_of(places, {fmt::format("optimizer.groups.{}", options.groups.size()), "optimizer.groups"}));
 }
 
 }  // namespace mylos

@@ -11,17 +11,12 @@
 namespace mylos {
 namespace {
 
-// A matrix of 128 MiB; sums of 4 GiB.
-constexpr std::int64_t most_measured_classes = 4096;
+// Sums of 4 GiB.
 constexpr std::int64_t most_measured_targets = std::int64_t{1} << 22;
 constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
 bool is_wanted(std::span<const Measure> wanted, Measure measure) {
   return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
-}
-
-std::size_t matrix_bytes(std::int64_t classes) {
-  return static_cast<std::size_t>(classes * classes) * sizeof(std::int64_t);
 }
 
 bool are_of_classes(std::span<const Measure> wanted) {
@@ -48,7 +43,7 @@ void ClassMeasures::add(std::span<const float> logits, std::span<const std::int3
     if (place < most_best) ++counts_[first_of_places + place];
     const auto predicted =
         static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-    ++counts_[first_of_confusion + label * width + predicted];
+    if (has_matrix()) ++counts_[first_of_confusion + label * width + predicted];
   }
 }
 
@@ -173,18 +168,24 @@ std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
   return is_measured_of(measure, loss) ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));
 }
 
+void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
+  if (is_wanted(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
+    fail_input(
+        "{}run.metrics: the matrix of \"confusion\" has 8 bytes for each pair of classes, and {} classes are "
+        "more "
+        "than the {} of which it is measured; leave it out, \"top5\" has no matrix",
+        place, outputs, ClassMeasures::max_matrix_classes);
+  }
+  if (is_wanted(wanted, Measure::r2) && outputs > most_measured_targets) {
+    fail_input("{}run.metrics: \"r2\" is measured of up to {} targets, and there are {}; leave it out", place,
+               most_measured_targets, outputs);
+  }
+}
+
 Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {
-  if (are_of_classes(wanted)) {
-    if (outputs > most_measured_classes)
-      fail_input("top5 and confusion are measured of up to {} classes; there are {}", most_measured_classes,
-                 outputs);
-    classes_.emplace(outputs);
-  }
-  if (is_wanted(wanted, Measure::r2)) {
-    if (outputs > most_measured_targets)
-      fail_input("r2 is measured of up to {} targets; there are {}", most_measured_targets, outputs);
-    targets_.emplace(outputs);
-  }
+  require_measurable(wanted, outputs);
+  if (are_of_classes(wanted)) classes_.emplace(outputs, is_wanted(wanted, Measure::confusion));
+  if (is_wanted(wanted, Measure::r2)) targets_.emplace(outputs);
 }
 
 void Measures::add(std::span<const float> outputs, const Batch& batch) {
@@ -198,6 +199,10 @@ void Measures::add_up(RankGroup& ranks) {
   if (targets_) targets_->add_up(ranks);
 }
 
+std::size_t Measures::matrix_bytes(std::int64_t classes) {
+  return static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes) * sizeof(std::int64_t);
+}
+
 std::size_t Measures::kept_bytes(std::span<const Measure> wanted, std::int64_t outputs) {
   return is_wanted(wanted, Measure::confusion) ? matrix_bytes(outputs) : 0;
 }
@@ -207,7 +212,7 @@ std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t
   if (wanted.empty()) return 0;
   const auto count = static_cast<std::size_t>(outputs);
   std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
-  if (are_of_classes(wanted)) bytes += matrix_bytes(outputs);
+  if (is_wanted(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
   if (is_wanted(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
   return bytes;
 }

@@ -8,6 +8,7 @@
 #include "mylos/io/system_memory.hpp"
 #include "mylos/planner/rotor.hpp"
 #include "mylos/train/calibration.hpp"
+#include "mylos/train/measures.hpp"
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/step_plan.hpp"
 
@@ -91,6 +92,13 @@ std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
   return std::nullopt;
 }
 
+/// Whether it is the matrix of an evaluation that does not fit.
+bool fits_without_confusion(const MemoryProblem& problem) {
+  Options options = problem.options;
+  if (std::erase(options.run.metrics, Measure::confusion) == 0) return false;
+  return fits_budget(problem.with(options));
+}
+
 std::string in_mebibytes(std::size_t bytes) {
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
   return fmt::format("{} MiB", (bytes + mebibyte - 1) / mebibyte);
@@ -127,12 +135,19 @@ std::string of_the_budget(const MemoryProblem& problem) {
                      "needs a rank's share in one micro-batch"
                    : "; memory.on_oom = \"shrink\" found no smaller micro-batch that fits";
   }
+  const bool fits_without_matrix = fits_without_confusion(problem);
+  if (fits_without_matrix) {
+    message += fmt::format(
+        "; run.metrics without \"confusion\" would fit, whose matrices of {} classes take {} each",
+        problem.options.model.outputs,
+        format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options.model.outputs))));
+  }
   if (micro_batch > 0) {
     message += fmt::format(
         "; data.micro_batch = {} would fit (memory.on_oom = \"shrink\" takes one that does)", micro_batch);
   }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && !shard)
+  if (micro_batch == 0 && ranks == 0 && !shard && !fits_without_matrix)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, message);
 }

@@ -1,31 +1,22 @@
 #include "mylos/train/run_check.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/config/sizes.hpp"
 #include "mylos/io/folder_lock.hpp"
 #include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/optim/parameter_groups.hpp"
-#include "mylos/train/agreed_data.hpp"
-#include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/initial_weights.hpp"
+#include "mylos/train/measures.hpp"
 #include "mylos/train/metric.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/run_health.hpp"
-#include "mylos/train/shared_plan.hpp"
-#include "mylos/train/smaller_micro_batch.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "run_start.hpp"
 
 namespace mylos {
 namespace {
@@ -45,43 +36,18 @@ std::string data_line(const Options& options, const RunData& data) {
   return text + fmt::format(" each {} inputs, {} {}", options.model.inputs, options.model.outputs, outputs);
 }
 
-/// By modelled times: what a run measures changes the order of its operations, not whether they fit.
-std::string machine_line(const MemoryProblem& problem, RankGroup& ranks) {
-  std::optional<MemoryPlan> plan;
-  run_on_all(ranks, [&] { plan = plan_memory(problem); });
+std::string machine_line(const MemoryPlan& plan) {
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
-  const std::string buckets = describe_buckets(plan->statement);
+  const std::string buckets = describe_buckets(plan.statement);
   return fmt::format("{}# here: {} thread{} per rank; memory: {} of {} per rank, {}\n",
                      buckets.empty() ? "" : "# " + buckets + '\n', threads, threads == 1 ? "" : "s",
-                     bytes(plan->rank_bytes()), bytes(plan->budget), describe(*plan));
+                     bytes(plan.rank_bytes()), bytes(plan.budget), describe(plan));
 }
 
-/// Why a start could not make this folder, or files in it; "": nothing speaks against it.
-std::string obstacle_to(const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
-  std::error_code failure;
-  fs::path nearest = folder;  // of what is there already
-  while (fs::symlink_status(nearest, failure).type() == fs::file_type::not_found) {
-    const fs::path above = nearest.has_parent_path() ? nearest.parent_path() : fs::path(".");
-    if (above == nearest) break;
-    nearest = above;
-  }
-  if (!fs::is_directory(nearest, failure))
-    return fmt::format("{}{}", nearest.string(), failure ? ": " + failure.message() : " is no folder");
-  if (::access(nearest.c_str(), W_OK | X_OK) != 0)
-    return fmt::format("nothing can be written in {}: {}", nearest.string(), std::strerror(errno));
-  return "";
-}
-
+/// What a start finds there that may be gone by then, or that a restart is for.
 std::string folder_lines(const std::string& folder) {
   std::string text;
-  for (const std::string& needed : {folder, folder + "/checkpoints"}) {
-    const std::string obstacle = obstacle_to(needed);
-    if (obstacle.empty()) continue;
-    text += fmt::format("# {} cannot be made or written: {}\n", needed, obstacle);
-    break;
-  }
   FolderLock lock(folder);
   if (lock.try_to_take(false) == FolderLock::Attempt::held) {
     text += fmt::format(
@@ -117,51 +83,44 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
   return steps;
 }
 
-std::string check_run(const Deck& deck, RankGroup& ranks) {
-  Options options = deck.options;
-  // Made for its refusals alone: of a backend that is not here, of ranks that run different code.
-  static_cast<void>(make_communicator(ranks.mpi(), options.communication));
-  std::unique_ptr<RunData> data;
-  run_on_all(ranks, [&] {
-    data = open_run_data(options, Answers::needed, deck.places);
-    data->complete(options.model);
-    static_cast<void>(watched_metric(options, *data));
-  });
-  static_cast<void>(agreed_identity(*data, options.data, ranks));
-  const std::int64_t steps = run_length(options, data->epochs());
-  const std::unique_ptr<GemmEngine> gemm = make_agreed_engine(options.kernels, ranks);
-  const MemoryProblem problem = shared_problem(options, *gemm, ranks, data.get());
-  std::string shrunk;
-  run_on_all(ranks, [&] {
-    const auto smaller = smaller_micro_batch(problem);
-    if (!smaller) return;
-    options.data.micro_batch = smaller->samples;
-    shrunk = fmt::format("# {}\n", smaller->note);
-  });
-  const StepPlan plan = make_step_plan(options, 0, ranks.size());
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
-  require_weights(chain, deck.places);
+std::int64_t require_consistent(const Options& options, const RunData& data, const Places& places) {
+  const std::int64_t steps = run_length(options, data.epochs());
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  require_weights(chain, places);
   require_rules_apply(chain, options.precision);
-  require_groups_match(chain, options.optimizer, deck.places);
-  require_initial_rules_apply(chain, options.model, deck.places);
+  require_groups_match(chain, options.optimizer, places);
+  require_initial_rules_apply(chain, options.model, places);
   require_ignored_layers(options.health, chain);
+  static_cast<void>(watched_metric(options, data));
+  require_measurable(options.run.metrics, chain.outputs(), place_of(places, {"run.metrics"}));
+  return steps;
+}
 
-  std::string text = deck.resolved + '\n' + data_line(options, *data) + '\n';
+std::string check_run(RunRequest request, MPI_Comm mpi) {
+  std::string notes;
+  request.output = {.line = [&notes](const std::string& line) { notes += fmt::format("# {}\n", line); }};
+  const RunStart start(std::move(request), mpi, true);
+  const Options& options = start.parts.options;
+  const StepPlan& plan = start.parts.step;
+  RankGroup& ranks = start.parts.communicator->ranks();
+  const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+
+  std::string text =
+      with_sizes(start.request.deck.resolved, options.model) + '\n' + data_line(options, *start.data) + '\n';
   text += fmt::format("# model: {} parameters in {} blocks and a head\n", chain.parameter_count(),
                       chain.blocks.size());
-  text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n", steps,
-                      options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s", plan.micro_batches,
-                      plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
+  text += fmt::format("# run: {} steps of {} samples; on {} rank{} {} micro-batch{} of {} in a step\n",
+                      start.steps, options.data.batch, ranks.size(), ranks.size() == 1 ? "" : "s",
+                      plan.micro_batches, plan.micro_batches == 1 ? "" : "es", plan.micro_batch);
   if (options.precision.adapt) {
     text += fmt::format("# precision.adapt: a run that begins afresh chooses its type; here it is {}\n",
                         name_of(options.precision.compute));
   }
-  if (!options.run.initial.empty()) {
-    const InitialWeights initial(ranks, options, chain, deck.places);
-    for (const std::string& line : initial.lines(std::numeric_limits<std::size_t>::max()))
+  if (start.initial) {
+    for (const std::string& line : start.initial->lines(std::numeric_limits<std::size_t>::max()))
       text += fmt::format("# {}\n", line);
   }
-  text += shrunk + machine_line(problem, ranks);
+  text += notes + machine_line(start.parts.memory);
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
     text += fmt::format("# {}\n", note);
   std::string folder;  // of the first rank: the others' locks would be in its way

@@ -6,6 +6,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
+#include "mylos/config/sizes.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
 #include "mylos/train/run_check.hpp"
@@ -43,9 +44,13 @@ void require_same_moments(const std::string& path, const Options& written, const
       path, type.before, type.after, type.before);
 }
 
-/// By the decks alone: without what data add to the options.
-std::vector<KeyDifference> changes_since(const Options& written, const std::string& deck) {
-  return differing_keys(written, read_stored_deck(deck, "the deck").options);
+/// By the decks alone, but for sizes that one of them leaves to the data, which `known` has.
+std::vector<KeyDifference> changes_since(Options written, const std::string& deck,
+                                         const ModelOptions& known) {
+  Options now = read_stored_deck(deck, "the deck").options;
+  take_sizes(written, known);
+  take_sizes(now, known);
+  return differing_keys(written, now);
 }
 
 /// A schedule that ends with the run is stretched or shortened with it: "" where that does not happen.
@@ -63,6 +68,7 @@ std::string describe_schedule_change(const LearningRate& before, const LearningR
 
 void RunStart::open_checkpoint() {
   saved.reset();
+  if (only_checks) return;  // whether it is to be a restart is not known
   if (request.restart.empty()) return require_unused_folder(ranks(), parts.options.run.folder);
   const bool is_named = request.restart != "auto" && request.restart != "latest";
   if (is_named) require_no_other_run();
@@ -128,7 +134,7 @@ void RunStart::require_same_run() const {
         path);
   }
   const Deck written = read_stored_deck(reader.header().deck, path);
-  for (const KeyDifference& difference : changes_since(written.options, deck)) {
+  for (const KeyDifference& difference : changes_since(written.options, deck, given_.model)) {
     if (fixes_the_run(difference.key)) {
       fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
@@ -149,7 +155,7 @@ void RunStart::require_same_run() const {
 void RunStart::note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const {
   if (request.earlier) return;  // the run has said so itself
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
-  for (const KeyDifference& difference : changes_since(written, deck)) {
+  for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
     if (is_free(difference.key)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));

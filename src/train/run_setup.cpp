@@ -12,6 +12,7 @@
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/config/sizes.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/scaler_restart.hpp"
 #include "run_start.hpp"
@@ -231,7 +232,7 @@ void Run::open_folder(const RunStart& start) {
       }
     }
     if (const std::string lost = name_best_again(); !lost.empty()) notes.push_back(lost);
-    if (!write_resolved(resolved, start.request.deck.resolved))
+    if (!write_resolved(resolved, with_sizes(start.request.deck.resolved, options().model)))
       notes.push_back(resolved + " was not written by a run: left as it is");
     for (std::string& note : write_amended_deck()) notes.push_back(std::move(note));
     std::ofstream plan(file("plan.json"), std::ios::trunc);
@@ -264,7 +265,7 @@ std::vector<std::string> Run::write_amended_deck() const {
   std::error_code failure;
   if (amendments_.empty()) {
     std::filesystem::remove(path, failure);
-  } else if (!write_resolved(path, header_.deck)) {
+  } else if (!write_resolved(path, with_sizes(header_.deck, options().model))) {
     return {path + " was not written by a run: left as it is"};
   }
   return {};

@@ -3,19 +3,23 @@
 #include <fmt/format.h>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/model/initial_values.hpp"
 #include "mylos/model/make_chain.hpp"
-#include "mylos/optim/parameter_groups.hpp"
 #include "mylos/train/agreed_data.hpp"
 #include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/metric.hpp"
 #include "mylos/train/run_check.hpp"
-#include "mylos/train/run_health.hpp"
 #include "mylos/train/shared_folder.hpp"
 
 namespace mylos {
+namespace {
 
-RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
+Chain model_chain(const Options& options) {
+  return make_chain(options.model, options.precision, options.run.seed, false);
+}
+
+}  // namespace
+
+RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
+    : request(std::move(given)), only_checks(checks) {
   parts.options = request.deck.options;
   const Options& options = parts.options;
   parts.communicator = make_communicator(mpi, options.communication);
@@ -23,17 +27,13 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi) : request(std::move(given)) {
   run_on_all(ranks(), [this] { open_data(); });
   identity =
       agreed_identity(*data, options.data, ranks());  // before sizes that depend on the data are exchanged
-  run_on_all(ranks(), [&] {
-    steps = run_length(options, data->epochs());
-    const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
-    require_weights(chain, request.deck.places);
-    require_rules_apply(chain, options.precision);
-    require_groups_match(chain, options.optimizer, request.deck.places);
-    require_initial_rules_apply(chain, options.model, request.deck.places);
-    require_ignored_layers(options.health, chain);
-    static_cast<void>(watched_metric(options, *data));
-  });
+  run_on_all(ranks(), [&] { steps = require_consistent(options, *data, request.deck.places); });
+  require_possible_folder(ranks(), options.run.folder, request.deck.places);
   given_ = options;
+  if (only_checks) {
+    find_start();
+    return;
+  }
   choose();
   require_shared_folder(ranks(), options.run.folder);
   if (lock) lock->name_holder(false);
@@ -54,8 +54,7 @@ void RunStart::amend() {
   if (amendments.empty()) return;
   try {
     const Options& options = parts.options;
-    require_rules_apply(make_chain(options.model, options.precision, options.run.seed, false),
-                        options.precision);
+    require_rules_apply(model_chain(options), options.precision);
   } catch (const Error& error) {
     fail_input("{}: /history/amendments do not fit this deck: {}", saved ? saved->path() : "the run",
                error.what());
@@ -72,8 +71,7 @@ void RunStart::open_initial_weights() {
   initial.reset();
   const Options& options = parts.options;
   if (options.run.initial.empty()) return;
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
-  initial.emplace(ranks(), options, chain, request.deck.places);
+  initial.emplace(ranks(), options, model_chain(options), request.deck.places);
 }
 
 /// A checkpoint to go on from, and what depends on whether there is one.

@@ -1,7 +1,7 @@
-// RunStart: what a start of a run finds out before the run takes its memory or writes a file: data
-// (run_start.cpp), whether the folder is its own (run_folder.cpp), where to go on from (run_restart.cpp),
-// types (run_types.cpp), the memory plan (run_memory.cpp). Run takes it from there (run_setup.cpp). Throws
-// Error on all ranks.
+// RunStart: what a start of a run, or a check of one, finds out before the run takes its memory or writes a
+// file: data (run_start.cpp), whether the folder is its own (run_folder.cpp), where to go on from
+// (run_restart.cpp), types (run_types.cpp), the memory plan (run_memory.cpp). Run takes it from there
+// (run_setup.cpp). Throws Error on all ranks.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,11 @@
 namespace mylos {
 
 struct RunStart {
-  RunStart(RunRequest given, MPI_Comm ranks);
+  /// `checks`: it measures and writes nothing, and takes no checkpoint to go on from.
+  RunStart(RunRequest given, MPI_Comm ranks, bool checks = false);
 
   RunRequest request;
+  bool only_checks;
   Amendments amendments;  // of the checkpoint, or of the segment before this one
   std::string deck;       // resolved, as amended
   Assembly parts;         // without the trainer; their options are as amended

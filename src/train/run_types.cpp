@@ -26,6 +26,7 @@ void RunStart::choose_first_type() {
   if (!precision.adapt || request.earlier || first_choice_) return;
   const std::vector<DType>& types = precision.adaptation.types;
   if (types.size() > 1) {
+    if (only_checks) return;
     first_choice_ = try_types();
   } else if (types.front() != precision.compute) {
     first_choice_ = amendment_of(types.front(), fmt::format("precision.compute = \"{}\", the only one of "

@@ -37,7 +37,38 @@ void write_sign(const std::string& path) {
   if (!sign) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
+/// What is there of the path already: itself, or the nearest folder above it.
+fs::path nearest_part(const fs::path& folder) {
+  std::error_code failure;
+  fs::path nearest = folder;
+  while (fs::symlink_status(nearest, failure).type() == fs::file_type::not_found) {
+    const fs::path above = nearest.has_parent_path() ? nearest.parent_path() : fs::path(".");
+    if (above == nearest) break;
+    nearest = above;
+  }
+  return nearest;
+}
+
+void require_possible(const std::string& folder, const Places& places) {
+  std::error_code failure;
+  const fs::path nearest = nearest_part(folder);
+  const std::string place = place_of(places, {"run.folder"});
+  if (!fs::is_directory(nearest, failure)) {
+    fail_input("{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
+               nearest.string(), failure ? ": " + failure.message() : " is no folder");
+  }
+  if (::access(nearest.c_str(), W_OK | X_OK) == 0) return;
+  fail_run("{}{}: the run's folder cannot be made or written: {}: {}", place, folder, nearest.string(),
+           std::strerror(errno));
+}
+
 }  // namespace
+
+void require_possible_folder(RankGroup& ranks, const std::string& folder, const Places& places) {
+  run_on_first(ranks, [&] {
+    for (const std::string& needed : {folder, folder + "/checkpoints"}) require_possible(needed, places);
+  });
+}
 
 void require_shared_folder(RankGroup& ranks, const std::string& folder) {
   if (ranks.size() == 1) return;

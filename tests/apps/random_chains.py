@@ -40,6 +40,8 @@ class Deck:
 def value_text(value):
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{json.dumps(key)} = {value_text(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(value_text(each) for each in value) + "]"
     return json.dumps(value)
 
 
@@ -295,6 +297,8 @@ def short_form(source, numbers):
         model["kernel"] = source.choice([1, 3, 5, 2])
     if source.random() < 0.3:
         model["blocks" if form != "cnn" else "hidden"] = source.randint(1, 2) if form != "cnn" else [5]
+    if form == "cnn" and "hidden" not in model:
+        model.pop("dropout", None)  # which is that of the hidden layers
     batch = source.randint(2, 8)
     outputs = source.randint(2, 5) if form != "unet" else math.prod(extents)
     arrays = arrays_of(source, numbers, "mse", math.prod(shape), outputs, batch)

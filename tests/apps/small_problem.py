@@ -23,6 +23,7 @@ loss = "cross_entropy"
 [precision]
 compute = "bf16"
 [precision.scaler]
+mode = "dynamic"  # in every type
 initial_scale = 1024
 growth_interval = 7
 [optimizer]

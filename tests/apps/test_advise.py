@@ -77,12 +77,22 @@ def check_text_and_deck(command, ranks):
 
 
 def check_files_are_kept(command):
+    check_folder_that_cannot_be_written(command)
     (command.folder / "mine.toml").write_text("mine", encoding="utf-8")
     for arguments in ([], ["--out", "mine.toml"]):
         result = advise(command, "deck.toml", *arguments, code=2)
         assert "is there already; remove it, or name another file with --out" in result.stderr, result.stderr
         assert result.stdout == "", "it is said before anything is measured"
     assert (command.folder / "mine.toml").read_text() == "mine"
+
+
+def check_folder_that_cannot_be_written(command):
+    """It is said before anything is measured, and nothing names a deck that is not there."""
+    (command.folder / "a-file").write_text("a file", encoding="utf-8")
+    for path in ("a-file/x.toml", "/proc/x.toml"):
+        result = command.run("advise", "deck.toml", "--out", path, "--steps", 1000, "--rounds", 1000, timeout=60)
+        assert result.returncode in (1, 2) and result.stdout == "" and path in result.stderr, result
+        assert result.stderr.count("\n") == 1, result.stderr
 
 
 def check_tokens(command):

@@ -11,12 +11,15 @@ import resource
 import subprocess
 import sys
 import tempfile
+import tomllib
+
+import h5py
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
-from checkpoints import last_checkpoint
+from checkpoints import compare, last_checkpoint
 from processes import finish, wait_until
-from small_problem import Command, environment, prepare
+from small_problem import DECK, Command, environment, prepare
 
 
 def check_of_a_deck(command):
@@ -37,6 +40,28 @@ def check_of_a_deck(command):
     assert "7" in refused.stderr and "8" in refused.stderr, refused.stderr
     refused = command.must("train", "deck.toml", "--check", "schedule.warmup=99", code=2)
     assert "warmup" in refused.stderr, refused.stderr
+
+
+def check_sizes_and_layers(command):
+    """What is resolved has the sizes that were found in the data, and a block for each layer; it trains to the same weights,
+    and goes on from a checkpoint of the run whose deck has neither."""
+    (command.folder / "sizes.toml").write_text(DECK.replace('type = "mlp"\nhidden = [32, 16]\ndropout = 0.2\n',
+                                                            'type = "cnn"\nchannels = [4]\n'), encoding="utf-8")
+    with h5py.File(command.folder / "train.h5") as given, h5py.File(command.folder / "grid.h5", "w") as file:
+        file["inputs"], file["labels"] = given["inputs"][()], given["labels"][()]
+        file.attrs["classes"], file.attrs["shape"] = 3, "4 2 1"
+    run = ("train", "sizes.toml", "data.train=grid.h5", "data.test=grid.h5", "run.folder=sizes")
+    command.must(*run, "--stop-after", 5, code=85)
+    deck = tomllib.loads((command.folder / "sizes/resolved.toml").read_text())
+    assert (deck["model"]["inputs"], deck["model"]["outputs"], deck["data"]["shape"]) == (8, 3, [4, 2, 1]), deck
+    assert [layer["kind"] for layer in deck["model"]["layers"]] == ["conv", "max_pool", "dense"], deck["model"]
+    said = command.must(*run[:-1], "--check").stdout
+    assert said.count("\n[[model.layers]]\n") == 3 and max(map(len, said.splitlines())) < 200, said
+    assert tomllib.loads(said)["model"] == deck["model"]
+    again = command.must("train", "sizes/resolved.toml", "--restart", "latest").stdout
+    assert "changed at the restart" not in again and again.endswith("\ndone\n"), again
+    command.must("train", "sizes/resolved.toml", "run.folder=sizes-2")
+    compare(last_checkpoint(command, "sizes"), last_checkpoint(command, "sizes-2"), "the resolved deck")
 
 
 def without_machine(result):
@@ -68,23 +93,25 @@ def check_what_the_start_refuses(command):
 def check_folder_that_cannot_be_made(command):
     check = ("train", "deck.toml", "--check")
     (command.folder / "dangling").symlink_to("nowhere")
-    cases = [("train.csv", "train.csv is no folder"), ("train.csv/a/run", "train.csv is no folder"),
-             ("dangling/run", "dangling: No such file or directory")]
-    if os.geteuid() != 0:  # who may write everywhere
-        (command.folder / "locked").mkdir(mode=0o500)
-        cases.append(("locked/run", "nothing can be written in locked: Permission denied"))
-    before = sorted(command.folder.rglob("*"))
-    for folder, obstacle in cases:
-        for ranks in (1, 2):
-            said = command.must(*check, f"run.folder={folder}", ranks=ranks).stdout
-            assert f"\n# {folder} cannot be made or written: {obstacle}\n" in said, said
-            assert said.endswith("\n# in order, but for the folder\n"), said
-    assert command.must(*check, "run.folder=deep/below/run").stdout.endswith("\n# in order\n")
     (command.folder / "taken").mkdir()
     (command.folder / "taken/checkpoints").write_text("a file")
-    said = command.must(*check, "run.folder=taken").stdout
-    assert "\n# taken/checkpoints cannot be made or written: taken/checkpoints is no folder\n" in said, said
-    assert [path for path in sorted(command.folder.rglob("*")) if "taken" not in path.parts] == before, "something was written"
+    of = "command line: run.folder: {} cannot be made: {}; give another run.folder"
+    cases = [("train.csv", 2, of.format("train.csv", "train.csv is no folder")),
+             ("train.csv/a/run", 2, of.format("train.csv/a/run", "train.csv is no folder")),
+             ("dangling/run", 2, of.format("dangling/run", "dangling: No such file or directory")),
+             ("taken", 2, of.format("taken/checkpoints", "taken/checkpoints is no folder"))]
+    if os.geteuid() != 0:  # who may write everywhere
+        (command.folder / "locked").mkdir(mode=0o500)
+        cases.append(("locked/run", 1, "command line: locked/run: the run's folder cannot be made or written: locked: "
+                                       "Permission denied"))
+    before = sorted(command.folder.rglob("*"))
+    for folder, code, message in cases:
+        for ranks in (1, 2):
+            for words in (check, check[:-1]):  # the run itself, too
+                said = command.must(*words, f"run.folder={folder}", ranks=ranks, code=code).stderr
+                assert said.replace("rank 0: ", "") == f"mylos: {message}\n", said
+    assert command.must(*check, "run.folder=deep/below/run").stdout.endswith("\n# in order\n")
+    assert sorted(command.folder.rglob("*")) == before, "something was written"
 
 
 def run_with_files_of(size, command, *arguments, **streams):
@@ -138,6 +165,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         check_of_a_deck(command)
+        check_sizes_and_layers(command)
         check_what_the_start_refuses(command)
         check_folder_that_cannot_be_made(command)
         check_limit_of_file_sizes(command)

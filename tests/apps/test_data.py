@@ -62,15 +62,16 @@ def check_keys_of_the_other_kind_of_data(command):
     (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     (command.folder / "gpt.toml").write_text(GPT.lstrip(), encoding="utf-8")
-    of_samples = "is a key of labelled samples, and model.type = \"gpt\" learns from tokens; leave it out"
+    of_samples = "has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\" or \"unet\", and model.type is " \
+                 "\"gpt\" (wrong.toml:9); leave it out"
     for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):
         name = key.split()[0]
         (command.folder / "wrong.toml").write_text(GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"), encoding="utf-8")
         refuse(command, ["train", "wrong.toml"], f"wrong.toml:7: 'data.{name}' {of_samples}")
-        refuse(command, ["train", "gpt.toml", f"data.{key}"], f"command line: 'data.{name}' {of_samples}")
+        refuse(command, ["train", "gpt.toml", f"data.{key}"], f"command line: 'data.{name}' " + of_samples.replace("wrong.toml:9", "gpt.toml:8"))
     refuse(command, ["train", "deck.toml", "data.window=random"],
-           "command line: 'data.window' is a key of token data, and model.type = \"mlp\" learns from labelled samples; "
-           "leave it out")
+           "command line: 'data.window' has an effect only with model.type = \"gpt\", and model.type is \"mlp\" "
+           "(deck.toml:13); leave it out")
     for deck in ("deck.toml", "gpt.toml"):
         (command.folder / "again.toml").write_text(command.must("train", deck, "--check").stdout, encoding="utf-8")
         command.must("train", "again.toml", "--check")

@@ -16,6 +16,7 @@ from small_problem import DECK, Command, gpt_deck, write_csv
 GPT = gpt_deck(run="steps = 12\nlog_every = 4\nevaluate_every = 6", data="validation = 0.2\nbatch = 6", model="dropout = 0.2",
                tables="""
 [precision.scaler]
+mode = "dynamic"  # in every type
 initial_scale = 1024
 growth_interval = 5
 [optimizer]

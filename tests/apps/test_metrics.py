@@ -9,6 +9,9 @@ import sys
 import tempfile
 import time
 
+import h5py
+import numpy
+
 from small_problem import Command, gpt_deck, prepare
 
 PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
@@ -173,6 +176,27 @@ def check_rows_without_progress(command, ranks):
     print(f"every step has its rows, {ranks} ranks")
 
 
+def check_many_classes(command):
+    """top5 has no matrix; that of confusion is refused before anything is computed, by the check as well, and named where
+    it does not fit."""
+    numbers = numpy.random.default_rng(3)
+    with h5py.File(command.folder / "many.h5", "w") as file:
+        file["inputs"] = numbers.standard_normal((96, 4)).astype("f4")
+        file["labels"], file.attrs["classes"] = numpy.arange(96, dtype="i4"), 5000
+    train = ["train", "deck.toml", "data.train=many.h5", "data.test=many.h5", "data.batch=32", "run.epochs=2", "model.hidden=[4]"]
+    command.must(*train, 'run.metrics=["top5"]', "run.folder=many", "checkpoint.keep_best=test.top5")
+    with open(command.folder / "many/evaluations.csv", encoding="utf-8") as file:
+        assert all(0 <= float(row["top5"]) <= 1 for row in csv.DictReader(file) if row["top5"])
+    said = [command.must(*train, 'run.metrics=["top5", "confusion"]', "run.folder=none", *words, code=2).stderr
+            for words in ([], ["--check"])]
+    assert said[0] == said[1] and said[0].startswith("mylos: command line: run.metrics: ") and "8 bytes" in said[0], said
+    assert not (command.folder / "none").exists()
+    with h5py.File(command.folder / "many.h5", "r+") as file:
+        file.attrs["classes"] = 4000
+    small = command.must(*train, 'run.metrics=["confusion"]', "run.folder=none", "memory.budget=200 MiB", code=3).stderr
+    assert 'run.metrics without "confusion" would fit, whose matrices of 4000 classes take' in small, small
+
+
 def check_no_summary_of_another_start(command):
     """A start that fails leaves none: that of the start before would speak of other steps."""
     summary = command.folder / "judged-0" / "summary.json"
@@ -193,6 +217,7 @@ def main():
             check_gpt(command, ranks)
             check_rows_without_progress(command, ranks)
         check_evaluation_share(command)
+        check_many_classes(command)
         check_no_summary_of_another_start(command)
 
 

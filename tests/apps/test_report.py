@@ -203,6 +203,20 @@ def check_hostile(command):
                             "shown as far as it is understood"], run["notes"]
 
 
+def check_pipes(command):
+    """No page waits for a reader; "-" is standard output."""
+    os.mkfifo(command.folder / "pipe")
+    for path in ("pipe", "/dev/stdout", "/dev/null"):
+        said = command.must("report", "done", "--out", path, code=2, timeout=30).stderr
+        assert said == f'mylos: --out {path}: is there and is not a file; name another, or "-" for standard output\n', said
+    printed = command.must("report", "done", "--out", "-").stdout
+    command.must("report", "done", "--out", "same.html")
+    page = (command.folder / "same.html").read_text(encoding="utf-8")
+    assert printed.startswith("<!DOCTYPE html>") and abs(len(printed) - len(page)) < 40, (len(printed), len(page))
+    assert not (command.folder / "-").exists()
+    command.must("report", "done", "--out", "-", "--watch", code=2)
+
+
 def check_refusals(command):
     (command.folder / "empty").mkdir()
     (command.folder / "empty/deck.toml").write_text("[run]\n")
@@ -218,7 +232,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-                      check_hostile, check_refusals):
+                      check_hostile, check_pipes, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

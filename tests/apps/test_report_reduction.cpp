@@ -151,6 +151,17 @@ TEST(DeckLines, ReadsWhatARunEchoes) {
   EXPECT_EQ(deck.value("run.other"), "");
 }
 
+TEST(DeckLines, MakesOneKeyOfEachTableOfAList) {
+  const DeckLines deck(
+      "[model]\nloss = \"mse\"\n\n[[model.layers]]\nkind = \"conv\"\nkernel = 3\n\n[[model.layers]]\n"
+      "kind = \"dense\"\n\n[memory]\ntimes = \"auto\"\n");
+  ASSERT_EQ(deck.keys().size(), 4U);
+  EXPECT_EQ(deck.value("model.loss"), "mse");
+  EXPECT_EQ(deck.value("model.layers.1"), "kind = \"conv\", kernel = 3");
+  EXPECT_EQ(deck.value("model.layers.2"), "kind = \"dense\"");
+  EXPECT_EQ(deck.value("memory.times"), "auto");
+}
+
 TEST(ScriptText, NothingWithinItEndsTheElement) {
   const std::string text = script_text({{"name", "</script><!-- <b> & \xff \xe2\x80\xa8 \" \\"}});
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);

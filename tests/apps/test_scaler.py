@@ -17,7 +17,7 @@ from reference.data import Samples
 from reference.deck_loop import results_of
 from reference.mlp import Mlp
 from reference.overflows import LARGEST, OverflowDeck
-from reference.random_decks import deck_text
+from reference.random_decks import deck_text, with_effect
 from reference.runs import read_history, write_data
 from reference.scaler import Scaler, complete
 from small_problem import Command
@@ -46,7 +46,7 @@ class Expected:
     """The state before each step and after the last, from the overflows that the run had."""
 
     def __init__(self, deck, rows):
-        self.scaler = Scaler(complete(deck.scaler, deck.compute))
+        self.scaler = Scaler(complete(with_effect(deck.sections())["precision.scaler"], deck.compute))
         self.states = [dict(self.scaler.state(), updates=0)]
         self.norm_sums, norms = [0], []
         slopes = gradients(deck)

@@ -32,14 +32,22 @@ TEST(AdaptationKeys, AreWithinTheirRanges) {
   expect_refused("adaptation.least_gain", "nan", "a number of at least 0 and below 1", "the number nan");
 }
 
-TEST(AdaptationKeys, MayBeGivenToARunThatDoesNotAdapt) {
-  const Deck deck = read_with(
+TEST(AdaptationKeys, AreOfARunThatAdapts) {
+  const std::string keys =
       "precision.adaptation = { types = [\"fp16\", \"fp32\"], steps = 5, loss_gap = 0.1, least_gain = 0, "
-      "every = 50 }");
+      "every = 50 }\n";
+  const Deck deck = read_with(keys + "precision.adapt = true");
   const PrecisionOptions& precision = deck.options.precision;
-  EXPECT_FALSE(precision.adapt);
   EXPECT_EQ(precision.adaptation, (AdaptationOptions{{DType::fp16, DType::fp32}, 5, 0.1, 0, 50}));
   EXPECT_EQ(read_stored_deck(deck.resolved, "resolved").options.precision, precision);
+  EXPECT_EQ(message_of(std::string(smallest) + keys),
+            "deck.toml:3: 'precision.adaptation.types' has an effect only with precision.adapt = true, and "
+            "precision.adapt is false (its default); leave it out");
+  EXPECT_EQ(
+      message_of(std::string(smallest) +
+                 "precision = { adapt = true, adaptation = { types = [\"fp16\"], steps = 5 } }"),
+      "deck.toml:3: 'precision.adaptation.steps' has an effect only with two types or more to choose from, "
+      "and precision.adaptation.types is [\"fp16\"] (deck.toml:3); leave it out");
 }
 
 }  // namespace mylos::testing::adaptation_keys_test

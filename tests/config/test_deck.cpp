@@ -58,13 +58,12 @@ loss_gap = 0.5
 least_gain = 0.25
 every = 40
 [precision.scaler]
-mode = "static"
+mode = "dynamic"
 initial_scale = 1024
 growth_factor = 4
 backoff_factor = 0.25
 growth_interval = 10
 hysteresis = 1
-hysteresis_refill = "good_step"
 backoff_window = 500
 backoff_overflows = 3
 min_scale = 0.5
@@ -74,16 +73,12 @@ reset = true
 [optimizer]
 type = "sgd"
 lr = 0.5
-betas = [0.8, 0.99]
-epsilon = 1e-6
 weight_decay = 0
 momentum = 0.7
 clip_norm = 2
 [schedule]
 type = "step"
 warmup = 5
-steps = 90
-final_lr = 0.125
 step_size = 30
 factor = 0.2
 [communication]
@@ -116,13 +111,13 @@ gemm = "kokkos"
   model.inputs = 7;
   model.outputs = 2;
   const ScalerOptions scaler{
-      ScalerMode::fixed, 1024, 4, 0.25, 10, 1, HysteresisRefill::good_step, 0.5, 4096, 7, 500, 3, true};
+      ScalerMode::dynamic, 1024, 4, 0.25, 10, 1, HysteresisRefill::growth, 0.5, 4096, 7, 500, 3, true};
   const AdaptationOptions adaptation{{DType::fp16, DType::fp32}, 7, 0.5, 0.25, 40};
   const PrecisionOptions precision{DType::fp16, GradientType::fp32,  {{"head", DType::fp32}},
                                    scaler,      MasterWeights::none, true,
                                    adaptation};
-  const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.8, 0.99, 1e-6, 0, 0.7, 2};
-  const ScheduleOptions schedule{ScheduleType::step, 5, 90, 0.125, 30, 0.2};
+  const OptimizerOptions optimizer{OptimizerType::sgd, 0.5, 0.9, 0.999, 1e-8, 0, 0.7, 2};
+  const ScheduleOptions schedule{ScheduleType::step, 5, 0, 0, 30, 0.2};
   const CommunicationOptions communication{"mpi", 3 * 1048576, ReduceType::compute, 1.5};
   const CheckpointOptions checkpoint{11, 1.5, 3, 22, false, OnError::go_on, "test.accuracy"};
   EXPECT_EQ(read.run, run);
@@ -134,6 +129,20 @@ gemm = "kokkos"
   EXPECT_EQ(read.communication, communication);
   EXPECT_EQ(read.checkpoint, checkpoint);
   EXPECT_EQ(read.kernels.gemm, GemmChoice::kokkos);
+}
+
+TEST(Deck, FillsWhatOtherTypesHave) {
+  const Options read =
+      read_with(
+          "precision.compute = 'fp16'\nprecision.scaler.hysteresis = 3\n"
+          "precision.scaler.hysteresis_refill = 'good_step'\noptimizer.type = 'lamb'\n"
+          "optimizer.betas = [0.8, 0.99]\noptimizer.epsilon = 1e-6\nschedule.type = 'linear'\n"
+          "schedule.steps = 90\nschedule.final_lr = 0.125")
+          .options;
+  EXPECT_EQ(read.precision.scaler.hysteresis, 3);
+  EXPECT_EQ(read.precision.scaler.hysteresis_refill, HysteresisRefill::good_step);
+  EXPECT_EQ(read.optimizer, (OptimizerOptions{OptimizerType::lamb, 1e-3, 0.8, 0.99, 1e-6}));
+  EXPECT_EQ(read.schedule, (ScheduleOptions{ScheduleType::linear, 0, 90, 0.125}));
 }
 
 TEST(Deck, TakesWholeNumbersWhereNumbersAreWanted) {
@@ -210,7 +219,8 @@ TEST(Overrides, OfTheLengthTakeThePlaceOfEitherLength) {
 
 TEST(ScalerPreset, SetsTheParametersOfTheDesign) {
   const auto preset = [](const std::string& name) {
-    return read_with("", {"precision.scaler.preset=" + name}).options.precision.scaler;
+    return read_with("", {"precision.compute=fp16", "precision.scaler.preset=" + name})
+        .options.precision.scaler;
   };
   EXPECT_EQ(preset("standard"), ScalerOptions{});
   const ScalerOptions conservative = preset("conservative");
@@ -225,7 +235,9 @@ TEST(ScalerPreset, SetsTheParametersOfTheDesign) {
 
 TEST(ScalerPreset, YieldsToTheKeysBesideItWhereverItStands) {
   const ScalerOptions scaler =
-      read_with("[precision.scaler]\ngrowth_interval = 10\npreset = 'aggressive'").options.precision.scaler;
+      read_with(
+          "[precision]\ncompute = 'fp16'\n[precision.scaler]\ngrowth_interval = 10\npreset = 'aggressive'")
+          .options.precision.scaler;
   EXPECT_EQ(scaler.growth_interval, 10);
   EXPECT_EQ(scaler.initial_scale, 131072);
 }

@@ -247,14 +247,18 @@ TEST(KeysTogether, MustMakeSense) {
       {"run.steps = 3\nmodel.inputs = 3",
        "deck.toml:2: nothing says how large a sample is; give 'data.train', or 'model.inputs' and "
        "'model.outputs'"},
-      {"run.steps = 3\ndata.test = 'a'", "deck.toml:2: 'data.test' is given without 'data.train'"},
+      {"run.steps = 3\ndata.test = 'a'",
+       "deck.toml:2: 'data.test' has an effect only with data.train, and data.train is not given; leave it "
+       "out"},
       {"run.epochs = 3\nmodel.inputs = 3\nmodel.outputs = 1",
        "deck.toml:1: 'run.epochs' needs 'data.train'; without a data file give 'run.steps'"},
       {"run.steps = 3\nmodel.inputs = 3\nmodel.outputs = 1\ndata.validation = 0.5",
-       "deck.toml:4: 'data.validation' needs 'data.train'"},
+       "deck.toml:4: 'data.validation' has an effect only with data.train, and data.train is not given; "
+       "leave it "
+       "out"},
       {"run.steps = 3\nschedule.warmup = 4\n" + data,
        "deck.toml:2: 'schedule.warmup' is 4, more than the 3 of 'run.steps'"},
-      {"run.steps = 3\nschedule.warmup = 4\nschedule.steps = 2\n" + data,
+      {"run.steps = 3\nschedule.warmup = 4\nschedule.steps = 2\nschedule.type = 'cosine'\n" + data,
        "deck.toml:3: 'schedule.warmup' is 4, more than the 2 of 'schedule.steps'"},
       {"run.steps = 3\nmodel.type = 'resnet'\nmodel.blocks = 1\nmodel.channels = [" + numbers_240 +
            "]\ndata.shape = [4, 4, 1]\n" + data,
@@ -262,7 +266,8 @@ TEST(KeysTogether, MustMakeSense) {
       {"run.steps = 3\nschedule.type = 'step'\n" + data,
        "deck.toml:2: the schedule \"step\" needs 'schedule.step_size'"},
       {"run.steps = 3\noptimizer.type = 'sgd'\noptimizer.nesterov = true\noptimizer.momentum = 0\n" + data,
-       "deck.toml:4: 'optimizer.nesterov' looks ahead along the momentum, and 'optimizer.momentum' is 0"},
+       "deck.toml:3: 'optimizer.nesterov' has an effect only with optimizer.momentum above 0, and "
+       "optimizer.momentum is 0.0 (deck.toml:4); leave it out"},
       {"run.steps = 3\nschedule.type = 'exponential'\n" + data,
        "deck.toml:2: the schedule \"exponential\" needs 'schedule.step_size'"},
       {"run.steps = 3\nschedule.type = 'multistep'\n" + data,
@@ -274,8 +279,9 @@ TEST(KeysTogether, MustMakeSense) {
        "deck.toml:4: the milestone 2 of 'schedule.milestones' is within the 3 updates of "
        "'schedule.warmup'; milestones count from the run's begin"},
       {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'one_cycle'\n" + data,
-       "deck.toml:3: the schedule \"one_cycle\" rises by itself ('schedule.rise_share'); leave out "
-       "'schedule.warmup'"},
+       "deck.toml:2: 'schedule.warmup' has an effect only with any other schedule than \"one_cycle\", which "
+       "rises "
+       "by itself (schedule.rise_share), and schedule.type is \"one_cycle\" (deck.toml:3); leave it out"},
       {"run.steps = 20\nschedule.warmup = 11\nschedule.type = 'wsd'\nschedule.decay_share = 0.5\n" + data,
        "deck.toml:4: 'schedule.warmup' = 11 and the 10 updates of 'schedule.decay_share' = 0.5 are more than "
        "the 20 of 'run.steps'"}};
@@ -294,7 +300,9 @@ TEST(Layers, OfAnotherTypeThanAChainAreToldWhoseTheyAre) {
   EXPECT_EQ(message_of(deck, {"model.layers=[{ kind = \"dense\" }]"}),
             "command line: " + message + "\"mlp\"");
   EXPECT_EQ(message_of(deck + "layers = 2"),
-            "deck.toml:4: 'model.layers' is a key of model.type = \"gpt\", and the type is \"mlp\"");
+            "deck.toml:4: 'model.layers' has an effect only with model.type = \"gpt\" or \"chain\", and "
+            "model.type is "
+            "\"mlp\" (its default); leave it out");
 }
 
 TEST(SeveralMistakes, AreToldInTheDecksOrder) {

@@ -25,7 +25,7 @@ TEST(HealthKeys, TakeALayerOnlyInAList) {
   const std::string wanted = "a list of names of layers or parameters, or of patterns with '*'";
   expect_refused("ignore", "\"head\"", wanted, "the string \"head\"");
   expect_refused("ignore", "[3]", wanted, "the integer 3 in the list");
-  const Deck deck = read_with("health.ignore = [\"head\", \"*/bias\"]");
+  const Deck deck = read_with("health.every = 1\nhealth.ignore = [\"head\", \"*/bias\"]");
   EXPECT_EQ(deck.options.health.ignore, (std::vector<std::string>{"head", "*/bias"}));
   EXPECT_EQ(read_stored_deck(deck.resolved, "resolved").options.health, deck.options.health);
 }

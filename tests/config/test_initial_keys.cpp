@@ -41,11 +41,17 @@ TEST(InitialKeys, ARunThatDrawsAllHasNone) {
   EXPECT_EQ(deck.resolved.find("initial ="), std::string::npos);
   EXPECT_EQ(deck.resolved.find("include"), std::string::npos);
   EXPECT_EQ(message_of(std::string(smallest) + "[initial]\nmissing = \"draw\""),
-            "deck.toml:4: 'initial.missing' needs 'run.initial', the file to take");
+            "deck.toml:4: 'initial.missing' has an effect only with run.initial, and run.initial is not "
+            "given; leave it "
+            "out");
   EXPECT_EQ(message_of(std::string(smallest) + "[initial]\naverage = true"),
-            "deck.toml:4: 'initial.average' needs 'run.initial', the file to take");
+            "deck.toml:4: 'initial.average' has an effect only with run.initial, and run.initial is not "
+            "given; leave it "
+            "out");
   EXPECT_EQ(message_of(std::string(smallest) + "[initial]\nignore = 'model.norm'"),
-            "deck.toml:4: 'initial.ignore' needs 'run.initial', the file to take");
+            "deck.toml:4: 'initial.ignore' has an effect only with run.initial, and run.initial is not "
+            "given; leave it "
+            "out");
 }
 
 TEST(InitialKeys, AMistakeIsToldWithItsLine) {

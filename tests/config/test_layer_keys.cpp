@@ -84,8 +84,8 @@ TEST(Layers, FitEachOther) {
             "want");
   EXPECT_EQ(
       message_with({"data.shape=[4, 4, 1]"}),
-      "command line: 'data.shape' is a key of networks on grids (\"chain\", \"cnn\", \"resnet\", \"unet\"), "
-      "and the type is \"mlp\"");
+      "command line: 'data.shape' has an effect only with model.type = \"chain\", \"cnn\", \"resnet\" or "
+      "\"unet\", and model.type is \"mlp\" (its default); leave it out");
   EXPECT_EQ(
       message_with({"data.shape=[4, 0]"}),
       "command line: 'data.shape' must be a list of 2 to 4 integers from 1 to 268435456, not the integer "

@@ -9,9 +9,13 @@ TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
   const std::string gpt = "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\n";
   const std::string shape = gpt + "width = 12\nheads = 4\nvocabulary = 9\n";
   EXPECT_EQ(message_of("[model]\nheads = 2"),
-            "deck.toml:2: 'model.heads' is a key of model.type = \"gpt\", and the type is \"mlp\"");
+            "deck.toml:2: 'model.heads' has an effect only with model.type = \"gpt\", and model.type is "
+            "\"mlp\" (its "
+            "default); leave it out");
   EXPECT_EQ(message_of(shape + "hidden = [3]"),
-            "deck.toml:8: 'model.hidden' is a key of model.type = \"mlp\", and the type is \"gpt\"");
+            "deck.toml:8: 'model.hidden' has an effect only with model.type = \"mlp\" or \"cnn\", and "
+            "model.type is "
+            "\"gpt\" (deck.toml:2); leave it out");
   EXPECT_EQ(message_of(gpt + "width = 12"), "deck.toml:2: the type \"gpt\" needs 'model.heads'");
   EXPECT_EQ(message_of(gpt + "width = 12\nheads = 5"),
             "deck.toml:6: 'model.heads' is 5, which does not divide the 12 of 'model.width'");
@@ -26,14 +30,16 @@ TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
   const std::string gpt =
       "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\nvocabulary = 9\n[data]\n";
   const std::string no_order =
-      " is a key of labelled samples, and model.type = \"gpt\" learns from tokens; leave it out";
+      " has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\" or \"unet\", and "
+      "model.type is "
+      "\"gpt\" (deck.toml:2); leave it out";
   EXPECT_EQ(message_of(gpt + "shuffle = \"blocks\""), "deck.toml:9: 'data.shuffle'" + no_order);
   EXPECT_EQ(message_of(gpt + "batch = 4\nlast_batch = \"drop\""),
             "deck.toml:10: 'data.last_batch'" + no_order);
-  EXPECT_EQ(
-      message_of("[data]\nwindow = \"sequential\""),
-      "deck.toml:2: 'data.window' is a key of token data, and model.type = \"mlp\" learns from labelled "
-      "samples; leave it out");
+  EXPECT_EQ(message_of("[data]\nwindow = \"sequential\""),
+            "deck.toml:2: 'data.window' has an effect only with model.type = \"gpt\", and model.type is "
+            "\"mlp\" (its "
+            "default); leave it out");
 }
 
 TEST(DataKeys, OfADeckThatAnEarlierVersionResolvedAreReadFromItsCheckpoint) {

@@ -5,7 +5,7 @@
 
 namespace mylos::testing::scaler_keys_test {
 
-const std::string data = "data.train = 'x.h5'";
+const std::string data = "data.train = 'x.h5'\nprecision.compute = 'fp16'";
 
 TEST(ScalerKeys, ThatContradictEachOtherAreRefused) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "mylos/base/error.hpp"
 #include "mylos/model/make_chain.hpp"
 
 namespace mylos::short_forms_test {
@@ -58,6 +59,26 @@ TEST(ShortForms, AUNetComesBackToItsGrid) {
   EXPECT_EQ(kinds.at("concat"), 2);
   EXPECT_EQ(kinds.at("max_pool"), 2);
   EXPECT_EQ(kinds.at("conv"), 2 * 5 + 2 + 1);
+}
+
+TEST(ShortForms, AUNetSaysByWhatExtentsMustBeDivisible) {
+  ModelOptions model = short_form(ModelType::unet, {8, 16, 32, 64});
+  model.shape = {24, 28, 1};
+  model.inputs = 24 * 28;
+  model.outputs = 2 * model.inputs;
+  try {
+    (void)chain_of(model);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    const std::string said = error.what();
+    EXPECT_NE(said.find("must be divisible by 8, which 28 is not"), std::string::npos) << said;
+    EXPECT_EQ(said.find("layer '"), std::string::npos) << said;
+  }
+  model.shape = {24, 32, 1};
+  model.inputs = 24 * 32;
+  model.outputs = 2 * model.inputs;
+  EXPECT_EQ(chain_of(model).outputs(), model.outputs);
 }
 
 TEST(ShortForms, AConvolutionalNetEndsInDenseLayers) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/support.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::measures_test {
 
@@ -62,6 +63,28 @@ TEST(Measures, AMatrixIsKeptWhereItIsWanted) {
   EXPECT_TRUE(measures.any());
   EXPECT_EQ(std::move(measures).take_classes()->classes(), 10);
   EXPECT_FALSE(std::move(measures).take_targets());
+}
+
+TEST(Measures, Top5NeedsNoMatrix) {
+  const std::vector top5{Measure::top5}, both{Measure::top5, Measure::confusion};
+  constexpr std::int64_t classes = 100000;
+  EXPECT_EQ(Measures::memory_bytes(top5, classes, 2), 2 * classes * sizeof(float));
+  Measures measures(top5, classes);
+  std::vector<float> logits(classes);
+  logits[7] = 3;
+  const std::vector<std::int32_t> labels{7};
+  measures.add(logits, {.labels = labels.data(), .samples = 1});
+  const auto found = std::move(measures).take_classes();
+  EXPECT_EQ(found->accuracy(1), 1);
+  EXPECT_FALSE(found->has_matrix());
+  EXPECT_NO_THROW(require_measurable(both, 4096));
+  EXPECT_NO_THROW(require_measurable(top5, classes));
+  try {
+    require_measurable(both, 4097, "deck.toml:3: ");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("deck.toml:3: run.metrics: "), 0U) << error.what();
+  }
 }
 
 TEST(Measures, R2IsThatOfItsDefinitionInAnyOrder) {

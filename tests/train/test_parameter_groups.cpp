@@ -127,4 +127,14 @@ TEST(Groups, APatternThatMatchesNothingIsToldWithNamesThatAreNear) {
   EXPECT_NO_THROW(require_groups_match(chain, optimizer));
 }
 
+TEST(Groups, AModelOfWhichEverythingIsFrozenIsRefused) {
+  const Options options = small_options(DType::fp32);
+  const Chain chain = make_chain(options.model, options.precision, 1, false);
+  OptimizerOptions optimizer;
+  optimizer.groups = {{{"*"}, {}, {}, true}};
+  EXPECT_THROW(require_groups_match(chain, optimizer), Error);
+  optimizer.groups.push_back({{"head/bias"}, {}, {}, false});
+  EXPECT_NO_THROW(require_groups_match(chain, optimizer));
+}
+
 }  // namespace mylos::parameter_groups_test

@@ -1,14 +1,17 @@
 #include "deck_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "csv_rows.hpp"
 
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_keys = 500;
+constexpr std::size_t most_keys = 2000;
 constexpr std::size_t most_value_bytes = 2000;
 
 std::string_view trimmed(std::string_view text) {
@@ -39,16 +42,28 @@ std::string_view without_comment(std::string_view line) {
 
 DeckLines::DeckLines(std::string_view text) {
   std::string section;
+  bool is_table_of_list = false;  // whose lines become one value
+  std::map<std::string, std::size_t> tables;
   while (!text.empty() && keys_.size() < most_keys) {
     const std::string_view line = trimmed(without_comment(text.substr(0, text.find('\n'))));
     text.remove_prefix(std::min(text.size(), text.find('\n')));
     if (!text.empty()) text.remove_prefix(1);
     if (line.starts_with('[') && line.ends_with(']')) {
-      section = std::string(trimmed(line.substr(1, line.size() - 2))).substr(0, most_value_bytes);
+      is_table_of_list = line.starts_with("[[") && line.ends_with("]]");
+      const std::size_t brackets = is_table_of_list ? 2 : 1;
+      section = std::string(trimmed(line.substr(brackets, line.size() - 2 * brackets)));
+      section.resize(std::min(section.size(), most_value_bytes));
+      if (is_table_of_list) keys_.emplace_back(fmt::format("{}.{}", section, ++tables[section]), "");
       continue;
     }
     const std::size_t sign = line.find('=');
     if (sign == std::string_view::npos) continue;
+    if (is_table_of_list) {
+      std::string& value = keys_.back().second;
+      value += fmt::format("{}{}", value.empty() ? "" : ", ", line);
+      value.resize(std::min(value.size(), most_value_bytes));
+      continue;
+    }
     std::string key = section.empty() ? "" : section + ".";
     key += trimmed(line.substr(0, sign));
     keys_.emplace_back(key.substr(0, most_value_bytes),

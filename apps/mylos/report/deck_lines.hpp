@@ -2,7 +2,7 @@
 // in the order of the file.
 //
 // Not read by the schema: it would refuse keys that it does not know. A run writes one key a line; of other
-// TOML what is one key a line is understood.
+// TOML what is one key a line is understood. The second table [[model.layers]] is the key "model.layers.2".
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ struct Deck {
 /// what is larger than a deck may be (1 MiB).
 [[nodiscard]] std::string read_deck_file(const std::string& path);
 
-/// Every key with its value in these options, as a deck.
+/// Every key that has an effect with its value in these options, as a deck.
 [[nodiscard]] std::string resolve(const Options& options);
 
 }  // namespace mylos

@@ -14,6 +14,14 @@
 
 namespace mylos {
 
+/// What the other keys must say for a key to have an effect.
+struct Condition {
+  std::string text;               // behind "only with": `optimizer.type = "sgd"`
+  std::vector<std::string> keys;  // that decide it; a message says what they are
+  std::function<bool(const Options&)> holds;
+  std::string value{};  // of the key itself, as TOML, which alone needs it; empty: every value does
+};
+
 struct Key {
   std::string section;  // "precision.scaler"
   std::string name;     // "mode"
@@ -26,6 +34,7 @@ struct Key {
   bool takes_any_text = false;       // a command line needs no quotes for it, whatever it looks like
   bool is_table_list = false;        // a list of tables, read table by table: [[optimizer.groups]]
   bool has_entries = false;          // a table of the user's own names (precision.rules), read entry by entry
+  std::vector<Condition> only_with;  // all of them must hold for the key to have an effect
 
   /// Puts the value into the options. Returns what was found instead when the value is not of `type`.
   std::function<std::optional<std::string>(Options&, const Value&)> read;
@@ -35,6 +44,10 @@ struct Key {
   std::function<void(Options&)> clear;
 
   [[nodiscard]] std::string path() const { return section + '.' + name; }
+  /// The first condition that does not hold; nullptr where the key has an effect.
+  [[nodiscard]] const Condition* unmet(const Options& options) const;
+  /// The value in these options where it has an effect: what a resolved deck says.
+  [[nodiscard]] std::optional<Value> effective(const Options& options) const;
 };
 
 struct Section {

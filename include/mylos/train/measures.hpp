@@ -20,9 +20,13 @@ namespace mylos {
 
 class ClassMeasures {
  public:
-  /// `classes` outputs per row.
-  explicit ClassMeasures(std::int64_t classes)
-      : classes_(classes), counts_(first_of_confusion + static_cast<std::size_t>(classes * classes)) {}
+  /// Of a confusion matrix, which is one of 128 MiB.
+  static constexpr std::int64_t max_matrix_classes = 4096;
+
+  /// `classes` outputs per row. Places among the outputs need no confusion matrix.
+  explicit ClassMeasures(std::int64_t classes, bool has_matrix = true)
+      : classes_(classes),
+        counts_(first_of_confusion + (has_matrix ? static_cast<std::size_t>(classes * classes) : 0)) {}
 
   /// logits (or probabilities) [rows, classes]; labels [rows], each a class. A row with a NaN is in no cell
   /// of the matrix, and its label is not among the best.
@@ -36,7 +40,8 @@ class ClassMeasures {
   [[nodiscard]] std::int64_t rows_with_nan() const { return counts_[1]; }
   /// The share of rows whose label is among the `best` largest, 1 to 5; of equal ones the first is larger.
   [[nodiscard]] double accuracy(std::size_t best) const;
-  /// How many rows of class `label` have their largest output at `predicted`.
+  [[nodiscard]] bool has_matrix() const { return counts_.size() > first_of_confusion; }
+  /// How many rows of class `label` have their largest output at `predicted`. Only with a matrix.
   [[nodiscard]] std::int64_t confused(std::int64_t label, std::int64_t predicted) const {
     return confusion()[static_cast<std::size_t>(label * classes_ + predicted)];
   }
@@ -111,10 +116,14 @@ class TargetMeasures {
 /// Why an evaluation of such a network does not have it; "": it does.
 [[nodiscard]] std::string why_not_measured(Measure measure, LossType loss, bool of_tokens);
 
+/// Throws Error (bad_input) for more classes or targets than are measured. `place`: what the message begins
+/// with.
+void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place = "");
+
 /// Those that are wanted, of outputs that come batch by batch.
 class Measures {
  public:
-  /// `outputs` of a sample. Throws Error (bad_input) for more of them than are measured.
+  /// `outputs` of a sample. Throws as require_measurable().
   Measures(std::span<const Measure> wanted, std::int64_t outputs);
 
   [[nodiscard]] bool any() const { return classes_ || targets_; }
@@ -127,6 +136,8 @@ class Measures {
   [[nodiscard]] std::optional<ClassMeasures> take_classes() && { return std::move(classes_); }
   [[nodiscard]] std::optional<TargetMeasures> take_targets() && { return std::move(targets_); }
 
+  /// Of a confusion matrix.
+  [[nodiscard]] static std::size_t matrix_bytes(std::int64_t classes);
   /// Of the sums, on the host, and of the outputs of so many samples there.
   [[nodiscard]] static std::size_t memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
                                                 std::int64_t samples);

@@ -4,9 +4,15 @@
 
 #include <string>
 
+#include "mylos/base/places.hpp"
 #include "mylos/comm/rank_group.hpp"
 
 namespace mylos {
+
+/// All ranks call this, before anything is made. Throws Error on all of them where the folder, or the one for
+/// checkpoints in it, cannot be one: bad_input where something else is in its place, failed where nothing may
+/// be written there.
+void require_possible_folder(RankGroup& ranks, const std::string& folder, const Places& places);
 
 /// All ranks call this, when rank 0 has made the folder. Throws Error (bad_input) on all of them, naming a
 /// rank and the folder in which it was started, if that rank does not find there what rank 0 writes, after a

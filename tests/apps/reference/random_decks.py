@@ -33,10 +33,39 @@ class Deck:
         return deck_text(self.sections)
 
 
+TYPES_WITH = {  # the types, in the deck's order, with which alone a key has an effect
+    "optimizer": {"betas": ["adamw", "adam", "lion", "lamb"], "epsilon": ["adamw", "adam", "lamb"], "momentum": ["sgd"]},
+    "schedule": {"steps": ["linear", "cosine"], "final_lr": ["linear", "cosine"], "step_size": ["step"], "factor": ["step"]},
+}
+
+
+def with_effect(sections):
+    """Without the keys that have no effect beside the others, with which a deck is refused."""
+    found = {section: dict(keys) for section, keys in sections.items()}
+    for section, keys in TYPES_WITH.items():
+        for key, types in keys.items():
+            if found.get(section, {}).get("type") not in types:
+                found.get(section, {}).pop(key, None)
+    if not found["model"].get("hidden", [1]):
+        for key in ("activation", "norm", "dropout"):
+            found["model"].pop(key, None)
+    scaler, compute = found.get("precision.scaler", {}), found["precision"]["compute"]
+    mode = scaler.get("mode", "auto")
+    mode = ("dynamic" if compute == "fp16" else "off") if mode == "auto" else mode
+    of_scale = ["preset", "initial_scale"] if mode != "off" else []
+    if mode == "dynamic":
+        of_scale += ["growth_factor", "backoff_factor", "growth_interval", "hysteresis", "min_scale", "max_scale", "backoff_window"]
+        of_scale += ["hysteresis_refill"] if scaler.get("hysteresis", 1) > 1 else []
+        of_scale += ["backoff_overflows"] if scaler.get("backoff_window", 0) > 0 else []
+    for key in [key for key in scaler if key not in (*of_scale, "mode", "max_consecutive_skips", "reset")]:
+        scaler.pop(key)
+    return found
+
+
 def deck_text(sections):
     """TOML; words, numbers, truth values and lists of numbers are written as JSON writes them."""
     lines = []
-    for section, keys in sections.items():
+    for section, keys in with_effect(sections).items():
         lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items())]
     return "\n".join(lines) + "\n"
 
