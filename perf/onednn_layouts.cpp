@@ -2,6 +2,7 @@
 #include <dnnl.hpp>
 
 #include "library_layouts.hpp"
+#include "onednn_versions.hpp"  // of the kernels
 
 namespace mylos {
 namespace {
@@ -17,7 +18,8 @@ ProductCandidate make_candidate(const std::string& name, const Operands& plain, 
                                 const dnnl::memory::desc& c, void* a_values, void* b_values) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
-  const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(wanted.a, wanted.b, c), engine);
+  const auto descriptor =
+      onednn::describe_forward<dnnl::matmul>(engine, dnnl::primitive_attr(), wanted.a, wanted.b, c);
   const auto reordered = [&](const dnnl::memory::desc& from, const dnnl::memory::desc& to, void* values) {
     dnnl::memory source(from, engine, values);
     dnnl::memory target(to, engine);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "onednn_versions.hpp"
+
 namespace mylos::onednn {
 namespace {
 
@@ -25,17 +27,19 @@ dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& eng
   dnnl::primitive_attr attributes = with_own_scratch();
   if (pass.relu) {
     dnnl::post_ops relu;
-    relu.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    append_relu(relu);
     attributes.set_post_ops(relu);
   }
   const memory::desc bias({pass.map.to.channels}, convolution_type(pass.type), memory::format_tag::x);
   constexpr auto kind = dnnl::prop_kind::forward_training;
-  const auto operation =
-      pass.bias ? dnnl::convolution_forward::desc(kind, by_definition, from, weights, bias, to, shape.stride,
-                                                  shape.dilation, shape.padding, shape.padding)
-                : dnnl::convolution_forward::desc(kind, by_definition, from, weights, to, shape.stride,
-                                                  shape.dilation, shape.padding, shape.padding);
-  return {operation, attributes, engine};
+  if (pass.bias) {
+    return describe_forward<dnnl::convolution_forward>(engine, attributes, kind, by_definition, from, weights,
+                                                       bias, to, shape.stride, shape.dilation, shape.padding,
+                                                       shape.padding);
+  }
+  return describe_forward<dnnl::convolution_forward>(engine, attributes, kind, by_definition, from, weights,
+                                                     to, shape.stride, shape.dilation, shape.padding,
+                                                     shape.padding);
 }
 
 dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pass,
@@ -44,17 +48,15 @@ dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pas
   if (pass.pass == ConvolutionPass::apply) return forward;
   const memory::desc to = shape.grid(pass.map.to, pass.type);
   if (pass.pass == ConvolutionPass::adjoint) {
-    const dnnl::convolution_backward_data::desc operation(
-        by_definition, shape.grid(pass.map.from, pass.result),
+    return describe_backward<dnnl::convolution_backward_data>(
+        engine, with_own_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.result),
         shape.weights(pass.type, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
         shape.padding);
-    return dnnl::convolution_backward_data::primitive_desc(operation, with_own_scratch(), engine, forward);
   }
-  const dnnl::convolution_backward_weights::desc operation(
-      by_definition, shape.grid(pass.map.from, pass.type),
+  return describe_backward<dnnl::convolution_backward_weights>(
+      engine, with_own_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.type),
       shape.weights(DType::fp32, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
       shape.padding);
-  return dnnl::convolution_backward_weights::primitive_desc(operation, with_own_scratch(), engine, forward);
 }
 
 /// Code that oneDNN makes for the shape; reference code takes a hundred times as long, and its products of

@@ -17,6 +17,7 @@
 #include "library_convolution.hpp"
 #include "mylos/base/error.hpp"
 #include "onednn_instructions.hpp"
+#include "onednn_versions.hpp"
 
 namespace mylos {
 namespace {
@@ -51,8 +52,9 @@ Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
     sum.append_sum();
     attributes.set_post_ops(sum);
   }
-  const auto operation = problem.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-  const dnnl::matmul::primitive_desc descriptor(operation, attributes, engine);
+  const auto descriptor = problem.bias
+                              ? onednn::describe_forward<dnnl::matmul>(engine, attributes, a, b, bias, c)
+                              : onednn::describe_forward<dnnl::matmul>(engine, attributes, a, b, c);
 
   Product product;
   product.problem = problem;

@@ -1,0 +1,46 @@
+// How primitives are described to oneDNN 2 and 3: the newer one has no descriptors of operations. Each
+// template takes what the headers declare.
+#pragma once
+
+#include <dnnl.hpp>
+
+namespace mylos::onednn {
+
+/// Describes a forward primitive; `arguments` as the constructor of oneDNN 2's descriptor of the operation
+/// takes them.
+template <class Primitive, class... Arguments>
+[[nodiscard]] typename Primitive::primitive_desc describe_forward(const dnnl::engine& engine,
+                                                                  const dnnl::primitive_attr& attributes,
+                                                                  const Arguments&... arguments) {
+  if constexpr (requires { typename Primitive::desc; }) {
+    return {typename Primitive::desc(arguments...), attributes, engine};
+  } else {
+    return {engine, arguments..., attributes};
+  }
+}
+
+/// The same of a backward primitive, for the forward one that `forward` describes.
+template <class Primitive, class Forward, class... Arguments>
+[[nodiscard]] typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
+                                                                   const dnnl::primitive_attr& attributes,
+                                                                   const Forward& forward,
+                                                                   const Arguments&... arguments) {
+  if constexpr (requires { typename Primitive::desc; }) {
+    return {typename Primitive::desc(arguments...), attributes, engine, forward};
+  } else {
+    return {engine, arguments..., forward, attributes};
+  }
+}
+
+/// Appends max(x, 0).
+template <class PostOps>
+void append_relu(PostOps& operations) {
+  constexpr auto relu = dnnl::algorithm::eltwise_relu;
+  if constexpr (requires { operations.append_eltwise(relu, 0.0f, 0.0f); }) {
+    operations.append_eltwise(relu, 0.0f, 0.0f);
+  } else {
+    operations.append_eltwise(1.0f, relu, 0.0f, 0.0f);
+  }
+}
+
+}  // namespace mylos::onednn
