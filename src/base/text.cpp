@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "mylos/base/utf8.hpp"
+
 namespace mylos {
 namespace {
 
@@ -27,17 +29,21 @@ std::string printable(std::string_view text, std::size_t most_bytes) {
     while (end > 0 && continues_sequence(text[end])) --end;
   }
   std::string result;
-  for (std::size_t i = 0; i < end; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080..U+009F steer terminals as well as the ASCII control characters do.
-    const bool steers = byte == 0xC2 && i + 1 < end && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (steers) {
-      result += fmt::format("\\u{:04X}", static_cast<unsigned char>(text[++i]));
-    } else if (byte < 0x20 || byte == 0x7F) {
-      result += fmt::format("\\u{:04X}", byte);
-    } else {
-      result += text[i];
+  for (std::size_t i = 0; i < end;) {
+    const Utf8Character character = first_character(text.substr(i, end - i));
+    if (character.bytes <= 0) {
+      result += fmt::format("\\x{:02X}", static_cast<unsigned char>(text[i++]));
+      continue;
     }
+    // U+0080..U+009F steer terminals as well as the ASCII control characters do.
+    const bool steers = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    const auto bytes = static_cast<std::size_t>(character.bytes);
+    if (steers) {
+      result += fmt::format("\\u{:04X}", static_cast<unsigned>(character.code));
+    } else {
+      result += text.substr(i, bytes);
+    }
+    i += bytes;
   }
   return end < text.size() ? result + "..." : result;
 }

@@ -5,6 +5,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/text.hpp"
+#include "mylos/base/utf8.hpp"
 
 namespace mylos {
 namespace {
@@ -92,6 +93,10 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
   for (const std::string& name : top.folders) {
     if (name.find('\n') != std::string::npos)
       fail_input("{}: the name of its folder '{}' has a line break", path, printable(name));
+    if (!is_utf8(name)) {
+      fail_input("{}: the name of its folder '{}' is no UTF-8, in which data files keep classes; rename it",
+                 path, printable(name));
+    }
     const std::string of_class = (fs::path(path) / name).string();
     const Names names = names_in(of_class);
     if (names.images.empty() && known.empty()) {

@@ -8,9 +8,9 @@
 
 #include "input_file.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/utf8.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "mylos/data/token_writer.hpp"
-#include "utf8.hpp"
 
 namespace mylos {
 namespace {
@@ -22,7 +22,8 @@ constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
              file.path(), what, offset);
 }
 
-/// Calls function(code points of a piece) for one piece of the file after the other.
+/// Calls function(code points of a piece) for one piece of the file after the other; of a byte order mark,
+/// which is no part of the text, it hears nothing.
 template <class Function>
 void for_each_piece(const std::string& path, Function&& function) {
   InputFile file(path);
@@ -34,7 +35,7 @@ void for_each_piece(const std::string& path, Function&& function) {
     const std::int64_t held = kept + file.read(piece.data() + kept, text_piece_bytes - kept);
     at_end = held < text_piece_bytes;
     const std::string_view text(piece.data(), static_cast<std::size_t>(held));
-    std::size_t at = 0;
+    std::size_t at = offset == 0 && text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
     codes.clear();
     while (at < text.size()) {
       const Utf8Character character = first_character(text.substr(at));
@@ -55,6 +56,12 @@ void for_each_piece(const std::string& path, Function&& function) {
     offset += static_cast<std::int64_t>(at);
     function(codes);
   }
+}
+
+std::int64_t bytes_of_mark(const std::string& path) {
+  std::string start(byte_order_mark.size(), '\0');
+  const std::int64_t read = InputFile(path).read(start.data(), static_cast<std::int64_t>(start.size()));
+  return start == byte_order_mark ? read : 0;
 }
 
 /// What a text holds.
@@ -107,7 +114,7 @@ std::vector<std::uint32_t> tokens_by_code(const Vocabulary& vocabulary) {
 /// Where in the text a character stands.
 struct CharacterPlace {
   std::int64_t line = 1;
-  std::int64_t byte = 0;
+  std::int64_t byte = 0;  // behind a byte order mark
 
   void go_past(char32_t code) {
     byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
@@ -123,7 +130,7 @@ void prepare_characters(const PrepareText& job) {
   TokenWriter writer(job.out, token_type_for(vocabulary.size()), survey.characters, vocabulary,
                      InputFile(job.file).name());
   std::vector<std::uint32_t> tokens;
-  CharacterPlace place;
+  CharacterPlace place{.byte = bytes_of_mark(job.file)};
   for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
     tokens.clear();
     for (const char32_t code : codes) {

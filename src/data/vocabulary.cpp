@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "utf8.hpp"
+#include "mylos/base/utf8.hpp"
 
 namespace mylos {
 namespace {

@@ -82,6 +82,16 @@ TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
   EXPECT_EQ(Dataset(folder_ / "a.h5").grid(), (std::vector<std::int64_t>{2, 3, 3}));
 }
 
+TEST_F(PrepareImagesTest, ANameOfAClassThatIsNoUtf8IsRefused) {
+  draw_classes();
+  std::filesystem::rename(folder_ / "images/ant", folder_ / "images/caf\xe9");
+  const PrepareImages job{.folder = folder_ / "images", .out = folder_ / "a.h5"};
+  EXPECT_EQ(
+      error_of([&] { (void)prepare(job); }),
+      (folder_ / "images") +
+          ": the name of its folder 'caf\\xE9' is no UTF-8, in which data files keep classes; rename it");
+}
+
 TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused) {
   draw_classes();
   std::filesystem::create_directory(folder_ / "images/.ipynb_checkpoints");

@@ -21,6 +21,26 @@ std::string refusal(const std::string& bytes, TokenKind level = TokenKind::chara
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
+TEST(PrepareText, AByteOrderMarkIsNoCharacter) {
+  const TemporaryFolder folder;
+  const std::string mark = "\xef\xbb\xbf";
+  write_file(folder / "a.txt", mark + "abba");
+  prepare(PrepareText{folder / "a.txt", TokenKind::characters, folder / "a.h5"});
+  const TokenDataset data(folder / "a.h5");
+  EXPECT_EQ(data.vocabulary().text(), "ab");
+  EXPECT_EQ(data.tokens(), 4);
+  write_file(folder / "b.txt", mark + "bax");
+  EXPECT_TRUE(
+      error_of([&] {
+        prepare(PrepareText{folder / "b.txt", TokenKind::characters, folder / "b.h5", folder / "a.h5"});
+      }).starts_with((folder / "b.txt") + ":1: character 'x' (U+0078) at byte offset 5 "));
+  write_file(folder / "c.txt", "b" + mark + "a");
+  prepare(PrepareText{folder / "c.txt", TokenKind::characters, folder / "c.h5"});
+  EXPECT_EQ(TokenDataset(folder / "c.h5").tokens(), 3) << "within a text it is a character";
+  prepare(PrepareText{folder / "a.txt", TokenKind::bytes, folder / "d.h5"});
+  EXPECT_EQ(TokenDataset(folder / "d.h5").tokens(), 7);
+}
+
 TEST(PrepareText, TinyShakespeareHas65CharactersAndIsWhatPythonReads) {
   const TemporaryFolder folder;
   const std::string out = folder / "shakespeare.h5";

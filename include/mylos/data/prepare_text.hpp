@@ -2,7 +2,8 @@
 //
 // characters: one token per Unicode code point of a UTF-8 text; the vocabulary is those that the text has,
 // sorted by code point, or that of a token file that is there: a test text's numbers then mean what the
-// training text's do. bytes: one token per byte of any file, a vocabulary of 256.
+// training text's do. A byte order mark before the text is left out. bytes: one token per byte of any file, a
+// vocabulary of 256.
 #pragma once
 
 #include <string>

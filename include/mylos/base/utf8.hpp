@@ -39,6 +39,19 @@ struct Utf8Character {
   return {code, length};
 }
 
+/// Whether `text` is UTF-8 from its start to its end.
+[[nodiscard]] inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (character.bytes <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(character.bytes));
+  }
+  return true;
+}
+
+/// What an editor may put before a text to mark it as UTF-8.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 /// Appends a code point in UTF-8.
 inline void append_character(std::string& text, char32_t code) {
   const auto put = [&](unsigned byte) { text += static_cast<char>(byte); };
