@@ -69,16 +69,16 @@ template <class Stored, class StoredColumn>
 
 template <class Stored>
 void put_inputs(std::int64_t features, const ColumnScaling& scaling, DType type, std::byte* out,
-                const std::string& path, const Sample& sample) {
+                const Dataset& dataset, const Sample& sample) {
   const auto* in = reinterpret_cast<const Stored*>(sample.input);
   const bool finite = dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return convert_row(in, static_cast<std::size_t>(features), scaling, reinterpret_cast<T*>(out));
   });
   if (finite) return;
-  fail_value(in, scaling, type, path + ": /inputs", sample.index, [&](std::size_t i) {
+  fail_value(in, scaling, type, dataset.path() + ": /inputs", sample.index, [&](std::size_t i) {
     const auto column = static_cast<std::int64_t>(i);
-    return sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column);
+    return dataset.stored_input(sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column));
   });
 }
 
@@ -100,7 +100,7 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
   const DatasetShape& shape = dataset.shape();
   auto* out = inputs_.data() + row * shape.features * static_cast<std::int64_t>(size_of(type_));
   const auto put_row = shape.input_type == DType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
-  put_row(shape.features, normalizer.inputs, type_, out, dataset.path(), sample);
+  put_row(shape.features, normalizer.inputs, type_, out, dataset, sample);
   if (shape.task == Task::classification) {
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
     dataset.require_label(sample.index, label);
@@ -112,7 +112,8 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dat
       fail_value(in, normalizer.targets, DType::fp32, dataset.path() + ": /targets", sample.index,
                  [&](std::size_t i) {
                    const auto column = static_cast<std::int64_t>(i);
-                   return sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column);
+                   return dataset.stored_target(
+                       sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column));
                  });
     }
   }

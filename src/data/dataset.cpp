@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <sstream>
 
 #include "data_file.hpp"
+#include "dataset_rows.hpp"
 #include "mylos/base/text.hpp"
 
 namespace mylos {
 namespace {
-
-/// Rows per read of a pass over the file: about 1 MiB.
-std::int64_t rows_per_read(std::int64_t row_bytes) {
-  return std::max<std::int64_t>(1, (std::int64_t{1} << 20) / row_bytes);
-}
 
 hdf5::File open_dataset(const std::string& path) {
   auto file = open_data_file(path);
@@ -51,7 +48,26 @@ Task task_of(const hdf5::File& file, Answers answers) {
   return targets ? Task::regression : Task::none;
 }
 
-/// The dataset that holds the answers, without its slash.
+std::int64_t stored_column(const ColumnOrder& order, std::int64_t column) {
+  if (order.empty()) return column;
+  const auto count = static_cast<std::int64_t>(order.size());  // of the columns, or of a point's channels
+  return column - column % count + order[static_cast<std::size_t>(column % count)];
+}
+
+/// Rows of `columns`, in place.
+template <class T>
+void put_in_order(const ColumnOrder& order, std::int64_t columns, std::span<T> rows) {
+  if (order.empty()) return;
+  std::vector<T> stored(static_cast<std::size_t>(columns));
+  for (std::size_t row = 0; row < rows.size(); row += stored.size()) {
+    std::copy_n(rows.data() + row, stored.size(), stored.data());
+    for (std::int64_t i = 0; i < columns; ++i)
+      rows[row + static_cast<std::size_t>(i)] = stored[static_cast<std::size_t>(stored_column(order, i))];
+  }
+}
+
+}  // namespace
+
 const char* name_of_answers(Task task) {
   switch (task) {
     case Task::classification:
@@ -63,23 +79,6 @@ const char* name_of_answers(Task task) {
   }
   return "nothing";
 }
-
-/// Statistics of what is not finite would only spoil all rows, and a later message name the wrong one.
-void require_finite(const std::string& path, const char* dataset, const float* values, std::int64_t first_row,
-                    std::int64_t rows, std::int64_t columns) {
-  const float* end = values + rows * columns;
-  const float* bad = std::find_if(values, end, [](float value) { return !std::isfinite(value); });
-  if (bad == end) return;
-  fail_input("{}: {} row {}, column {} (counted from 0) is {}, expected a finite number", path, dataset,
-             first_row + (bad - values) / columns, (bad - values) % columns, *bad);
-}
-
-bool may_lie_on(const SampleMeaning& trained, const std::vector<std::int64_t>& grid) {
-  if (grid.empty() || grid == trained.grid || grid == trained.deck_grid) return true;
-  return trained.grid.empty() && trained.deck_grid.size() != grid.size();
-}
-
-}  // namespace
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
   const std::string dimensions =
@@ -100,6 +99,7 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
   open_inputs();
   if (task() != Task::none) open_answers();
   open_grid();
+  open_names();
 }
 
 void Dataset::open_grid() {
@@ -156,18 +156,65 @@ void Dataset::open_answers() {
 }
 
 std::vector<std::string> Dataset::class_names() const {
-  if (task() != Task::classification || !file_.exists("/class_names")) return {};
-  std::vector<std::string> names;
-  std::istringstream text(file_.dataset("/class_names").read_text());
-  for (std::string name; std::getline(text, name);) names.push_back(name);
-  if (static_cast<std::int64_t>(names.size()) != outputs()) {
-    fail_input("{}: /class_names has {} names, one a line, for {} classes", path_, names.size(), outputs());
+  if (task() != Task::classification) return {};
+  std::vector<std::string> names = read_names(file_, "/class_names");
+  if (!names.empty() && static_cast<std::int64_t>(names.size()) != outputs()) {
+    fail_input("{}: /class_names has {} names, one a line or in a list, for {} classes", path_, names.size(),
+               outputs());
   }
   return names;
 }
 
+void Dataset::open_names() {
+  const std::int64_t channels = grid_.empty() ? features() : grid_.back();
+  const std::int64_t points = features() / channels;
+  const auto open = [&](const char* path, std::int64_t columns, std::int64_t on_grid) {
+    std::vector<std::string> names = read_names(file_, path);
+    const auto count = static_cast<std::int64_t>(names.size());
+    if (count == 0 || count == columns || count == on_grid) return names;
+    fail_input("{}: {} has {} names, one a line or in a list, expected {}{}", path_, path, count, columns,
+               on_grid == columns ? "" : fmt::format(", or {} for the channels of a point", on_grid));
+  };
+  input_names_ = open("/input_names", features(), channels);
+  if (task() != Task::regression) return;
+  target_names_ = open("/target_names", outputs(), outputs() % points == 0 ? outputs() / points : outputs());
+}
+
+void Dataset::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) {
+  const auto apply = [](const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names) {
+    if (order.empty()) return;
+    ColumnOrder all;
+    std::vector<std::string> named;
+    for (const std::int64_t place : order) {
+      const auto i = static_cast<std::size_t>(place);
+      all.push_back(known.empty() ? place : known[i]);
+      named.push_back(names[i]);
+    }
+    known = std::move(all);
+    names = std::move(named);
+  };
+  apply(inputs, input_order_, input_names_);
+  apply(targets, target_order_, target_names_);
+}
+
+std::int64_t Dataset::stored_input(std::int64_t column) const {
+  return stored_column(input_order_, column);
+}
+
+std::int64_t Dataset::stored_target(std::int64_t column) const {
+  return stored_column(target_order_, column);
+}
+
 void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
-  inputs_->read(first, count, destination);
+  read_stored_inputs(first, count, destination);
+  if (shape_.input_type == DType::uint8) {
+    put_in_order(
+        input_order_, features(),
+        std::span(static_cast<std::uint8_t*>(destination), static_cast<std::size_t>(count * features())));
+  } else {
+    put_in_order(input_order_, features(),
+                 std::span(static_cast<float*>(destination), static_cast<std::size_t>(count * features())));
+  }
 }
 
 void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
@@ -175,67 +222,21 @@ void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* 
 }
 
 void Dataset::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  if (answers_) answers_->read(first, count, destination);
+  if (!answers_) return;
+  read_stored_targets(first, count, destination);
+  put_in_order(target_order_, outputs(), std::span(destination, static_cast<std::size_t>(count * outputs())));
+}
+
+void Dataset::read_stored_inputs(std::int64_t first, std::int64_t count, void* destination) const {
+  inputs_->read(first, count, destination);
+}
+
+void Dataset::read_stored_targets(std::int64_t first, std::int64_t count, float* destination) const {
+  answers_->read(first, count, destination);
 }
 
 std::int64_t Dataset::checking_bytes() const {
   return inputs_->memory_bytes() + (answers_ ? answers_->memory_bytes() : 0);
-}
-
-ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t columns) const {
-  const std::string group = "/statistics/" + of;
-  const auto read = [&](const char* name) {
-    const auto dataset = file_.dataset(group + "/" + name);
-    dataset.require({DType::fp64}, 1, "[columns]");
-    if (dataset.size() != columns) {
-      fail_input("{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(), dataset.size(), of,
-                 columns);
-    }
-    std::vector<double> values(static_cast<std::size_t>(columns));
-    CheckedArray(file_, dataset, DType::fp64, digests_).read(0, columns, values.data());
-    return values;
-  };
-  ColumnStatistics statistics{read("mean"), read("std"), read("min"), read("max")};
-  require_sensible(statistics, path_, group);
-  return statistics;
-}
-
-ColumnStatistics Dataset::input_statistics(Split part) const {
-  const bool is_all = part.count == samples();
-  if (is_all && file_.exists("/statistics/inputs")) return stored_statistics("inputs", features());
-  StatisticsAccumulator accumulator(features());
-  const std::int64_t rows = std::min(part.count, rows_per_read(shape_.input_bytes()));
-  std::vector<std::byte> buffer(static_cast<std::size_t>(rows * shape_.input_bytes()));
-  const std::int64_t end = part.first + part.count;
-  for (std::int64_t first = part.first; first < end; first += rows) {
-    const std::int64_t count = std::min(rows, end - first);
-    read_inputs(first, count, buffer.data());
-    if (shape_.input_type == DType::uint8) {
-      accumulator.add(reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
-    } else {
-      const auto* values = reinterpret_cast<const float*>(buffer.data());
-      require_finite(path_, "/inputs", values, first, count, features());
-      accumulator.add(values, count);
-    }
-  }
-  return accumulator.result();
-}
-
-ColumnStatistics Dataset::target_statistics(Split part) const {
-  if (task() != Task::regression) fail_run("{}: has no targets", path_);
-  const bool is_all = part.count == samples();
-  if (is_all && file_.exists("/statistics/targets")) return stored_statistics("targets", outputs());
-  StatisticsAccumulator accumulator(outputs());
-  const std::int64_t rows = std::min(part.count, rows_per_read(shape_.answer_bytes()));
-  std::vector<float> buffer(static_cast<std::size_t>(rows * outputs()));
-  const std::int64_t end = part.first + part.count;
-  for (std::int64_t first = part.first; first < end; first += rows) {
-    const std::int64_t count = std::min(rows, end - first);
-    read_targets(first, count, buffer.data());
-    require_finite(path_, "/targets", buffer.data(), first, count, outputs());
-    accumulator.add(buffer.data(), count);
-  }
-  return accumulator.result();
 }
 
 void Dataset::require_label(std::int64_t row, std::int32_t label) const {
@@ -244,7 +245,7 @@ void Dataset::require_label(std::int64_t row, std::int32_t label) const {
 }
 
 bool Dataset::was_prepared() const {
-  return file_.has_attribute("/", "identity");
+  return file_.has_attribute("/", "identity") && file_.exists("/digests");
 }
 
 std::string Dataset::identity() const {
@@ -278,7 +279,7 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
       static_cast<std::size_t>(rows * std::max(shape_.input_bytes(), shape_.answer_bytes())));
   for (std::int64_t first = 0; first < samples(); first += rows) {
     const std::int64_t count = std::min(rows, samples() - first);
-    read_inputs(first, count, buffer.data());
+    read_stored_inputs(first, count, buffer.data());
     const auto* values = reinterpret_cast<const float*>(buffer.data());
     if (shape_.input_type == DType::fp32) require_finite(path_, "/inputs", values, first, count, features());
     take_inputs(buffer.data(), count);
@@ -288,50 +289,11 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
       read_labels(first, count, labels);
       for (std::int64_t i = 0; i < count; ++i) require_label(first + i, labels[i]);
     } else {
-      read_targets(first, count, reinterpret_cast<float*>(buffer.data()));
+      read_stored_targets(first, count, reinterpret_cast<float*>(buffer.data()));
       require_finite(path_, "/targets", values, first, count, outputs());
     }
     take_answers(buffer.data(), count);
   }
-}
-
-void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
-  if (!may_lie_on(trained, other.grid())) {
-    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both must lie on the same",
-               other.path(), fmt::join(other.grid(), " x "), trained.data,
-               fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
-  }
-  const std::vector<std::string> names = other.class_names();
-  for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
-    if (names[i] == trained.class_names[i]) continue;
-    fail_input(
-        "{}: class {} (counted from 0) is '{}', and '{}' in {}; labels must mean the same classes: `mylos "
-        "prepare images` with --classes-of {} numbers them alike",
-        other.path(), i, printable(names[i]), printable(trained.class_names[i]), trained.data, trained.file);
-  }
-}
-
-void require_same_shape(const Dataset& train, const Dataset& other,
-                        const std::vector<std::int64_t>& deck_grid) {
-  if (train.features() != other.features()) {
-    fail_input("{}: has {} features per sample, {} has {}", other.path(), other.features(), train.path(),
-               train.features());
-  }
-  if (train.task() != other.task()) {
-    fail_input("{}: holds {}, {} holds {}", other.path(), name_of_answers(other.task()), train.path(),
-               name_of_answers(train.task()));
-  }
-  if (train.outputs() != other.outputs()) {
-    fail_input("{}: has {} {}, {} has {}", other.path(), other.outputs(),
-               other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
-               train.outputs());
-  }
-  require_same_meaning({.data = train.path(),
-                        .grid = train.grid(),
-                        .deck_grid = deck_grid,
-                        .class_names = train.class_names(),
-                        .file = train.path()},
-                       other);
 }
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {

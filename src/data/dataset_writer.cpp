@@ -8,6 +8,7 @@
 
 #include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/data/column_names.hpp"
 #include "mylos/data/file_with_room.hpp"
 #include "mylos/io/atomic_publish.hpp"
 #include "mylos/io/hdf5.hpp"
@@ -73,8 +74,15 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
 DatasetWriter::~DatasetWriter() = default;
 
 void DatasetWriter::name_classes(const std::vector<std::string>& names) {
-  const std::string text = fmt::format("{}", fmt::join(names, "\n"));
-  state_->file.create_text("/class_names", static_cast<std::int64_t>(text.size())).write_text(text);
+  write_names(state_->file, "/class_names", names);
+}
+
+void DatasetWriter::name_inputs(const std::vector<std::string>& names) {
+  write_names(state_->file, "/input_names", names);
+}
+
+void DatasetWriter::name_targets(const std::vector<std::string>& names) {
+  write_names(state_->file, "/target_names", names);
 }
 
 void DatasetWriter::add_inputs(const std::uint8_t* values, std::int64_t count) {

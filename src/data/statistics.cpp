@@ -1,6 +1,7 @@
 #include "mylos/data/statistics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,6 +9,17 @@
 #include "mylos/base/error.hpp"
 
 namespace mylos {
+namespace {
+
+/// By their names in files.
+std::array<std::pair<const char*, const std::vector<double>*>, 4> named(const ColumnStatistics& statistics) {
+  return {{{"mean", &statistics.mean},
+           {"std", &statistics.deviation},
+           {"min", &statistics.minimum},
+           {"max", &statistics.maximum}}};
+}
+
+}  // namespace
 
 void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group) {
   constexpr double largest = 2.0 * std::numeric_limits<float>::max();  // sums are rounded
@@ -18,13 +30,10 @@ void require_sensible(const ColumnStatistics& statistics, const std::string& fil
         "statistics anew",
         file, group, name, value, column, expected, file);
   };
-  const std::pair<const char*, const std::vector<double>&> all[] = {{"mean", statistics.mean},
-                                                                    {"std", statistics.deviation},
-                                                                    {"min", statistics.minimum},
-                                                                    {"max", statistics.maximum}};
+  const auto all = named(statistics);
   for (const auto& [name, values] : all) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!(std::abs(values[i]) <= largest)) refuse(name, i, values[i], "a number that float32 holds");
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      if (!(std::abs((*values)[i]) <= largest)) refuse(name, i, (*values)[i], "a number that float32 holds");
     }
   }
   for (std::size_t i = 0; i < statistics.mean.size(); ++i) {
@@ -35,6 +44,28 @@ void require_sensible(const ColumnStatistics& statistics, const std::string& fil
     if (range != 0 && range < narrowest)
       refuse("max", i, statistics.maximum[i],
              fmt::format("the {} of {}/min or at least {} more", statistics.minimum[i], group, narrowest));
+  }
+}
+
+void require_same_statistics(const ColumnStatistics& stored, const ColumnStatistics& computed,
+                             const std::string& file, const std::string& group) {
+  constexpr double of_deviation = 0.01;
+  constexpr double of_largest = 1e-5;  // sums of floats are rounded
+  const auto theirs = named(stored);
+  const auto ours = named(computed);
+  for (std::size_t i = 0; i < computed.mean.size(); ++i) {
+    const double largest = std::max(std::abs(computed.minimum[i]), std::abs(computed.maximum[i]));
+    const double allowed = of_deviation * computed.deviation[i] + of_largest * largest;
+    for (std::size_t which = 0; which < theirs.size(); ++which) {
+      const double found = (*theirs[which].second)[i];
+      const double expected = (*ours[which].second)[i];
+      if (std::abs(found - expected) <= allowed) continue;
+      fail_input(
+          "{}: {}/{} has {} in column {} (counted from 0), which `mylos prepare` did not write; that of its "
+          "samples is {:.6g}; `mylos prepare stamp {}` makes statistics anew, and a file without them has "
+          "them computed",
+          file, group, theirs[which].first, found, i, expected, file);
+    }
   }
 }
 

@@ -107,7 +107,7 @@ void TokenDataset::require_in_vocabulary(const void* stored, std::int64_t first,
 }
 
 bool TokenDataset::was_prepared() const {
-  return file_.has_attribute("/", "identity");
+  return file_.has_attribute("/", "identity") && file_.exists("/digests");
 }
 
 std::string TokenDataset::identity() const {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 constexpr std::size_t max_rank = 8;
+constexpr std::int64_t max_texts_bytes = std::int64_t{64} << 20;
 
 /// Deflate shrinks at most 1032 : 1 (zlib's technical notes), so a file that claims more is no honest one.
 constexpr std::int64_t max_compression = 1032;
@@ -234,6 +235,46 @@ std::string Dataset::read_text() const {
   }
   text.resize(text.find_last_not_of('\0') + 1);
   return text;
+}
+
+std::vector<std::string> Dataset::read_texts() const {
+  if (dims().size() > 1) require_rank(1, "[texts]");
+  if (!is_text()) refuse_type("text");
+  const Turn turn;
+  const Handle type(H5Dget_type(state_->id), H5Tclose);
+  const bool is_variable = H5Tis_variable_str(type.id()) > 0;
+  hsize_t bytes = static_cast<hsize_t>(size()) * state_->element_bytes;
+  bool done = true;
+  if (is_variable) {
+    const Handle space(H5Dget_space(state_->id), H5Sclose);
+    done = H5Dvlen_get_buf_size(state_->id, type.id(), space.id(), &bytes) >= 0;
+  }
+  if (done && bytes > static_cast<hsize_t>(max_texts_bytes)) {
+    fail_input("{}: dataset {} holds more than {} of text", state_->file->path, path(),
+               format_bytes(max_texts_bytes));
+  }
+  std::vector<std::string> texts(static_cast<std::size_t>(size()));
+  if (texts.empty()) return texts;
+  if (is_variable) {
+    std::vector<char*> values(texts.size());
+    done = done && H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (values[i] == nullptr) continue;
+      texts[i] = values[i];
+      H5free_memory(values[i]);
+    }
+  } else {
+    std::string all(static_cast<std::size_t>(bytes), '\0');
+    done = H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) >= 0;
+    const bool has_blanks = H5Tget_strpad(type.id()) == H5T_STR_SPACEPAD;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      texts[i] = all.substr(i * state_->element_bytes, state_->element_bytes).c_str();
+      if (has_blanks) texts[i].resize(texts[i].find_last_not_of(' ') + 1);
+    }
+  }
+  if (!done) fail_input("{}: dataset {} cannot be read: {}", state_->file->path, path(), last_error());
+  require_not_cut(*state_->file);
+  return texts;
 }
 
 void Dataset::write_text(std::string_view text) {

@@ -91,7 +91,12 @@ def check_stamp(command):
     edit(command, "edited.h5", "inputs", (1, 0), -1e6)
     with h5py.File(command.folder / "edited.h5", "r+") as file:
         del file["digests"]
-    command.must("train", "deck.toml", "data.train=edited.h5", "run.folder=plain", "run.epochs=1")
+    plain = ["train", "deck.toml", "data.train=edited.h5", "run.folder=plain", "run.epochs=1"]
+    said = command.must(*plain, code=2).stderr
+    assert "edited.h5: /statistics/inputs/" in said and "which `mylos prepare` did not write" in said, said
+    with h5py.File(command.folder / "edited.h5", "r+") as file:
+        del file["statistics"]
+    command.must(*plain)
     (command.folder / "text.txt").write_text("no data file", encoding="utf-8")
     result = command.run("prepare", "stamp", "text.txt")
     assert result.returncode == 2 and result.stderr.startswith("mylos: text.txt: is not an HDF5 file"), result.stderr

@@ -4,6 +4,7 @@
 
 #include "data/builders.hpp"
 #include "mylos/data/dataset_writer.hpp"
+#include "mylos/data/sample_meaning.hpp"
 
 namespace mylos::dataset_test {
 
@@ -114,6 +115,59 @@ TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
   EXPECT_EQ(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"),
             "inputs/max has 2 in column 1 (counted from 0), expected the 3 of /statistics/inputs/min or at "
             "least 1e-300 more");
+}
+
+TEST(Dataset, StatisticsThatNothingVouchesForMustBeThoseOfTheSamples) {
+  const std::string samples =
+      "x = n.arange(60, dtype='f4').reshape(20, 3)\nf['inputs'] = x\nf['targets'] = x + 7\n";
+  const auto file_with = [&](const TemporaryFolder& folder, const std::string& change) {
+    return python_file(folder, samples +
+                                   "for of in 'inputs', 'targets':\n"
+                                   "    v = f[of][:]\n"
+                                   "    for name, y in (('mean', v.mean(0)), ('std', v.std(0, ddof=1)),\n"
+                                   "                    ('min', v.min(0)), ('max', v.max(0))):\n"
+                                   "        f['statistics/%s/%s' % (of, name)] = y.astype('f8')\n"
+                                   "s = f['statistics']\n" +
+                                   change);
+  };
+  const TemporaryFolder plain;
+  const Dataset computed(python_file(plain, samples));
+  const TemporaryFolder folder;
+  const Dataset taken(file_with(folder, "s['inputs/std'][...] *= 0.99"));
+  EXPECT_EQ(taken.input_statistics().deviation, computed.input_statistics().deviation) << "not the file's";
+  EXPECT_EQ(taken.target_statistics().mean, computed.target_statistics().mean);
+  const auto refused = [&](const std::string& change) {
+    const TemporaryFolder other;
+    const std::string path = file_with(other, change);
+    const Dataset dataset(path);
+    const std::string message = error_of([&] {
+      (void)dataset.input_statistics();
+      (void)dataset.target_statistics();
+    });
+    const auto end = message.find(", which `mylos prepare` did not write; that of its samples is ");
+    return message.substr(path.size() + 2, end - path.size() - 2);
+  };
+  EXPECT_EQ(refused("s['inputs/mean'][...] = 7\ns['inputs/std'][...] = 7"),
+            "/statistics/inputs/mean has 7 in column 0 (counted from 0)");
+  EXPECT_EQ(refused("s['inputs/std'][1] = 7"), "/statistics/inputs/std has 7 in column 1 (counted from 0)");
+  EXPECT_EQ(refused("s['targets/max'][2] += 1"),
+            "/statistics/targets/max has 67 in column 2 (counted from 0)");
+  EXPECT_EQ(refused("s['targets/min'][0] = 0"), "/statistics/targets/min has 0 in column 0 (counted from 0)");
+}
+
+TEST(Dataset, AnIdentityWithoutDigestsIsComputed) {
+  const TemporaryFolder folder;
+  const auto identity = [&](const std::string& more) {
+    const Dataset dataset(
+        python_file(folder, "x = n.zeros((9, 3), 'f4')\nf['targets'] = x\n" + more + "f['inputs'] = x\n"));
+    dataset.require_valid_values();
+    return dataset.identity();
+  };
+  EXPECT_EQ(identity("f.attrs['identity'] = 'of another file'\n"), identity(""));
+  EXPECT_NE(error_of([&] {
+              (void)identity("f.attrs['identity'] = 'of another file'\nx[7, 2] = n.nan\n");
+            }).find("/inputs row 7, column 2 (counted from 0) is nan"),
+            std::string::npos);
 }
 
 TEST(Dataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {

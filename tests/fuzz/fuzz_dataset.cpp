@@ -5,6 +5,7 @@
 #include "hostile_hdf5.hpp"
 #include "hostile_input.hpp"
 #include "mylos/data/dataset.hpp"
+#include "mylos/data/sample_meaning.hpp"
 #include "mylos/data/stamp.hpp"
 #include "mylos/data/token_dataset.hpp"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/data/checked_array.hpp"
+#include "mylos/data/column_names.hpp"
 #include "mylos/data/dataset_format.hpp"
 #include "mylos/data/statistics.hpp"
 #include "mylos/io/hdf5.hpp"
@@ -22,6 +23,9 @@ struct Split {
 
 /// Whether a file may hold inputs alone: enough to predict from, too little to learn from or to be judged by.
 enum class Answers { needed, optional };
+
+/// The dataset that holds the answers, without its slash: "labels", "targets", "nothing".
+[[nodiscard]] const char* name_of_answers(Task task);
 
 class Dataset {
  public:
@@ -44,6 +48,17 @@ class Dataset {
   /// What the classes are called, where the file says so; else empty.
   [[nodiscard]] std::vector<std::string> class_names() const;
 
+  /// What the inputs and the targets are called, in the order in which they are read: each column, or each
+  /// channel of samples on a grid. Empty where the file does not say.
+  [[nodiscard]] const std::vector<std::string>& input_names() const { return input_names_; }
+  [[nodiscard]] const std::vector<std::string>& target_names() const { return target_names_; }
+  /// From now on columns, and their names and statistics, are read in this order; not by read_all() and
+  /// identities, which go by what is stored. Orders of as many columns, or channels, as there are names.
+  void reorder(const ColumnOrder& inputs, const ColumnOrder& targets);
+  /// The column of the file that is read as `column`.
+  [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
+  [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
+
   /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs], which
   /// of inputs alone are none. Blocks that are read for the first time are compared with the file's digests:
   /// throws Error (bad_input) with the rows of one that was changed.
@@ -52,11 +67,14 @@ class Dataset {
   void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
 
   /// Of the inputs and (regression) targets of these samples: as stored by prepare where they are all of the
-  /// file's, else by a pass over them.
+  /// file's, else by a pass over them. Stored ones that have no digests, so that prepare did not write them,
+  /// are compared with those of a pass: throws Error (bad_input) where they are others.
   [[nodiscard]] ColumnStatistics input_statistics(Split part) const;
   [[nodiscard]] ColumnStatistics target_statistics(Split part) const;
   [[nodiscard]] ColumnStatistics input_statistics() const { return input_statistics({0, samples()}); }
   [[nodiscard]] ColumnStatistics target_statistics() const { return target_statistics({0, samples()}); }
+  /// Those that prepare stored, without a pass: nothing in a file that it did not make.
+  [[nodiscard]] std::optional<ColumnStatistics> prepared_input_statistics() const;
   /// Of the contents: as stored by prepare, else by a pass over the file. A restart on other data is refused
   /// by it.
   [[nodiscard]] std::string identity() const;
@@ -81,10 +99,21 @@ class Dataset {
   void open_inputs();
   void open_answers();
   void open_grid();
+  void open_names();
+  /// Both an identity and digests: a copy of the attributes alone says nothing of what was copied beside
+  /// them.
   [[nodiscard]] bool was_prepared() const;
+  void read_stored_inputs(std::int64_t first, std::int64_t count, void* destination) const;
+  void read_stored_targets(std::int64_t first, std::int64_t count, float* destination) const;
   /// Checks every value; the identity of all.
   [[nodiscard]] std::string computed_identity() const;
   [[nodiscard]] ColumnStatistics stored_statistics(const std::string& of, std::int64_t columns) const;
+  /// As stored, where all samples are asked for and they are prepare's; else of the rows that `add` is called
+  /// to add to the sums.
+  [[nodiscard]] ColumnStatistics statistics_of(
+      const std::string& of, std::int64_t columns, Split part,
+      const std::function<void(StatisticsAccumulator&, std::int64_t first, std::int64_t count)>& add,
+      std::int64_t row_bytes) const;
 
   std::string path_;
   hdf5::File file_;
@@ -93,26 +122,11 @@ class Dataset {
   std::optional<CheckedArray> answers_;
   DatasetShape shape_;
   std::vector<std::int64_t> grid_;
+  std::vector<std::string> input_names_;
+  std::vector<std::string> target_names_;
+  ColumnOrder input_order_;   // empty: as stored
+  ColumnOrder target_order_;  // likewise
 };
-
-/// What training data say of their samples beyond the sizes; empty where they do not.
-struct SampleMeaning {
-  std::string data = {};                     // whose samples, for messages
-  std::vector<std::int64_t> grid = {};       // Dataset::grid()
-  std::vector<std::int64_t> deck_grid = {};  // data.shape, which goes before it
-  std::vector<std::string> class_names = {};
-  std::string file = {};  // that has the names
-};
-
-/// Throws Error (bad_input) where `other`, of the same sizes, says otherwise: its points would stand
-/// elsewhere than those that the network is trained on, or its labels mean other classes. A grid of the deck
-/// with another number of extents is another view of the same numbers, and says nothing of other files.
-void require_same_meaning(const SampleMeaning& trained, const Dataset& other);
-
-/// Throws unless `other` (test data) fits a network that is trained on `train`, in sizes and meaning.
-/// `deck_grid`: data.shape of the deck, if any.
-void require_same_shape(const Dataset& train, const Dataset& other,
-                        const std::vector<std::int64_t>& deck_grid = {});
 
 /// The training part and, at the file's end, the held-out part of `samples` samples.
 struct Splits {

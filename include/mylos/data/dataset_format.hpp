@@ -4,6 +4,7 @@
 //   /labels   [samples]            int32 in [0, classes): classification, or
 //   /targets  [samples, outputs]   float32: regression
 //   /class_names                   text: the name of each class on a line of its own; `prepare images`
+//   /input_names, /target_names    likewise, of columns or of the channels of a grid; `prepare csv`
 //   /statistics/inputs/{mean,std,min,max} [features], /statistics/targets/... [outputs]   float64
 //   /statistics/channels/{mean,std,min,max} [channels], of inputs on a grid, over all its points   float64
 //   /digests/{inputs,labels,targets,statistics/...}  digests of blocks (block_digests.hpp)

@@ -21,6 +21,9 @@ class DatasetWriter {
 
   /// What the classes 0, 1, 2 ... are called: names without line breaks.
   void name_classes(const std::vector<std::string>& names);
+  /// What the columns are called, likewise.
+  void name_inputs(const std::vector<std::string>& names);
+  void name_targets(const std::vector<std::string>& names);
 
   /// The next `count` samples' inputs or answers; each kind in order, the kinds in any order. Values are
   /// checked by the caller, who can say where a wrong one comes from.

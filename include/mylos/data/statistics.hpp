@@ -19,6 +19,12 @@ struct ColumnStatistics {
 /// numbers have: samples would be normalised to what is no number, and later messages blame the samples.
 void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group);
 
+/// Of statistics that a file holds below `group` and that nothing vouches for: throws Error (bad_input) where
+/// they are not those of its samples, within what rounding and another definition of the deviation (n - 1)
+/// change.
+void require_same_statistics(const ColumnStatistics& stored, const ColumnStatistics& computed,
+                             const std::string& file, const std::string& group);
+
 class StatisticsAccumulator {
  public:
   explicit StatisticsAccumulator(std::int64_t columns);

@@ -63,6 +63,8 @@ class Dataset {
 
   /// A scalar of type text.
   [[nodiscard]] std::string read_text() const;
+  /// A list of texts, or one, of fixed or of variable length, as h5py writes them: 64 MiB at most.
+  [[nodiscard]] std::vector<std::string> read_texts() const;
   /// As long as it was created, or shorter.
   void write_text(std::string_view text);
 

@@ -1,0 +1,94 @@
+#include "mylos/data/sample_meaning.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
+
+namespace mylos {
+namespace {
+
+bool may_lie_on(const SampleMeaning& trained, const std::vector<std::int64_t>& grid) {
+  if (grid.empty() || grid == trained.grid || grid == trained.deck_grid) return true;
+  return trained.grid.empty() && trained.deck_grid.size() != grid.size();
+}
+
+/// Notes what there is to say of columns that are `what`.
+ColumnOrder order_of(const std::vector<std::string>& trained, const std::vector<std::string>& given,
+                     const char* what, const SampleMeaning& meaning, const std::string& path,
+                     std::vector<std::string>& notes) {
+  if (trained.empty()) return {};
+  if (given.empty()) {
+    notes.push_back(fmt::format("{}: does not name its {}; they are taken in the order {}", path, what,
+                                list_of_names(trained)));
+    return {};
+  }
+  const ColumnOrder order =
+      order_by_name(trained, given, fmt::format("{}: its {}", path, what), meaning.data);
+  if (!order.empty()) {
+    notes.push_back(fmt::format("{}: its {} are {}; they are taken by name in the order {}", path, what,
+                                list_of_names(given), list_of_names(trained)));
+  }
+  return order;
+}
+
+}  // namespace
+
+SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& deck_grid) {
+  return {.data = train.path(),
+          .grid = train.grid(),
+          .deck_grid = deck_grid,
+          .class_names = train.class_names(),
+          .file = train.path(),
+          .input_names = train.input_names(),
+          .target_names = train.target_names()};
+}
+
+void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
+  if (!may_lie_on(trained, other.grid())) {
+    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both must lie on the same",
+               other.path(), fmt::join(other.grid(), " x "), trained.data,
+               fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
+  }
+  const std::vector<std::string> names = other.class_names();
+  for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
+    if (names[i] == trained.class_names[i]) continue;
+    fail_input(
+        "{}: class {} (counted from 0) is '{}', and '{}' in {}; labels must mean the same classes: `mylos "
+        "prepare images` with --classes-of {} numbers them alike",
+        other.path(), i, printable(names[i]), printable(trained.class_names[i]), trained.data, trained.file);
+  }
+}
+
+std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& other) {
+  std::vector<std::string> notes;
+  const ColumnOrder inputs =
+      order_of(trained.input_names, other.input_names(), "inputs", trained, other.path(), notes);
+  ColumnOrder targets;
+  if (other.task() == Task::regression)
+    targets = order_of(trained.target_names, other.target_names(), "targets", trained, other.path(), notes);
+  other.reorder(inputs, targets);
+  return notes;
+}
+
+void require_same_shape(const Dataset& train, const Dataset& other,
+                        const std::vector<std::int64_t>& deck_grid) {
+  if (train.features() != other.features()) {
+    fail_input("{}: has {} features per sample, {} has {}", other.path(), other.features(), train.path(),
+               train.features());
+  }
+  if (train.task() != other.task()) {
+    fail_input("{}: holds {}, {} holds {}", other.path(), name_of_answers(other.task()), train.path(),
+               name_of_answers(train.task()));
+  }
+  if (train.outputs() != other.outputs()) {
+    fail_input("{}: has {} {}, {} has {}", other.path(), other.outputs(),
+               other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
+               train.outputs());
+  }
+  require_same_meaning(meaning_of(train, deck_grid), other);
+}
+
+}  // namespace mylos

@@ -1,0 +1,80 @@
+#include "mylos/data/column_names.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/builders.hpp"
+
+namespace mylos::column_names_test {
+
+using namespace testing_support;
+using Names = std::vector<std::string>;
+
+/// What is read of names that a line of Python writes; `f` is the file.
+Names names_of(const std::string& line) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "names.h5";
+  python("import h5py, numpy as n\nf = h5py.File('" + path + "', 'w')\n" + line + "\n");
+  return read_names(hdf5::File::open(path), "/names");
+}
+
+TEST(ColumnNames, AreReadInEveryFormThatH5pyWrites) {
+  const Names expected{"T", "wind, east", "\xc3\xa9"};
+  EXPECT_EQ(names_of("f['names'] = ['T', 'wind, east', '\\u00e9']"), expected) << "variable length";
+  EXPECT_EQ(names_of("f['names'] = n.array([b'T', b'wind, east', '\\u00e9'.encode()])"), expected)
+      << "fixed length";
+  EXPECT_EQ(names_of("f['names'] = 'T\\nwind, east\\n\\u00e9'"), expected) << "one text of variable length";
+  EXPECT_EQ(names_of("f['names'] = n.bytes_('T\\nwind, east\\n\\u00e9\\n'.encode())"), expected)
+      << "one text";
+  EXPECT_EQ(names_of("f['names'] = n.array([b'a', b'\\xe9'])"), (Names{"a", "\xe9"})) << "no UTF-8";
+  EXPECT_EQ(names_of("f['other'] = 1"), Names{});
+}
+
+TEST(ColumnNames, ComeBackAsTheyWereWritten) {
+  const TemporaryFolder folder;
+  auto file = hdf5::File::create(folder / "names.h5");
+  write_names(file, "/names", {"T", "wind, east"});
+  file.close();
+  EXPECT_EQ(read_names(hdf5::File::open(folder / "names.h5"), "/names"), (Names{"T", "wind, east"}));
+  EXPECT_EQ(names_of_text(text_of_names({"a b", "c"})), (Names{"a b", "c"}));
+}
+
+TEST(ColumnNames, WhatIsNoNameIsRefused) {
+  const auto message = [](const std::string& line) {
+    const std::string found = error_of([&] { (void)names_of(line); });
+    return found.substr(found.find("names.h5: ") + 10);
+  };
+  EXPECT_EQ(message("f['names'] = ['a', '']"),
+            "/names 1 (counted from 0) is '', expected a name without line breaks");
+  EXPECT_EQ(message("f['names'] = ['a\\nb', 'c']"),
+            "/names 0 (counted from 0) is 'a\\u000Ab', expected a name without line breaks");
+  EXPECT_EQ(message("f['names'] = [['a', 'b']]"), "dataset /names has 2 dimensions, expected 1 [texts]");
+  EXPECT_EQ(message("f['names'] = n.arange(3)"), "dataset /names holds int64, expected text");
+}
+
+TEST(ColumnNames, TheOrderIsWhereEachNameLies) {
+  EXPECT_EQ(order_by_name({"T", "p", "q"}, {"q", "T", "p"}, "f: its inputs", "t"), (ColumnOrder{1, 2, 0}));
+  EXPECT_EQ(order_by_name({"T", "p"}, {"T", "p"}, "f: its inputs", "t"), ColumnOrder{});
+  EXPECT_EQ(order_by_name({"x", "x"}, {"x", "x"}, "f: its inputs", "t"), ColumnOrder{}) << "as they lie";
+}
+
+TEST(ColumnNames, OtherNamesAreRefusedWithBoth) {
+  const auto message = [](const Names& expected, const Names& given) {
+    return error_of([&] { (void)order_by_name(expected, given, "new.h5: its inputs", "old.h5"); });
+  };
+  EXPECT_EQ(
+      message({"T", "p"}, {"T", "pressure"}),
+      "new.h5: its inputs are T, pressure, and those of old.h5 T, p (p missing, pressure not known); both "
+      "must have the same names, in any order");
+  EXPECT_EQ(
+      message({"T", "p"}, {"T"}),
+      "new.h5: its inputs are T, and those of old.h5 T, p (p missing); both must have the same names, in "
+      "any order");
+  EXPECT_EQ(
+      message({"T", "x", "x"}, {"x", "x", "T"}),
+      "new.h5: its inputs are x, x, T, and those of old.h5 T, x, x; two are called 'x', so that they are not "
+      "found by name: expected the same order");
+  EXPECT_EQ(message({"T", "x", "x"}, {"x", "T"}),
+            "new.h5: its inputs are x, T, and those of old.h5 T, x, x; expected the same names");
+}
+
+}  // namespace mylos::column_names_test
