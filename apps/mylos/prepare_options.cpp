@@ -118,6 +118,9 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
   csv->add_flag("--no-header", arguments.csv.no_header,
                 "The first line is a sample (default: where it is all numbers)")
       ->excludes(header);
+  csv->add_option("--separator", arguments.csv.separator,
+                  "Of the columns: comma, semicolon or tab (default: as the first line shows)")
+      ->check(CLI::IsMember({"comma", "semicolon", "tab"}));
   csv->add_option("--out", arguments.csv.output, "Dataset file to write")->required();
   csv->callback([&] { command = [&] { return prepare_csv_command(arguments.csv); }; });
   add_prepare_images(*prepare, arguments, command);

@@ -13,6 +13,7 @@
 #include "mylos/base/regular_file.hpp"
 #include "mylos/base/text.hpp"
 #include "mylos/base/units.hpp"
+#include "mylos/base/utf8.hpp"
 
 namespace mylos {
 namespace {
@@ -21,9 +22,28 @@ namespace {
 constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t csv_piece_bytes = std::size_t{1} << 16;
 
-std::string_view unquoted(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  return text;
+struct Separator {
+  char character;
+  const char* name;    // of many
+  const char* option;  // as --separator has it
+};
+constexpr Separator separators[] = {
+    {',', "commas", "comma"}, {';', "semicolons", "semicolon"}, {'\t', "tabs", "tab"}};
+
+const Separator& separator_of(char character) {
+  return *std::find_if(std::begin(separators), std::end(separators),
+                       [&](const Separator& each) { return each.character == character; });
+}
+
+/// Whether the tab at `place` stands between cells, not beside another separator or at the line's end.
+bool separates_cells(std::string_view line, std::size_t place) {
+  constexpr std::string_view blanks = " \t";
+  const auto before = place == 0 ? std::string_view::npos : line.find_last_not_of(blanks, place - 1);
+  const auto after = line.find_first_not_of(blanks, place);
+  const auto is_cell = [&](std::size_t at) {
+    return at != std::string_view::npos && line[at] != ',' && line[at] != ';';
+  };
+  return is_cell(before) && is_cell(after);
 }
 
 bool is_number(std::string_view cell) {
@@ -96,20 +116,49 @@ bool CsvLines::read_line() {
 bool CsvLines::next() {
   while (read_line()) {
     if (line_.ends_with('\r')) line_.pop_back();
-    if (number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // a byte order mark
+    if (number_ == 1 && line_.starts_with(byte_order_mark)) line_.erase(0, byte_order_mark.size());
     if (!trimmed(line_).empty()) return true;
   }
   return false;
 }
 
-void CsvLines::split(char delimiter, std::vector<std::string_view>& cells) const {
+std::optional<std::string_view> CsvLines::quoted_cell(std::size_t begin, char separator, std::size_t& at) {
+  std::size_t end = begin + 1;  // of what the quotes hold, once doubled ones are single
+  std::size_t read = begin + 1;
+  for (; read < line_.size(); ++read, ++end) {
+    if (line_[read] == '"' && (read + 1 == line_.size() || line_[read + 1] != '"')) break;
+    if (line_[read] == '"') ++read;
+  }
+  if (read == line_.size()) {
+    fail_input("{}:{}: the quote before '{}' is not closed; expected a cell that ends on its line", path_,
+               number_, printable(std::string_view(line_).substr(begin + 1)));
+  }
+  const std::string_view rest = std::string_view(line_).substr(read + 1);
+  const auto next = std::min(rest.find(separator), rest.size());
+  if (!trimmed(rest.substr(0, next)).empty()) return std::nullopt;
+  at = read + 1 + next;
+  for (std::size_t from = begin + 1, to = begin + 1; to < end; ++from, ++to) {
+    if (line_[from] == '"') ++from;
+    line_[to] = line_[from];
+  }
+  return std::string_view(line_).substr(begin + 1, end - begin - 1);
+}
+
+void CsvLines::split(char separator, std::vector<std::string_view>& cells) {
   cells.clear();
-  std::string_view rest = line_;
-  for (;;) {
-    const auto end = rest.find(delimiter);
-    cells.push_back(unquoted(trimmed(rest.substr(0, end))));
-    if (end == std::string_view::npos) return;
-    rest.remove_prefix(end + 1);
+  const std::string_view blanks = separator == '\t' ? " " : " \t";
+  for (std::size_t at = 0;; ++at) {
+    const std::string_view line = line_;
+    const std::size_t begin = line.find_first_not_of(blanks, at);
+    std::optional<std::string_view> cell;
+    if (begin != std::string_view::npos && line[begin] == '"') cell = quoted_cell(begin, separator, at);
+    if (!cell) {
+      const std::size_t end = std::min(line.find(separator, at), line.size());
+      cell = trimmed(line.substr(at, end - at));
+      at = end;
+    }
+    cells.push_back(*cell);
+    if (at == line.size()) return;
   }
 }
 
@@ -117,12 +166,14 @@ CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
   CsvLines lines(job.file);
   if (!lines.next()) fail_input("{}: is empty", job.file);
   std::vector<std::string_view> cells;
-  lines.split(job.delimiter, cells);
+  separator_ = job.separator ? *job.separator : recognised_separator(lines);
+  lines.split(separator_, cells);
   first_number_ = lines.number();
   first_line_ = joined(cells);
   columns_ = static_cast<std::int64_t>(cells.size());
   if (!job.has_header) require_names_or_sample(cells);
   if (job.has_header.value_or(!is_number(cells.front()))) {
+    require_utf8(cells);
     header_.assign(cells.begin(), cells.end());
   } else {
     rows_ = 1;
@@ -147,11 +198,52 @@ void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cell
              place(number), cell_text(*number), place(other), cell_text(*other), say_which);
 }
 
-std::string CsvTable::first_line_note() const {
-  if (has_header())
-    return fmt::format("{}: line {} names the columns: {}", job_.file, first_number_, first_line_);
-  return fmt::format("{}: line {} is the first sample: {}{}", job_.file, first_number_, first_line_,
-                     job_.has_header ? "" : "; --header takes it for the columns' names");
+/// Data files keep names in UTF-8, and compare them.
+void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (is_utf8(names[i])) continue;
+    fail_input(
+        "{}:{}: the name of column {} is no UTF-8: '{}'; `iconv -f LATIN1 -t UTF-8 {}` converts a table that "
+        "is in Latin-1",
+        job_.file, first_number_, i + 1, printable(names[i]), job_.file);
+  }
+}
+
+/// The one that the line has outside of quotes.
+char CsvTable::recognised_separator(const CsvLines& lines) const {
+  const std::string& line = lines.line();
+  std::vector<const Separator*> found;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') is_quoted = !is_quoted;
+    if (is_quoted || (line[i] == '\t' && !separates_cells(line, i))) continue;
+    for (const Separator& each : separators) {
+      if (line[i] == each.character && std::find(found.begin(), found.end(), &each) == found.end())
+        found.push_back(&each);
+    }
+  }
+  if (found.empty()) return ',';
+  if (found.size() == 1) return found.front()->character;
+  fail_input("{}:{}: has {} and {}; --separator {} or --separator {} says which separate the columns",
+             job_.file, lines.number(), found[0]->name, found[1]->name, found[0]->option, found[1]->option);
+}
+
+std::vector<std::string> CsvTable::first_line_notes() const {
+  std::vector<std::string> notes;
+  if (has_header()) {
+    notes.push_back(fmt::format("{}: line {} names the columns: {}", job_.file, first_number_, first_line_));
+  } else {
+    notes.push_back(fmt::format("{}: line {} is the first sample: {}{}", job_.file, first_number_,
+                                first_line_,
+                                job_.has_header ? "" : "; --header takes it for the columns' names"));
+  }
+  if (separator_ != ',')
+    notes.push_back(fmt::format("{}: {} separate the columns", job_.file, separator_of(separator_).name));
+  return notes;
+}
+
+std::string CsvTable::name(std::size_t column) const {
+  return header_[column].empty() ? fmt::format("column {}", column + 1) : header_[column];
 }
 
 std::string CsvTable::column_text(std::size_t column) const {

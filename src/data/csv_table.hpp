@@ -1,8 +1,9 @@
-// A table of comma-separated values: its lines, and what its first line and the user say of its columns.
+// A table of separated values: its lines, and what its first line and the user say of its columns.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,13 +22,18 @@ class CsvLines {
   [[nodiscard]] bool next();
   [[nodiscard]] const std::string& line() const { return line_; }
   [[nodiscard]] std::int64_t number() const { return number_; }
-  /// The line's cells, without spaces around them and quotes.
-  void split(char delimiter, std::vector<std::string_view>& cells) const;
+  /// The line's cells, without spaces around them and quotes, until the next call of either. Throws Error
+  /// (bad_input) where a quote is not closed.
+  void split(char separator, std::vector<std::string_view>& cells);
 
  private:
   [[nodiscard]] bool read_line();
   [[nodiscard]] bool read_piece();
   void append(std::string_view part);
+  /// Of the quoted cell whose quote is at `begin`; `at` becomes its end. A cell with more behind its closing
+  /// quote is none: nothing.
+  [[nodiscard]] std::optional<std::string_view> quoted_cell(std::size_t begin, char separator,
+                                                            std::size_t& at);
 
   std::string path_;
   std::ifstream file_;
@@ -46,8 +52,11 @@ class CsvTable {
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] bool has_header() const { return !header_.empty(); }
-  /// What the first line was taken for, in a line for the user.
-  [[nodiscard]] std::string first_line_note() const;
+  [[nodiscard]] char separator() const { return separator_; }
+  /// Of a table with a header; a column without a name goes by its number, "column 3".
+  [[nodiscard]] std::string name(std::size_t column) const;
+  /// What the first line was taken for, and a separator that is no comma, in lines for the user.
+  [[nodiscard]] std::vector<std::string> first_line_notes() const;
   /// "column 3 (drag)"
   [[nodiscard]] std::string column_text(std::size_t column) const;
 
@@ -61,8 +70,11 @@ class CsvTable {
 
  private:
   void require_names_or_sample(const std::vector<std::string_view>& cells) const;
+  void require_utf8(const std::vector<std::string_view>& names) const;
+  [[nodiscard]] char recognised_separator(const CsvLines& lines) const;
 
   const PrepareCsv& job_;
+  char separator_ = ',';
   std::vector<std::string> header_;  // empty: none
   std::string first_line_;           // as messages show it
   std::int64_t first_number_ = 0;

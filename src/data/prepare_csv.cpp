@@ -31,8 +31,8 @@ class RowParser {
       : job_(job), table_(table), label_column_(label_column) {}
 
   /// Numbers to `row`, a class to label().
-  void parse(const CsvLines& lines, std::vector<float>& row) {
-    lines.split(job_.delimiter, cells_);
+  void parse(CsvLines& lines, std::vector<float>& row) {
+    lines.split(table_.separator(), cells_);
     if (static_cast<std::int64_t>(cells_.size()) != table_.columns()) {
       fail_input("{}:{}: has {} columns, the first line has {}", job_.file, lines.number(), cells_.size(),
                  table_.columns());
@@ -63,7 +63,11 @@ class RowParser {
       refuse(lines, column,
              fmt::format("beyond float32's largest number, {}", std::numeric_limits<float>::max()));
     }
-    if (number.kind != CsvNumber::Kind::finite) refuse(lines, column, "expected a finite number");
+    if (number.kind != CsvNumber::Kind::finite) {
+      const bool has_comma = cells_[column].find(',') != std::string_view::npos;
+      refuse(lines, column,
+             has_comma ? "expected a finite number with a decimal point" : "expected a finite number");
+    }
     if (number.rounded_integer && rounded_integers_++ == 0) {
       first_rounded_ = fmt::format("line {}, {} is {:.0f} for {}", lines.number(), table_.column_text(column),
                                    number.value, printable(cells_[column]));
@@ -138,6 +142,16 @@ DatasetShape shape_of(const PrepareCsv& job, const CsvTable& table, const Roles&
           .outputs = roles.label ? job.classes : static_cast<std::int64_t>(roles.targets.size())};
 }
 
+void name_columns(const CsvTable& table, const Roles& roles, DatasetWriter& writer) {
+  const auto names = [&](const std::vector<std::size_t>& columns) {
+    std::vector<std::string> of;
+    for (const std::size_t column : columns) of.push_back(table.name(column));
+    return of;
+  };
+  writer.name_inputs(names(roles.inputs));
+  if (!roles.targets.empty()) writer.name_targets(names(roles.targets));
+}
+
 /// Rows on their way to the file.
 class RowPiece {
  public:
@@ -175,10 +189,11 @@ class RowPiece {
 std::vector<std::string> prepare(const PrepareCsv& job) {
   check(job);
   const CsvTable table(job);
-  std::vector<std::string> notes{table.first_line_note()};
+  std::vector<std::string> notes = table.first_line_notes();
   const Roles roles = roles_of(job, table, notes);
   DatasetWriter writer(job.out, shape_of(job, table, roles),
                        std::filesystem::path(job.file).filename().string());
+  if (table.has_header()) name_columns(table, roles, writer);
   CsvLines lines(job.file);
   RowParser parser(job, table, roles.label);
   RowPiece piece(roles, writer);

@@ -6,61 +6,11 @@
 
 #include <cmath>
 
-#include "data/builders.hpp"
+#include "data/csv_builders.hpp"
 
 namespace mylos::prepare_csv_test {
 
 using namespace testing_support;
-
-/// Prepares a file of this text; `job` says what is asked.
-Dataset prepared(const TemporaryFolder& folder, const std::string& text, PrepareCsv job) {
-  write_file(folder / "data.csv", text);
-  job.file = folder / "data.csv";
-  job.out = folder / "data.h5";
-  prepare(job);
-  return Dataset(job.out, Answers::optional);
-}
-
-std::string refusal(const std::string& text, const PrepareCsv& job) {
-  const TemporaryFolder folder;
-  std::string message = error_of([&] { (void)prepared(folder, text, job); });
-  EXPECT_FALSE(std::filesystem::exists(folder / "data.h5") ||
-               std::filesystem::exists(folder / "data.h5.tmp"));
-  const std::string prefix = folder.path() + "/";
-  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
-}
-
-/// What the user is told of how the text was read.
-std::vector<std::string> notes(const std::string& text, PrepareCsv job) {
-  const TemporaryFolder folder;
-  write_file(folder / "data.csv", text);
-  job.file = folder / "data.csv";
-  job.out = folder / "data.h5";
-  std::vector<std::string> lines = prepare(job);
-  for (std::string& line : lines) {
-    EXPECT_TRUE(line.starts_with(folder.path() + "/")) << line;
-    line.erase(0, folder.path().size() + 1);
-  }
-  return lines;
-}
-
-PrepareCsv labelled(const std::string& column, std::int64_t classes = 0) {
-  return {.file = "", .targets = {}, .label = column, .out = "", .classes = classes};
-}
-PrepareCsv regression(const std::vector<std::string>& columns) {
-  return {.file = "", .targets = columns, .label = "", .out = ""};
-}
-
-PrepareCsv with_header(bool has_header, PrepareCsv job) {
-  job.has_header = has_header;
-  return job;
-}
-
-std::vector<float> inputs_of(const Dataset& dataset) {
-  std::vector<float> inputs(static_cast<std::size_t>(dataset.samples() * dataset.features()));
-  dataset.read_inputs(0, dataset.samples(), inputs.data());
-  return inputs;
-}
 
 TEST(PrepareCsv, ARegressionTakesItsTargetsByNameInTheOrderGiven) {
   const TemporaryFolder folder;
@@ -92,7 +42,7 @@ TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
   EXPECT_EQ(python("import h5py\nf = h5py.File('" + (folder / "data.h5") +
                    "')\nprint(sorted(f), list(f['statistics']), f['statistics/inputs/max'][:])\n"
                    "print(sorted(f.attrs))"),
-            "['digests', 'inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
+            "['digests', 'input_names', 'inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
             "['format', 'identity', 'source', 'version']\n");
   EXPECT_EQ(refusal("x,y\n1,2\n3,nan\n", PrepareCsv{}),
             "data.csv:3: column 2 (y) is 'nan', expected a finite number");

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (data[0] % 2 == 0 ? job.label : job.targets.emplace_back()) = column;
   if (data[0] % 4 == 3) job.targets.emplace_back("2");
   if (data[0] % 8 >= 4) job.classes = data[0] / 8;
-  if (data[0] >= 250) job.delimiter = ';';
+  if (data[0] >= 250) job.separator = ';';
   if (data[1] % 16 >= 14) job.has_header = data[1] % 16 == 15;
   fuzz::write_file(job.file, fuzz::text_of(data + 2, size - 2));
   fuzz::take_or_refuse(size, [&] { prepare(job); });
