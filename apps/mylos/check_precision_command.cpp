@@ -11,8 +11,10 @@
 #include "mylos/checkpoint/describe.hpp"
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/data/dataset.hpp"
+#include "mylos/data/sample_meaning.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "precision_report.hpp"
+#include "shared_deck.hpp"
 #include "standard_output.hpp"
 #include "start.hpp"
 #include "thread_count.hpp"
@@ -39,15 +41,57 @@ ConversionSafety safety_of(std::int64_t rows, std::int64_t columns, const Read& 
   return sum;
 }
 
-FilePrecision check_dataset(const std::string& path) {
-  const Dataset data(path, Answers::optional);
-  FilePrecision file{.path = path, .kind = "dataset", .arrays = {}, .sums = {}, .others = {}};
+/// How a deck's runs scale the numbers of a dataset before a network sees them.
+struct Scaling {
+  std::string method;  // "standard"; "" = as they are stored
+  std::string of;      // whose statistics these are
+  Normalizer normalizer;
+};
+
+/// By the training data of the deck; `data` must be such as a run of it reads.
+Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data) {
+  const Deck deck = read_shared_deck(ranks, deck_file, {});
+  Options options = deck.options;
+  options.data.test.clear();
+  options.data.augment = {};
+  options.checkpoint.keep_best.clear();
+  const std::unique_ptr<RunData> training = open_run_data(options, Answers::optional, deck.places);
+  const Dataset known(options.data.train, Answers::optional);  // whose sizes are compared
+  if (options.model.type == ModelType::gpt || known.features() != data.features()) {
+    fail_input("{}: has {} features per sample, {} of {} has {}", data.path(), data.features(), known.path(),
+               deck_file, known.features());
+  }
+  if (data.task() == Task::regression && known.outputs() != data.outputs()) {
+    fail_input("{}: has {} targets per sample, {} of {} has {}", data.path(), data.outputs(), known.path(),
+               deck_file, known.outputs());
+  }
+  static_cast<void>(match_columns(training->meaning(), data));
+  return {.method = std::string(name_of(options.data.normalize)),
+          .of = fmt::format("{}, which {} learns from", known.path(), deck_file),
+          .normalizer = training->normalizer([](const std::string&) {})};
+}
+
+void scale(const ColumnScaling& scaling, std::int64_t columns, std::span<float> values) {
+  if (scaling.identity()) return;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(scaling.normalised(values[i], i % static_cast<std::size_t>(columns)));
+}
+
+FilePrecision check_dataset(const Dataset& data, const Scaling& scaling) {
+  FilePrecision file{.path = data.path(), .kind = "dataset", .normalize = scaling.method};
   const bool bytes = data.shape().input_type == DType::uint8;
+  const auto values_of = [](float* values, std::int64_t rows, std::int64_t columns) {
+    return std::span(values, static_cast<std::size_t>(rows * columns));
+  };
   const auto read_inputs = [&](std::int64_t first, std::int64_t count, float* values) {
-    if (!bytes) return data.read_inputs(first, count, values);
-    std::vector<std::uint8_t> stored(static_cast<std::size_t>(count * data.features()));
-    data.read_inputs(first, count, stored.data());
-    std::copy(stored.begin(), stored.end(), values);
+    if (bytes) {
+      std::vector<std::uint8_t> stored(static_cast<std::size_t>(count * data.features()));
+      data.read_inputs(first, count, stored.data());
+      std::copy(stored.begin(), stored.end(), values);
+    } else {
+      data.read_inputs(first, count, values);
+    }
+    scale(scaling.normalizer.inputs, data.features(), values_of(values, count, data.features()));
   };
   const std::string input_type(hdf5::name_in_files(data.shape().input_type));
   file.arrays.push_back(
@@ -55,6 +99,7 @@ FilePrecision check_dataset(const std::string& path) {
   if (data.task() == Task::regression) {
     const auto read_targets = [&](std::int64_t first, std::int64_t count, float* values) {
       data.read_targets(first, count, values);
+      scale(scaling.normalizer.targets, data.outputs(), values_of(values, count, data.outputs()));
     };
     file.arrays.push_back(
         {"/targets", "float32", safety_of<float>(data.samples(), data.outputs(), read_targets)});
@@ -101,20 +146,26 @@ void check_group(const hdf5::File& stored, const std::string& group, const std::
 FilePrecision check_checkpoint(RankGroup& ranks, const std::string& path) {
   const CheckpointReader reader(ranks, path);  // whose digest is right
   const hdf5::File stored = hdf5::File::open(path);
-  FilePrecision file{.path = path, .kind = "checkpoint", .arrays = {}, .sums = {}, .others = {}};
+  FilePrecision file{.path = path, .kind = "checkpoint"};
   for (const std::string group : {"/model", "/optimizer"}) {
     if (stored.exists(group)) check_group(stored, group, group, file);
   }
   return file;
 }
 
-std::string note_on(const FilePrecision& file) {
-  if (file.kind == "dataset") {
-    return "As the numbers are stored: data.normalize scales them before a network sees them.";
+/// What the numbers are that are judged, said before the judgement.
+std::string note_on(const FilePrecision& file, const Scaling& scaling) {
+  if (file.kind != "dataset") {
+    return "In a checkpoint weights and moments are fp32 whatever precision.compute is; with "
+           "precision.masters = \"none\" the weights have no more digits than compute has.";
   }
-  return "In a checkpoint weights and moments are fp32 whatever precision.compute is; with precision.masters "
-         "= "
-         "\"none\" the weights have no more digits than compute has.";
+  if (scaling.method.empty()) {
+    return "The numbers are judged as they are stored. A deck's data.normalize scales them before a network "
+           "sees them: --deck DECK judges what it sees.";
+  }
+  return fmt::format(
+      "The numbers are judged as data.normalize = \"{}\" scales them, by the statistics of {}.",
+      scaling.method, scaling.of);
 }
 
 }  // namespace
@@ -124,24 +175,37 @@ ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
   if (ranks.size() > 1) fail_input("mylos check-precision runs on one rank; start it without mpirun");
   const std::string path = checkpoint_file(ranks, {.path = arguments.file});
   const Output output = standard_output(0);
-  if (!looks_like_checkpoint(path) && holds_tokens(path)) {
+  const bool is_checkpoint = looks_like_checkpoint(path);
+  const bool is_tokens = !is_checkpoint && holds_tokens(path);
+  if (!arguments.deck.empty() && (is_checkpoint || is_tokens)) {
+    fail_input("{}: holds {}; --deck is for datasets, whose numbers data.normalize scales", path,
+               is_tokens ? "tokens" : "weights");
+  }
+  if (is_tokens) {
     const TokenDataset tokens(path);
     if (arguments.json) {
-      output.line(
-          precision_json({.path = path, .kind = "tokens", .arrays = {}, .sums = {}, .others = {"/tokens"}}));
+      output.line(precision_json({.path = path, .kind = "tokens", .others = {"/tokens"}}));
     } else {
       output.line(fmt::format("{}: {} tokens, which are whole numbers: there is nothing to check", path,
                               tokens.tokens()));
     }
     return ExitCode::done;
   }
-  const FilePrecision file =
-      looks_like_checkpoint(path) ? check_checkpoint(ranks, path) : check_dataset(path);
+  FilePrecision file;
+  Scaling scaling;
+  if (is_checkpoint) {
+    file = check_checkpoint(ranks, path);
+  } else {
+    Dataset data(path, Answers::optional);
+    if (!arguments.deck.empty()) scaling = scaling_of(ranks, arguments.deck, data);
+    file = check_dataset(data, scaling);
+  }
   if (arguments.json) {
     output.line(precision_json(file));
     return ExitCode::done;
   }
-  output.line(fmt::format("{}: {}\n\n{}{}", path, file.kind, precision_table(file), note_on(file)));
+  output.line(
+      fmt::format("{}: {}\n{}\n\n{}", path, file.kind, note_on(file, scaling), precision_table(file)));
   if (arguments.histogram) output.line(precision_histograms(file));
   return ExitCode::done;
 }

@@ -92,6 +92,7 @@ struct PrepareCsvArguments {
   std::int64_t classes = 0;  // 0 = largest label + 1
   bool header = false;       // the first line names the columns
   bool no_header = false;    // it is a sample
+  std::string separator;     // "comma", "semicolon", "tab"; "" = as the first line shows
 };
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
 
@@ -149,6 +150,7 @@ ExitCode types_command();
 
 struct CheckPrecisionArguments {
   std::string file;        // dataset, token file, checkpoint, or a run's folder
+  std::string deck;        // by whose data.normalize a dataset's numbers are scaled; "" = they stay as stored
   bool json = false;       // for programs
   bool histogram = false;  // by binary exponent
 };

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "standard_output.hpp"
 #include "trained_model.hpp"
+#include "trained_samples.hpp"
 
 namespace mylos::app {
 namespace {
@@ -35,6 +37,7 @@ void print_classes(const Output& output, const ClassMeasures& measures) {
 }
 
 void print_confusion(const Output& output, const ClassMeasures& measures, std::vector<std::string> names) {
+  for (std::string& name : names) name = printable(name);
   for (auto i = static_cast<std::int64_t>(names.size()); i < measures.classes(); ++i)
     names.push_back(std::to_string(i));
   std::size_t width = std::to_string(measures.rows()).size();
@@ -61,25 +64,28 @@ std::string mean_of_r2(const TargetMeasures& measures) {
                      constant == 0 ? "" : "; constant ones, which have none, are left out");
 }
 
-void print_r2(const Output& output, const TargetMeasures& measures) {
+void print_r2(const Output& output, const TargetMeasures& measures, const std::vector<std::string>& names) {
   output.line(mean_of_r2(measures));
   constexpr std::int64_t most_listed = 20;
   if (measures.targets() == 1 || measures.targets() > most_listed) return;
   const std::vector<double> of_targets = measures.r2();
+  const bool has_names = names.size() == of_targets.size();
   for (std::int64_t i = 0; i < measures.targets(); ++i) {
-    output.line(measures.is_constant(i)
-                    ? fmt::format("R2 of target {}: undefined, it is constant", i)
-                    : fmt::format("R2 of target {}: {:.6g}", i, of_targets[static_cast<std::size_t>(i)]));
+    const auto target = static_cast<std::size_t>(i);
+    const std::string name = has_names ? printable(names[target]) : fmt::format("target {}", i);
+    output.line(measures.is_constant(i) ? fmt::format("R2 of {}: undefined, it is constant", name)
+                                        : fmt::format("R2 of {}: {:.6g}", name, of_targets[target]));
   }
 }
 
 /// In the order in which they were asked for.
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
-                    const Evaluation& evaluation, const std::vector<std::string>& class_names) {
+                    const Evaluation& evaluation, const TrainedModel& trained) {
   for (const std::string& name : wanted) {
     if (name == name_of(Measure::top5)) print_classes(output, *evaluation.classes);
-    if (name == name_of(Measure::confusion)) print_confusion(output, *evaluation.classes, class_names);
-    if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets);
+    if (name == name_of(Measure::confusion))
+      print_confusion(output, *evaluation.classes, trained.class_names);
+    if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets, trained.target_names);
   }
 }
 
@@ -115,12 +121,15 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   });
   const auto pass = trained->pass_over(part);
   Evaluation result = evaluate(trained->context(), *trained->communicator, *pass, measures);
+  const std::string outside = describe_outside(*trained, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
   result.top5 = result.r2 = std::nullopt;  // on lines of their own
+  for (const std::string& note : trained->notes) output.line(note);
   output.line(fmt::format("{} at step {}{} on {}: {}", trained->path, trained->step,
                           arguments.checkpoint.average ? ", average of weights," : "", trained->data->path(),
                           describe(result)));
-  print_measures(output, arguments.metrics, result, trained->class_names);
+  if (!outside.empty()) output.line(outside);
+  print_measures(output, arguments.metrics, result, *trained);
   return ExitCode::done;
 }
 

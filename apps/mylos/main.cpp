@@ -156,7 +156,10 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
   add_weights(*predict, line.predict.checkpoint);
   predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
-  predict->add_option("output", line.predict.output, "HDF5 file for /outputs [samples, outputs]")->required();
+  predict
+      ->add_option("output", line.predict.output,
+                   "File for the outputs of each sample: HDF5 (/outputs), or CSV where it is called .csv")
+      ->required();
   predict->add_flag("--allow-nonfinite", line.predict.allow_nonfinite,
                     "Write outputs that are inf or NaN, too; without it they end the command (exit code 1)");
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });

@@ -32,6 +32,7 @@ std::string precision_json(const FilePrecision& file) {
   nlohmann::ordered_json document;
   document["file"] = file.path;
   document["kind"] = file.kind;
+  if (!file.normalize.empty()) document["normalize"] = file.normalize;
   document["thresholds"] = {{"most_to_zero", SafetyThresholds::most_to_zero},
                             {"most_subnormal", SafetyThresholds::most_subnormal}};
   for (const auto& [name, part] : {std::pair{"arrays", &file.arrays}, std::pair{"sums", &file.sums}}) {

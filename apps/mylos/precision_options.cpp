@@ -16,6 +16,9 @@ void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, std::funct
           "Dataset of `mylos prepare` (its inputs and targets), checkpoint, or a run's folder (masters "
           "and moments)")
       ->required();
+  check->add_option(
+      "--deck", arguments.deck,
+      "Of a dataset: as this deck's data.normalize scales the numbers (default: as they are stored)");
   CLI::Option* json = check->add_flag("--json", arguments.json, "Print JSON, with histograms by exponent");
   check
       ->add_flag("--histogram", arguments.histogram,

@@ -15,11 +15,12 @@ struct ArrayPrecision {
 };
 
 struct FilePrecision {
-  std::string path;
-  std::string kind;  // "dataset", "checkpoint", "tokens"
-  std::vector<ArrayPrecision> arrays;
-  std::vector<ArrayPrecision> sums;  // of arrays of the same use, where there are several
-  std::vector<std::string> others;   // that hold no floating-point numbers
+  std::string path = {};
+  std::string kind = {};       // "dataset", "checkpoint", "tokens"
+  std::string normalize = {};  // data.normalize of the deck that scales them; "" = as they are stored
+  std::vector<ArrayPrecision> arrays = {};
+  std::vector<ArrayPrecision> sums = {};  // of arrays of the same use, where there are several
+  std::vector<std::string> others = {};   // that hold no floating-point numbers
 };
 
 /// Those with fewer bits than the array has.

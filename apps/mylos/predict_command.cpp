@@ -1,4 +1,4 @@
-// mylos predict CKPT IN OUT: /outputs [samples, outputs], targets in their own units; those of
+// mylos predict CKPT IN OUT: outputs [samples, outputs], targets in their own units; those of
 // cross-entropies are probabilities. Numbers that are inf or NaN are an error, and nothing is written, unless
 // the user allows them.
 #include <fmt/format.h>
@@ -9,11 +9,11 @@
 
 #include "commands.hpp"
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/data/file_with_room.hpp"
 #include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "prediction_file.hpp"
 #include "standard_output.hpp"
 #include "trained_model.hpp"
+#include "trained_samples.hpp"
 
 namespace mylos::app {
 namespace {
@@ -48,20 +48,29 @@ struct NonFinite {
   }
 };
 
-/// The file that rank 0 writes.
-class OutputFile {
+PredictionShape shape_of(const TrainedModel& trained) {
+  const Chain& chain = trained.model->chain();
+  const bool of_classes = chain.loss() == LossType::cross_entropy;
+  const bool of_probabilities = chain.loss() == LossType::binary_cross_entropy;
+  return {.samples = trained.data->samples(DataPart::train),
+          .outputs = chain.outputs(),
+          .meaning = of_classes         ? "probability of each class"
+                     : of_probabilities ? "probability of each target"
+                                        : "targets in their own units",
+          .names = of_classes ? trained.class_names : trained.target_names,
+          .names_path = of_classes ? "/class_names" : "/target_names",
+          .unnamed = of_classes ? "class" : "target",
+          .checkpoint = trained.path};
+}
+
+/// What rank 0 makes of outputs and writes.
+class Predictions {
  public:
-  OutputFile(const TrainedModel& trained, const std::string& path)
+  Predictions(const TrainedModel& trained, const std::string& path)
       : trained_(trained),
         loss_(trained.model->chain().loss()),
         outputs_(trained.model->chain().outputs()),
-        pending_(path),
-        file_(create_with_room(pending_, rows() * outputs_ * static_cast<std::int64_t>(sizeof(float)))),
-        result_(file_.create_dataset("/outputs", DType::fp32, {rows(), outputs_})) {
-    file_.write_attribute("/outputs", "meaning", meaning_of_outputs());
-    file_.write_attribute("/", "checkpoint", trained.path);
-    keep_room(file_);
-  }
+        file_(make_prediction_file(path, shape_of(trained))) {}
 
   void write(const Share& samples, std::span<float> values) {
     if (loss_ == LossType::binary_cross_entropy) {
@@ -75,28 +84,17 @@ class OutputFile {
       trained_.normalizer.undo_targets(values);
     }
     nonfinite_.count(samples.first, values, outputs_);
-    result_.write(samples.first * outputs_, samples.count * outputs_, values.data());
+    file_->write(samples, values);
   }
 
   [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
-  void close() { file_.close(); }
-  /// Waits for the disk, without HDF5 or MPI.
-  void publish() { pending_.publish(); }
+  [[nodiscard]] PredictionFile& file() { return *file_; }
 
  private:
-  [[nodiscard]] std::int64_t rows() const { return trained_.data->samples(DataPart::train); }
-  [[nodiscard]] const char* meaning_of_outputs() const {
-    if (loss_ == LossType::cross_entropy) return "probability of each class";
-    return loss_ == LossType::binary_cross_entropy ? "probability of each target"
-                                                   : "targets in their own units";
-  }
-
   const TrainedModel& trained_;
   LossType loss_;
   std::int64_t outputs_;
-  PendingFile pending_;
-  hdf5::File file_;
-  hdf5::Dataset result_;
+  std::unique_ptr<PredictionFile> file_;
   NonFinite nonfinite_;
 };
 
@@ -132,22 +130,25 @@ ExitCode predict_command(const PredictArguments& arguments) {
       if (ranks.rank() == 0) work();
     });
   };
-  std::optional<OutputFile> file;
-  on_rank_0([&] { file.emplace(*trained, arguments.output); });
+  std::optional<Predictions> predictions;
+  on_rank_0([&] { predictions.emplace(*trained, arguments.output); });
   const auto pass = trained->pass_over(DataPart::train);
   predict(trained->context(), ranks, *pass,
-          [&](const Share& samples, std::span<float> values) { file->write(samples, values); });
+          [&](const Share& samples, std::span<float> values) { predictions->write(samples, values); });
   NonFinite nonfinite;
-  if (file) nonfinite = file->nonfinite();
+  if (predictions) nonfinite = predictions->nonfinite();
   ranks.broadcast(&nonfinite, sizeof nonfinite, 0);
+  const std::string outside = describe_outside(*trained, *pass, DataPart::train);
   if (nonfinite.outputs > 0 && !arguments.allow_nonfinite) {
     fail_run("{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
              text_of(nonfinite, *trained));
   }
-  on_rank_0([&] { file->close(); });
-  run_on_first(ranks, [&] { file->publish(); });
+  on_rank_0([&] { predictions->file().close(); });
+  run_on_first(ranks, [&] { predictions->file().publish(); });
   const std::int64_t samples = trained->data->samples(DataPart::train);
   const Output output = standard_output(ranks.rank());
+  for (const std::string& note : trained->notes) output.line(note);
+  if (!outside.empty()) output.line(outside);
   output.line(fmt::format("{}: outputs of {} samples, [{}, {}]", arguments.output, samples, samples,
                           trained->model->chain().outputs()));
   if (nonfinite.outputs > 0) output.line(fmt::format("warning: {}", text_of(nonfinite, *trained)));

@@ -13,6 +13,7 @@
 #include "mylos/data/stamp.hpp"
 #include "mylos/data/token_dataset.hpp"
 #include "mylos/io/atomic_publish.hpp"
+#include "prediction_file.hpp"
 #include "standard_output.hpp"
 #include "start.hpp"
 
@@ -21,6 +22,11 @@ namespace {
 
 void require_one_rank() {
   if (size_of_start() > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
+}
+
+void require_start(const std::string& output) {
+  require_one_rank();
+  require_hdf5_name(output);
 }
 
 std::string answers_of(const Dataset& data) {
@@ -57,7 +63,7 @@ ExitCode tell_tokens(const std::string& path) {
 }  // namespace
 
 ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
-  require_one_rank();
+  require_start(arguments.output);
   for (const auto& input : {arguments.images, arguments.labels}) require_other_file(input, arguments.output);
   prepare(PrepareIdx{.images = arguments.images,
                      .labels = arguments.labels,
@@ -67,26 +73,29 @@ ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
 }
 
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
-  require_one_rank();
+  require_start(arguments.output);
   require_other_file(arguments.input, arguments.output);
   PrepareCsv job{.file = arguments.input,
                  .targets = arguments.targets,
                  .label = arguments.label,
                  .out = arguments.output,
                  .classes = arguments.classes};
+  if (arguments.separator == "comma") job.separator = ',';
+  if (arguments.separator == "semicolon") job.separator = ';';
+  if (arguments.separator == "tab") job.separator = '\t';
   if (arguments.header || arguments.no_header) job.has_header = arguments.header;
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
   return tell(arguments.output);
 }
 
 ExitCode prepare_fields_command(const PrepareFields& job) {
-  require_one_rank();
+  require_start(job.out);
   prepare(job);
   return tell(job.out);
 }
 
 ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
-  require_one_rank();
+  require_start(arguments.output);
   if (!arguments.classes_of.empty()) require_other_file(arguments.classes_of, arguments.output);
   PrepareImages job{.folder = arguments.folder,
                     .out = arguments.output,
@@ -105,7 +114,7 @@ ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
 }
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
-  require_one_rank();
+  require_start(arguments.output);
   for (const auto& input : {arguments.input, arguments.vocabulary})
     require_other_file(input, arguments.output);
   prepare(PrepareText{.file = arguments.input,
@@ -116,7 +125,7 @@ ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
 }
 
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
-  require_one_rank();
+  require_start(arguments.output);
   for (const auto& input : arguments.inputs) require_other_file(input, arguments.output);
   PrepareTokens job{.files = arguments.inputs,
                     .type = std::nullopt,

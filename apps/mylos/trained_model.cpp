@@ -22,6 +22,7 @@
 #include "mylos/train/product_choice.hpp"
 #include "mylos/train/run_state.hpp"
 #include "standard_output.hpp"
+#include "trained_samples.hpp"
 
 namespace mylos::app {
 namespace {
@@ -78,6 +79,12 @@ std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, 
   return dims[dimension];
 }
 
+void require_range(const std::string& path, const InputRange& range, std::int64_t inputs) {
+  const auto columns = static_cast<std::int64_t>(range.minimum.size());
+  if (columns == 0 || inputs % columns == 0) return;
+  fail_input("{}: /input_range has {} columns, its network {}", path, columns, inputs);
+}
+
 void require_columns(const std::string& path, const std::string& of, const ColumnScaling& scaling,
                      std::int64_t columns) {
   if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
@@ -94,8 +101,8 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
   model.inputs = model.outputs = 0;
   trained.data->complete(model);
   if (model.inputs != inputs) {
-    fail_input("{}: has {} inputs per sample, but {} was trained on {}", trained.data->path(), model.inputs,
-               trained.path, inputs);
+    fail_input("{}: has {} inputs per sample, but {} was trained on {}{}", trained.data->path(), model.inputs,
+               trained.path, inputs, names_of_inputs(reader, trained));
   }
   if (model.outputs != 0 && model.outputs != outputs) {
     fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
@@ -104,6 +111,7 @@ void complete_widths(const CheckpointReader& reader, TrainedModel& trained) {
   }
   model.outputs = outputs;
   require_columns(trained.path, "inputs", trained.normalizer.inputs, inputs);
+  require_range(trained.path, trained.normalizer.input_range, inputs);
   require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
@@ -128,48 +136,7 @@ void complete_chain(const CheckpointReader& reader, TrainedModel& trained) {
   if (trained_on != 0)
     model.outputs = trained_on;  // else make_chain() compares the data's with the last layer's
   require_columns(trained.path, "inputs", trained.normalizer.inputs, model.inputs);
-}
-
-/// What the checkpoint says of the samples that the network was trained on. Where it says nothing, as those
-/// of earlier builds, or the deck has given another grid, the file is asked, where it still lies where the
-/// deck has it; another may have taken its place.
-SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOptions& written,
-                                  const ModelOptions& model) {
-  SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
-                        .deck_grid = written.shape,
-                        .file = written.train};
-  constexpr const char* grid = "/samples/grid";
-  constexpr const char* class_names = "/samples/class_names";
-  if (written.shape.empty() && reader.exists(grid)) {
-    std::istringstream numbers(reader.text(grid));
-    meaning.grid.assign(std::istream_iterator<std::int64_t>(numbers), {});
-  }
-  if (reader.exists(class_names)) {
-    std::istringstream names(reader.text(class_names));
-    for (std::string name; std::getline(names, name);) meaning.class_names.push_back(name);
-  }
-  std::error_code failure;
-  if (written.train.empty() || !std::filesystem::is_regular_file(written.train, failure)) return meaning;
-  try {
-    const Dataset file(written.train, Answers::optional);
-    const std::optional<std::string> identity = file.stored_identity();
-    const bool is_same =
-        identity ? *identity == reader.text("/data/identity")
-                 : file.features() == model.inputs && (model.outputs == 0 || file.outputs() == model.outputs);
-    if (!is_same) return meaning;
-    if (meaning.grid.empty()) meaning.grid = file.grid();
-    if (meaning.class_names.empty()) meaning.class_names = file.class_names();
-  } catch (const Error&) {  // it is not what is evaluated: what became of it is no matter of this command
-  }
-  return meaning;
-}
-
-/// Where both say it, samples must lie on the grid that the network knows, and labels mean its classes.
-void require_meaning(const CheckpointReader& reader, const DataOptions& written, TrainedModel& trained) {
-  SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
-  require_same_meaning(meaning, Dataset(trained.data->path(), Answers::optional));
-  trained.class_names = trained.data->class_names();
-  if (trained.class_names.empty()) trained.class_names = std::move(meaning.class_names);
+  require_range(trained.path, trained.normalizer.input_range, model.inputs);
 }
 
 /// What the checkpoint's run was told, but for instructions that some rank lacks: all ranks then go by the
@@ -244,8 +211,11 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
 
 std::unique_ptr<EvaluationPass> TrainedModel::pass_over(DataPart part) const {
   return data->pass_over(part, normalizer,
-                         EvaluationOptions{model->chain().input_type(), model->samples(),
-                                           communicator->rank(), communicator->size()});
+                         EvaluationOptions{.type = model->chain().input_type(),
+                                           .most_samples = model->samples(),
+                                           .rank = communicator->rank(),
+                                           .ranks = communicator->size(),
+                                           .counts_outside = true});
 }
 
 void choose_whole_file(DataOptions& data, const std::string& file) {
@@ -294,7 +264,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
       if (options.model.type == ModelType::gpt) trained->data->complete(options.model);
       if (options.model.type == ModelType::mlp) complete_widths(reader, *trained);
       if (options.model.type == ModelType::chain) complete_chain(reader, *trained);
-      if (options.model.type != ModelType::gpt) require_meaning(reader, written, *trained);
+      if (options.model.type != ModelType::gpt) match_samples(reader, written, *trained);
     }
     check_vocabulary(*trained);
     check(*trained);

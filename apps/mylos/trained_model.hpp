@@ -22,7 +22,11 @@ struct TrainedModel {
   Deck deck;
   Normalizer normalizer;
   std::optional<Vocabulary> vocabulary;  // of a network of tokens
-  std::vector<std::string> class_names;  // of its data, else of what it was trained on, where either has them
+  // Of its data, in the network's order, else of what it was trained on, where either has them.
+  std::vector<std::string> class_names;
+  std::vector<std::string> input_names;
+  std::vector<std::string> target_names;
+  std::vector<std::string> notes;  // on its data beside those, a line each
   std::unique_ptr<RunData> data;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   std::optional<Execution> execution;

@@ -167,8 +167,8 @@ void add_data_keys(Schema& schema) {
                        {"minmax", Normalize::minmax}},
       "Inputs (and the targets of a regression) to mean 0 and deviation 1, or to the range from 0 to 1, by "
       "the statistics of the training samples (without those held out for validation), column by column. "
-      "channel: of samples on a grid, inputs to mean 0 and deviation 1 of each channel over all points; "
-      "targets as by standard.");
+      "channel: of samples on a grid, each channel over all points to mean 0 and deviation 1; so are the "
+      "targets of a network that gives them on the grid, others go as by standard.");
   keys.choice(
       "shuffle", &DataOptions::shuffle,
       Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},

@@ -1,11 +1,30 @@
 #include "mylos/data/evaluation_reader.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "batch_buffer.hpp"
 
 namespace mylos {
+namespace {
+
+/// Of one sample.
+OutsideRange outside(const InputRange& range, std::span<const float> inputs, std::int64_t sample) {
+  OutsideRange found;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto column = static_cast<std::int64_t>(i);
+    if (range.holds(inputs[i], column)) continue;
+    if (found.values++ > 0) continue;
+    found.samples = 1;
+    found.first_sample = sample;
+    found.first_column = column;
+    found.first_value = inputs[i];
+  }
+  return found;
+}
+
+}  // namespace
 
 struct EvaluationReader::State {
   Dataset dataset;
@@ -18,6 +37,8 @@ struct EvaluationReader::State {
   std::vector<std::byte> answers;
   std::int64_t position = 0;  // samples of the share already read
   Batch batch;
+  bool counts_outside;
+  OutsideRange outside_range;
 
   State(const Dataset& data, Split part, const Normalizer& normalise, const EvaluationOptions& options)
       : dataset(data),
@@ -27,7 +48,9 @@ struct EvaluationReader::State {
         capacity(std::min(share.count, options.most_samples)),
         buffer(data.shape(), options.type, capacity),
         inputs(static_cast<std::size_t>(capacity * data.shape().input_bytes())),
-        answers(static_cast<std::size_t>(capacity * data.shape().answer_bytes())) {}
+        answers(static_cast<std::size_t>(capacity * data.shape().answer_bytes())),
+        counts_outside(options.counts_outside && normalise.input_range.known() &&
+                       data.shape().input_type == DType::fp32) {}
 };
 
 EvaluationReader::EvaluationReader(const Dataset& dataset, Split split, const Normalizer& normalizer,
@@ -57,6 +80,10 @@ const Batch* EvaluationReader::next() {
     const Sample sample{state.inputs.data() + i * shape.input_bytes(),
                         state.answers.data() + i * shape.answer_bytes(), first + i};
     state.buffer.put(i, sample, state.dataset, state.normalizer);
+    if (!state.counts_outside) continue;
+    const std::span inputs(reinterpret_cast<const float*>(sample.input),
+                           static_cast<std::size_t>(shape.features));
+    state.outside_range.add(outside(state.normalizer.input_range, inputs, first_sample + i));
   }
   state.position += count;
   state.batch = state.buffer.batch(count, first_sample, 0);
@@ -65,6 +92,11 @@ const Batch* EvaluationReader::next() {
 
 void EvaluationReader::rewind() {
   state_->position = 0;
+  state_->outside_range = {};
+}
+
+OutsideRange EvaluationReader::outside_range() const {
+  return state_->outside_range;
 }
 
 std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split split,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/data/dataset.hpp"
 
 namespace mylos {
@@ -24,19 +25,38 @@ bool is_constant(Normalize method, const ColumnStatistics& statistics, std::size
   return !(width_of(method, statistics, column) > noise);
 }
 
-/// "train.h5: 3 of 8 inputs are constant in the training samples (columns 0, 2, 5, counted from 0) ..."
-std::string describe_constant(const std::string& path, const char* what, std::size_t columns,
-                              const std::vector<std::size_t>& constant, const char* column) {
+/// What is normalised, for messages.
+struct Columns {
+  const char* what;                       // "inputs"
+  const char* one;                        // "column", "channel"
+  const std::vector<std::string>& names;  // used where there are as many
+};
+
+/// "train.h5: 3 of 8 inputs are constant in the training samples (columns 0, 2, 5, counted from 0) ...", or
+/// by their names.
+std::string describe_constant(const std::string& path, const Columns& columns, std::size_t count,
+                              const std::vector<std::size_t>& constant) {
   constexpr std::size_t most_named = 5;
-  const auto named = std::min(most_named, constant.size());
   const bool one = constant.size() == 1;
-  const std::vector<std::size_t> first(constant.begin(),
-                                       constant.begin() + static_cast<std::ptrdiff_t>(named));
+  const bool by_name = columns.names.size() == count;
+  std::vector<std::string> first;
+  for (std::size_t i = 0; i < std::min(most_named, constant.size()); ++i)
+    first.push_back(by_name ? printable(columns.names[constant[i]]) : std::to_string(constant[i]));
   return fmt::format(
-      "{}: {} of {} {} {} constant in the training samples ({}{} {}{}, counted from 0); data.normalize "
-      "turns {} into 0",
-      path, constant.size(), columns, what, one ? "is" : "are", column, one ? "" : "s",
-      fmt::join(first, ", "), named < constant.size() ? ", ..." : "", one ? "it" : "them");
+      "{}: {} of {} {} {} constant in the training samples ({}{}{}{}); data.normalize turns {} into 0", path,
+      constant.size(), count, columns.what, one ? "is" : "are",
+      by_name ? "" : fmt::format("{}{} ", columns.one, one ? "" : "s"), fmt::join(first, ", "),
+      first.size() < constant.size() ? ", ..." : "", by_name ? "" : ", counted from 0", one ? "it" : "them");
+}
+
+/// Bytes have all there is of a range, of samples as of what they show.
+bool has_range(Normalize method, const Dataset& file) {
+  return file.shape().input_type == DType::fp32 &&
+         (method != Normalize::none || file.prepared_input_statistics());
+}
+
+bool is_on_grid(const Dataset& file, std::int64_t channels) {
+  return channels > 0 && file.features() % channels == 0;
 }
 
 /// What each channel's columns have in common.
@@ -103,46 +123,74 @@ void Normalizer::undo_targets(std::span<float> predictions) const {
   }
 }
 
+bool InputRange::known() const {
+  const auto are_finite = [](const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  };
+  return !minimum.empty() && are_finite(minimum) && are_finite(maximum);
+}
+
 Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                           const std::function<void(const std::string&)>& note, std::int64_t channels,
-                          const Places& places, bool normalizes_targets) {
+                          const Places& places, bool normalizes_targets, bool targets_on_grid) {
   Normalizer normalizer;
-  if (method == Normalize::none) return normalizer;
   const bool by_channel = method == Normalize::channel;
-  if (by_channel && (channels < 1 || file.features() % channels != 0)) {
+  const bool on_grid = is_on_grid(file, channels);
+  if (by_channel && !on_grid) {
     fail_input(
         "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.normalize = "
         "\"channel\" goes by its channels; {}",
         place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
   }
-  const auto scaling = [&](const char* what, const ColumnStatistics& statistics, double constant_scale,
-                           const char* column = "column") {
+  const auto take_range = [&](const ColumnStatistics& of_columns) {
+    const ColumnStatistics of = on_grid ? channel_statistics(of_columns, channels) : of_columns;
+    normalizer.input_range = {of.minimum, of.maximum};
+  };
+  if (method == Normalize::none) {
+    if (has_range(method, file)) take_range(*file.prepared_input_statistics());
+    return normalizer;
+  }
+  const auto scaling = [&](const Columns& columns, const ColumnStatistics& statistics,
+                           double constant_scale) {
     const std::vector<std::size_t> constant = constant_columns(method, statistics);
-    if (note && !constant.empty()) {
-      note(describe_constant(file.path(), what, statistics.mean.size(), constant, column));
-    }
+    if (note && !constant.empty())
+      note(describe_constant(file.path(), columns, statistics.mean.size(), constant));
     return scaling_for(method, statistics, constant_scale);
   };
   const ColumnStatistics inputs = file.input_statistics(training_samples);
-  normalizer.inputs =
-      by_channel ? for_every_point(scaling("channels", channel_statistics(inputs, channels), 0, "channel"),
-                                   file.features())
-                 : scaling("inputs", inputs, 0);
-  if (normalizes_targets && file.task() == Task::regression) {
-    normalizer.targets = scaling("targets", file.target_statistics(training_samples), 1);
+  if (has_range(method, file)) take_range(inputs);
+  normalizer.inputs = by_channel ? for_every_point(scaling({"channels", "channel", file.input_names()},
+                                                           channel_statistics(inputs, channels), 0),
+                                                   file.features())
+                                 : scaling({"inputs", "column", file.input_names()}, inputs, 0);
+  if (!normalizes_targets || file.task() != Task::regression) return normalizer;
+  const ColumnStatistics targets = file.target_statistics(training_samples);
+  const std::int64_t points = on_grid ? file.features() / channels : 1;
+  if (by_channel && targets_on_grid && file.outputs() % points == 0) {
+    const ColumnStatistics pooled = channel_statistics(targets, file.outputs() / points);
+    normalizer.targets = for_every_point(
+        scaling({"channels of the targets", "channel", file.target_names()}, pooled, 1), file.outputs());
+  } else {
+    normalizer.targets = scaling({"targets", "column", file.target_names()}, targets, 1);
   }
   return normalizer;
 }
 
-Normalizer room_for_normalizer(Normalize method, const DatasetShape& shape, bool normalizes_targets) {
+Normalizer room_for_normalizer(Normalize method, const Dataset& file, std::int64_t channels,
+                               bool normalizes_targets) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
   Normalizer normalizer;
+  if (has_range(method, file)) {
+    const auto size = static_cast<std::size_t>(is_on_grid(file, channels) ? channels : file.features());
+    normalizer.input_range = {std::vector<double>(size, -infinite), std::vector<double>(size, infinite)};
+  }
   if (method == Normalize::none) return normalizer;
   const auto room = [](ColumnScaling& scaling, std::int64_t columns) {
     scaling.shift.resize(static_cast<std::size_t>(columns));
     scaling.scale.resize(static_cast<std::size_t>(columns));
   };
-  room(normalizer.inputs, shape.features);
-  if (normalizes_targets && shape.task == Task::regression) room(normalizer.targets, shape.outputs);
+  room(normalizer.inputs, file.features());
+  if (normalizes_targets && file.task() == Task::regression) room(normalizer.targets, file.outputs());
   return normalizer;
 }
 

@@ -198,6 +198,8 @@ void Run::take(std::vector<EvaluationRow> rows) {
     evaluation_log_.write(rows);
     if (ranks().rank() == 0 && evaluations_->has_confusion())
       evaluations_->write_confusion(file("confusion.json"), position_.step);
+    if (ranks().rank() == 0 && evaluations_->has_r2())
+      evaluations_->write_r2(file("targets.json"), position_.step);
     log_.write_events();
   } catch (const Error& error) {
     meet_trouble(error);
@@ -224,8 +226,11 @@ void Run::write_checkpoint(bool last) {
   // anew.
   if (const auto& grid = options().model.shape; !grid.empty())
     state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
-  if (const auto& names = evaluations_->class_names(); !names.empty())
-    state.add_text("/samples/class_names", fmt::format("{}", fmt::join(names, "\n")));
+  const SampleMeaning& meaning = evaluations_->meaning();
+  for (const auto& [path, names] : {std::pair{"/samples/class_names", &meaning.class_names},
+                                    std::pair{"/samples/input_names", &meaning.input_names},
+                                    std::pair{"/samples/target_names", &meaning.target_names}})
+    if (!names->empty()) state.add_text(path, text_of_names(*names));
   checkpoints_.write(header_, state, parts_.trainer->execution(), last);
   clock_.count(&TimeParts::checkpoints_s);
 }

@@ -6,12 +6,13 @@
 
 #include "mylos/base/seconds_since.hpp"
 #include "mylos/train/confusion_file.hpp"
+#include "mylos/train/target_file.hpp"
 
 namespace mylos {
 
 RunEvaluations::RunEvaluations(const RunData& data, const Normalizer& normalizer,
                                const EvaluationOptions& options, const RunOptions& run)
-    : class_names_(data.class_names()), measures_(run.metrics), every_(run.evaluate_every) {
+    : meaning_(data.meaning()), measures_(run.metrics), every_(run.evaluate_every) {
   for (const DataPart part : judging_parts) {
     if (data.has(part)) parts_.push_back({part, data.pass_over(part, normalizer, options), ""});
   }
@@ -40,6 +41,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
     row.r2 = found.r2;
     if (std::find(measures_.begin(), measures_.end(), Measure::confusion) != measures_.end())
       part.confusion = std::move(found.classes);
+    if (found.targets && found.targets->targets() <= most_targets_of_file) part.r2 = found.targets->r2();
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
   return rows;
@@ -48,7 +50,13 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
 void RunEvaluations::write_confusion(const std::string& path, std::int64_t step) const {
   std::vector<std::pair<DataPart, const ClassMeasures*>> parts;
   for (const Part& part : parts_) parts.emplace_back(part.part, &*part.confusion);
-  write_confusion_file(path, step, class_names_, parts);
+  write_confusion_file(path, step, meaning_.class_names, parts);
+}
+
+void RunEvaluations::write_r2(const std::string& path, std::int64_t step) const {
+  std::vector<std::pair<DataPart, std::vector<double>>> parts;
+  for (const Part& part : parts_) parts.emplace_back(part.part, part.r2);
+  write_target_file(path, step, meaning_.target_names, parts);
 }
 
 }  // namespace mylos

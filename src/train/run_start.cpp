@@ -64,6 +64,9 @@ void RunStart::amend() {
 void RunStart::open_data() {
   data = open_run_data(parts.options, Answers::needed, request.deck.places);
   data->complete(parts.options.model);
+  if (!request.earlier) {  // else they are known
+    for (const std::string& note : data->notes()) line(note);
+  }
   parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
 }
 

@@ -58,6 +58,18 @@ void add_data(CheckpointState& state, RunState& run) {
   add_scaling(state, "targets", run.normalizer.targets);
 }
 
+constexpr const char* range_group = "/input_range";
+
+/// Earlier builds kept none.
+void add_range(CheckpointState& state, InputRange& range) {
+  const auto size = static_cast<std::int64_t>(range.minimum.size());
+  if (size == 0) return;
+  for (auto& [name, values] : {std::pair{"min", &range.minimum}, std::pair{"max", &range.maximum}}) {
+    state.add_host(fmt::format("{}/{}", range_group, name), values->data(), {size});
+    state.let_last_be_missing();
+  }
+}
+
 void add_vocabulary(CheckpointState& state, RunState& run) {
   if (!run.vocabulary) return;
   run.vocabulary_size = run.vocabulary->size();
@@ -83,6 +95,19 @@ ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string
   scaling.shift.resize(columns);
   scaling.scale.resize(columns);
   return scaling;
+}
+
+InputRange room_for_range(const CheckpointReader& reader) {
+  InputRange range;
+  if (!reader.exists(range_group)) return range;
+  const auto length = [&](const char* name) {
+    return static_cast<std::size_t>(reader.length(fmt::format("{}/{}", range_group, name)));
+  };
+  range.minimum.resize(length("min"));
+  range.maximum.resize(length("max"));
+  if (range.minimum.size() == range.maximum.size()) return range;
+  fail_input("{}: {}/min has {} columns, {}/max {}", reader.path(), range_group, range.minimum.size(),
+             range_group, range.maximum.size());
 }
 
 /// Of each parameter, what a rank holds.
@@ -133,6 +158,7 @@ std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
 
 void add_data_state(CheckpointState& state, RunState& run) {
   add_data(state, run);
+  add_range(state, run.normalizer.input_range);
   add_vocabulary(state, run);
 }
 
@@ -203,11 +229,13 @@ std::string describe_rounding(const CheckpointReader& saved, const Options& opti
 }
 
 Normalizer read_normalizer(const CheckpointReader& reader) {
-  Normalizer normalizer{room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets")};
+  Normalizer normalizer{room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets"),
+                        room_for_range(reader)};
   RunState run;  // a reader takes a group as a whole
   run.normalizer = std::move(normalizer);
   CheckpointState state;
   add_data(state, run);
+  add_range(state, run.normalizer.input_range);
   reader.read(state);
   return run.normalizer;
 }

@@ -1,4 +1,5 @@
 #include "data_kinds.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
@@ -13,15 +14,28 @@ bool works_on_grids(LayerKind kind) {
          kind == LayerKind::global_pool || kind == LayerKind::upsample;
 }
 
+/// Whether the network gives its outputs on the grid of its samples: as the last layer says that does not
+/// leave it as it is.
+bool ends_on_grid(const ModelOptions& model) {
+  if (model.type != ModelType::chain) return false;
+  for (auto layer = model.chain.rbegin(); layer != model.chain.rend(); ++layer) {
+    if (layer->kind == LayerKind::dense || layer->kind == LayerKind::global_pool) return false;
+    if (works_on_grids(layer->kind)) return true;
+  }
+  return true;  // nothing changes what the samples lie on
+}
+
 class SampleData final : public RunData {
  public:
   SampleData(const Options& options, Answers answers, const Places& places)
       : places_(places),
         normalize_(options.data.normalize),
         has_probabilities_(options.model.loss == LossType::binary_cross_entropy),
+        ends_on_grid_(ends_on_grid(options.model)),
         augment_(options.data.augment),
         train_(options.data.train, answers),
-        grid_(options.data.shape.empty() ? train_.grid() : options.data.shape),
+        deck_grid_(options.data.shape),
+        grid_(deck_grid_.empty() ? train_.grid() : deck_grid_),
         splits_(split_samples(train_.samples(), options.data.validation)),
         sampler_({.samples = splits_.train.count,
                   .batch = options.data.batch,
@@ -33,7 +47,8 @@ class SampleData final : public RunData {
       require_augmentable(augment_, train_.shape(), grid_, train_.path(), places_);
     if (!options.data.test.empty()) {
       test_.emplace(options.data.test);
-      require_same_shape(train_, *test_, options.data.shape);
+      require_same_shape(train_, *test_, deck_grid_);
+      notes_ = mylos::match_columns(meaning(), *test_);
       test_->require_valid_values();
     }
     require_r2(options.checkpoint.keep_best);
@@ -70,15 +85,19 @@ class SampleData final : public RunData {
   [[nodiscard]] std::string identity() const override { return train_.identity(); }
   [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
-    return normalizer_for(normalize_, train_, splits_.train, note, grid_.empty() ? 0 : grid_.back(), places_,
-                          !has_probabilities_);
+    return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
+                          ends_on_grid_);
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
-    return mylos::room_for_normalizer(normalize_, train_.shape(), !has_probabilities_);
+    return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
   }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
 
-  [[nodiscard]] std::vector<std::string> class_names() const override { return train_.class_names(); }
+  [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
+  std::vector<std::string> match_columns(const SampleMeaning& trained) override {
+    return mylos::match_columns(trained, train_);
+  }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
   [[nodiscard]] bool has(DataPart part) const override {
     return part == DataPart::train || (part == DataPart::test && test_) ||
@@ -110,6 +129,7 @@ class SampleData final : public RunData {
     if (part == DataPart::test) return {0, test_->samples()};
     return part == DataPart::train ? splits_.train : splits_.validation;
   }
+  [[nodiscard]] std::int64_t channels() const { return grid_.empty() ? 0 : grid_.back(); }
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
     return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
@@ -153,19 +173,25 @@ class SampleData final : public RunData {
     for (std::size_t i = 0; i < of.minimum.size(); ++i) {
       if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
       fail_input(
-          "{}: target {} (counted from 0) goes from {} to {}; model.loss = \"binary_cross_entropy\" learns "
+          "{}: target {} goes from {} to {}; model.loss = \"binary_cross_entropy\" learns "
           "probabilities, from 0 to 1",
-          data.path(), i, of.minimum[i], of.maximum[i]);
+          data.path(),
+          data.target_names().size() == of.minimum.size() ? printable(data.target_names()[i])
+                                                          : fmt::format("{} (counted from 0)", i),
+          of.minimum[i], of.maximum[i]);
     }
   }
 
   Places places_;  // of the deck
   Normalize normalize_;
   bool has_probabilities_;  // targets that stay as they are
+  bool ends_on_grid_;
   AugmentOptions augment_;
   Dataset train_;
+  std::vector<std::int64_t> deck_grid_;
   std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty where it is not known
   std::optional<Dataset> test_;
+  std::vector<std::string> notes_;
   Splits splits_;
   Sampler sampler_;
 };

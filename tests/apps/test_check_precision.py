@@ -133,6 +133,45 @@ def check_bytes_and_labels(command):
         compare(prepared["arrays"][0], file["inputs"][:], "prepared")
 
 
+def check_as_a_deck_normalises(command):
+    """Of a table whose pressures are beyond fp16 as they are stored, and of other data by the training data's statistics."""
+    source = numpy.random.default_rng(8)
+    for name in ("pressures", "later"):
+        inputs = source.normal(101325, 500, (300, 3)).astype("f4")
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
+            file["inputs"], file["targets"] = inputs, (inputs[:, :1] * numpy.float32(1e-9))
+        if name == "pressures":
+            training = inputs[:240].astype("f8"), (inputs[:240, :1] * numpy.float32(1e-9)).astype("f8")
+    (command.folder / "pressures.toml").write_text("""
+[run]
+name = "pressures"
+epochs = 1
+[data]
+train = "pressures.h5"
+validation = 0.2
+batch = 20
+normalize = "standard"
+[model]
+type = "mlp"
+hidden = [4]
+loss = "mse"
+""", encoding="utf-8")
+    for name in ("pressures", "later"):
+        stored = check(command, f"{name}.h5")
+        assert "normalize" not in stored and stored["arrays"][0]["types"][1]["verdict"] == "unsafe", stored
+        found = check(command, f"{name}.h5", "--deck", "pressures.toml")
+        assert found["normalize"] == "standard", found
+        with h5py.File(command.folder / f"{name}.h5") as file:
+            for array, values, of in zip(found["arrays"], (file["inputs"][:], file["targets"][:]), training):
+                scaled = ((values.astype("f8") - of.mean(0)) * (1 / of.std(0))).astype("f4")
+                assert array["types"][1]["overflows"] == 0 and array["types"][1]["verdict"] == "safe", array
+                assert numpy.isclose(array["types"][1]["mean_error"], expected(scaled)["types"]["fp16"]["mean_error"], rtol=1e-2), array
+    text = command.must("check-precision", "pressures.h5").stdout
+    assert text.index("judged as they are stored") < text.index("unsafe"), "it is said first"
+    for arguments in (("train.h5", "--deck", "pressures.toml"), ("text.h5", "--deck", "pressures.toml")):
+        command.must("check-precision", *arguments, code=2)
+
+
 def check_checkpoints(command):
     """Of a file and of a folder; masters and moments, not the scaler."""
     command.must("train", "deck.toml")
@@ -259,6 +298,6 @@ with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare(mylos)
     for part in (check_datasets, check_bytes_and_labels, check_checkpoints, check_table_and_histogram, check_threads,
-                 check_tokens, check_conversion, check_bad_input):
+                 check_tokens, check_as_a_deck_normalises, check_conversion, check_bad_input):
         part(mylos)
         print(part.__name__, "passed")

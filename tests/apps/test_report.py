@@ -169,14 +169,15 @@ def check_hostile(command):
     event = json.dumps({"step": 1, "kind": name, "cause": 7, "text": name})
     make_run(command, "hostile", history, resolved_toml=deck, summary_json='{"outcome": "done", "speed":', plan_json="[" * 100_000,
              events_jsonl=event.encode() + b'\n{"step": -1}\n\xff\xfe\n{"step"', evaluations_csv="step,part,loss,accuracy\n1,</script>,1,\n1,a\n",
-             health_csv="step,parameter\n1,</script>\n", confusion_json='{"step": 3, "classes": ["a", "b"], "parts": {"test": [[1, 2], [3]]}}')
+             health_csv="step,parameter\n1,</script>\n", confusion_json='{"step": 3, "classes": ["a", "b"], "parts": {"test": [[1, 2], [3]]}}',
+             targets_json='{"step": 3, "targets": ["a", "b"], "parts": {"test": [0.5]}}')
     run, = report(command, "hostile")["runs"]
     assert run["name"] == name and run["progress"] == "unfinished"
     assert run["history"]["rows"] == 2 and run["history"]["broken_losses"] == 1
     assert run["events"]["rows"][0]["text"] == name and run["events"]["rows"][0]["cause"] == ""
     notes = "\n".join(run["notes"])
     for part in ("history.csv: 3 damaged rows", "history.csv: ends within a row", "summary.json", "plan.json", "evaluations.csv: 1 damaged row",
-                 "events.jsonl: 2 damaged lines", "types per layer", "confusion.json: is not whole"):
+                 "events.jsonl: 2 damaged lines", "types per layer", "confusion.json: is not whole", "targets.json: is not whole"):
         assert part in notes, (part, notes)
     # A folder whose name is no UTF-8, which some file systems have.
     odd = os.fsencode(command.folder) + b"/odd\xff"
@@ -184,10 +185,11 @@ def check_hostile(command):
     command.must("report", os.fsdecode(odd), "--out", "odd.html")
     data_of(command.folder / "odd.html")
     confusion = {"step": 3, "classes": [name, "b"], "parts": {"test": [[1, 2], [3, 4]]}}
-    make_run(command, "confused", history, confusion_json=json.dumps(confusion),
+    targets = {"step": 3, "targets": [name, "b"], "parts": {"test": [0.5, None]}}
+    make_run(command, "confused", history, confusion_json=json.dumps(confusion), targets_json=json.dumps(targets),
              evaluations_csv="step,epoch,part,loss,accuracy,top5,r2,elapsed_s\n3,1,test,0.5,0.5,0.75,,1\n")
     run, = report(command, "confused")["runs"]
-    assert run["confusion"] == confusion and run["evaluations"]["test"]["top5"]["mean"] == [0.75], run["evaluations"]
+    assert run["confusion"] == confusion and run["targets"] == targets and run["evaluations"]["test"]["top5"]["mean"] == [0.75], run["evaluations"]
     old = "step,loss,lr\n1,2.5,0.1\n2,2.25,0.1\n"
     make_run(command, "old", old)
     run, = report(command, "old")["runs"]

@@ -63,10 +63,54 @@ TEST(Normalizer, ChannelsHaveTheStatisticsOfAllTheirPoints) {
       ours);
   EXPECT_EQ(normalizer.inputs.shift.size(), 72u);
   EXPECT_EQ(normalizer.targets, normalizer_for(Normalize::standard, dataset, {0, 15}).targets);
-  EXPECT_EQ(room_for_normalizer(Normalize::channel, dataset.shape()).inputs.shift.size(), 72u);
+  EXPECT_EQ(room_for_normalizer(Normalize::channel, dataset, 3).inputs.shift.size(), 72u);
   EXPECT_TRUE(error_of([&] {
                 (void)normalizer_for(Normalize::channel, dataset, {0, 15});
               }).starts_with(path + ": says of no grid on which its samples lie"));
+}
+
+TEST(Normalizer, TargetsOnTheGridHaveTheStatisticsOfTheirChannels) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "grid.h5";
+  const std::string draw =
+      "import h5py, numpy as n\nx = n.random.default_rng(1).normal(5, 2, (20, 6 * 3)).astype('f4')\n"
+      "y = x[:, :12] * n.arange(1, 13)\n";
+  python(draw + "f = h5py.File('" + path + "', 'w')\nf['inputs'], f['targets'] = x, y.astype('f4')\n");
+  const Dataset dataset(path);
+  const auto targets = [&](bool on_grid) {
+    return normalizer_for(Normalize::channel, dataset, {0, 15}, {}, 3, {}, true, on_grid).targets;
+  };
+  std::string ours;
+  for (const std::size_t i : {0u, 1u, 10u, 11u})
+    ours += fmt::format("{:.6f} {:.6f}\n", targets(true).shift[i], targets(true).scale[i]);
+  EXPECT_EQ(python(draw + "y = y.astype('f4')[:15].astype('f8').reshape(-1, 2)\nm, s = y.mean(0), y.std(0)\n"
+                          "for i in (0, 1, 0, 1): print('%.6f %.6f' % (m[i], 1 / s[i]))"),
+            ours);
+  EXPECT_EQ(targets(true).shift.size(), 12u);
+  EXPECT_EQ(targets(false), normalizer_for(Normalize::standard, dataset, {0, 15}).targets);
+}
+
+TEST(Normalizer, KnowsTheRangeOfTheTrainingInputs) {
+  const TemporaryFolder folder;
+  const Dataset table(write_table(folder / "table.h5", 64, 4, 1));
+  const InputRange of_columns = normalizer_for(Normalize::standard, table, {0, 64}).input_range;
+  EXPECT_EQ(of_columns.minimum, (std::vector<double>{100, 110, 120, 130}));
+  EXPECT_EQ(of_columns.maximum, (std::vector<double>{115.75, 125.75, 135.75, 145.75}));
+  EXPECT_TRUE(of_columns.known());
+  EXPECT_TRUE(of_columns.holds(110, 1) && of_columns.holds(125.75f, 1));
+  EXPECT_FALSE(of_columns.holds(109.9f, 1) || of_columns.holds(125.8f, 1));
+  const InputRange of_channels = normalizer_for(Normalize::minmax, table, {0, 64}, {}, 2).input_range;
+  EXPECT_EQ(of_channels.minimum, (std::vector<double>{100, 110}));
+  EXPECT_EQ(of_channels.maximum, (std::vector<double>{135.75, 145.75}));
+  EXPECT_TRUE(of_channels.holds(140, 3));
+  EXPECT_FALSE(of_channels.holds(140, 2));
+  const Normalizer room = room_for_normalizer(Normalize::minmax, table, 2);
+  EXPECT_EQ(room.input_range.minimum.size(), 2u);
+  EXPECT_FALSE(room.input_range.known());
+  EXPECT_TRUE(room_for_normalizer(Normalize::none, table).input_range.minimum.empty())
+      << "a file that is not prepare's has none without a pass";
+  const Dataset images(write_images(folder / "images.h5", 50, 3, 10));
+  EXPECT_TRUE(normalizer_for(Normalize::standard, images, {0, 50}).input_range.minimum.empty()) << "of bytes";
 }
 
 TEST(Normalizer, AConstantColumnBecomesZeroNotInfinity) {
@@ -117,14 +161,14 @@ TEST(Normalizer, NamesTheColumnsThatAreConstantInTheTrainingSamples) {
   EXPECT_EQ(normalizer.inputs.scale[2], 0);
   EXPECT_EQ(normalizer.targets.scale[0], 1);
   EXPECT_EQ(constant_columns(Normalize::standard, dataset.input_statistics()), std::vector<std::size_t>{1});
-  EXPECT_EQ(room_for_normalizer(Normalize::minmax, dataset.shape()).targets.shift.size(), 1u);
+  EXPECT_EQ(room_for_normalizer(Normalize::minmax, dataset).targets.shift.size(), 1u);
 
   noted.clear();
   const Normalizer of_inputs = normalizer_for(Normalize::standard, dataset, {0, 8}, note, 0, {}, false);
   EXPECT_EQ(of_inputs.inputs, normalizer.inputs);
   EXPECT_TRUE(of_inputs.targets.identity());
   EXPECT_EQ(noted.find("targets"), std::string::npos) << "they stay as they are: " << noted;
-  EXPECT_TRUE(room_for_normalizer(Normalize::minmax, dataset.shape(), false).targets.identity());
+  EXPECT_TRUE(room_for_normalizer(Normalize::minmax, dataset, 0, false).targets.identity());
 }
 
 TEST(Normalizer, PredictionsComeBackInTheTargetsUnits) {

@@ -87,6 +87,56 @@ TEST_F(SampleDataTest, AGridOfTheDeckSpeaksForAFileThatSaysOfNone) {
   EXPECT_EQ(refusal({}, {.shape = "4 8 1"}, {32, 1}), "") << "another view of the same numbers";
 }
 
+TEST_F(SampleDataTest, OnlyNetworksThatEndOnTheGridHaveTargetsScaledByChannel) {
+  write_table(folder / "grid.h5", 20, 8, 4);
+  auto file = hdf5::File::edit(folder / "grid.h5");
+  file.write_attribute("/", "shape", "2 2 2");
+  file.close();
+  const auto are_scaled_by_channel = [&](std::vector<LayerOptions> layers) {
+    Options options;
+    options.model.loss = LossType::mse;
+    options.model.type = ModelType::chain;
+    options.model.chain = std::move(layers);
+    options.data.train = folder / "grid.h5";
+    options.data.batch = 4;
+    options.data.normalize = Normalize::channel;
+    const auto shift = open_run_data(options)->normalizer({}).targets.shift;
+    return shift.at(0) == shift.at(3);
+  };
+  const LayerOptions conv{.kind = LayerKind::conv, .outputs = 1};
+  const LayerOptions norm{.kind = LayerKind::norm};
+  EXPECT_TRUE(are_scaled_by_channel({conv}));
+  EXPECT_TRUE(are_scaled_by_channel({conv, norm}));
+  EXPECT_FALSE(are_scaled_by_channel({conv, {.kind = LayerKind::dense}}));
+  EXPECT_FALSE(are_scaled_by_channel({{.kind = LayerKind::dense}, norm}));
+}
+
+TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
+  const auto write_named = [&](const std::string& name, const std::vector<std::string>& names) {
+    write_table(folder / name, 20, 2, 1);
+    auto file = hdf5::File::edit(folder / name);
+    write_names(file, "/input_names", names);
+    file.close();
+    return folder / name;
+  };
+  Options options;
+  options.model.loss = LossType::mse;
+  options.data.train = write_named("train.h5", {"T", "p"});
+  options.data.test = write_named("test.h5", {"p", "T"});
+  options.data.batch = 4;
+  const auto data = open_run_data(options);
+  EXPECT_EQ(data->notes(),
+            (std::vector<std::string>{options.data.test +
+                                      ": its inputs are p, T; they are taken by name in the order T, p"}));
+  EXPECT_EQ(data->meaning().input_names, (std::vector<std::string>{"T", "p"}));
+  const auto pass = data->pass_over(DataPart::test, {}, {});
+  const Batch* batch = pass->next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_EQ(static_cast<const float*>(static_cast<const void*>(batch->inputs))[0], measured(0, 1));
+  options.data.test = write_named("other.h5", {"p", "q"});
+  EXPECT_THAT(refusal_of(options), testing::HasSubstr("(T missing, q not known)"));
+}
+
 /// Two targets, of which the second is constant; `varies`: the first is not.
 std::string write_targets(const std::string& path, bool varies) {
   constexpr std::int64_t samples = 20;

@@ -19,6 +19,7 @@ constexpr std::size_t most_metric_bytes = 60;
 // Of a page that is still drawn at once: 200 x 200 numbers for each part.
 constexpr std::size_t most_confusion_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_classes = 200;
+constexpr std::size_t most_targets = 200;  // a run writes no more
 
 bool is_matrix(const ordered_json& rows, std::size_t classes) {
   if (!rows.is_array() || rows.size() != classes) return false;
@@ -39,6 +40,42 @@ bool is_confusion(const ordered_json& document) {
                      [](const ordered_json& name) { return name.is_string(); }) &&
          std::all_of(parts.begin(), parts.end(),
                      [&](const ordered_json& rows) { return is_matrix(rows, classes.size()); });
+}
+
+bool is_row(const ordered_json& row, std::size_t targets) {
+  return row.is_array() && row.size() == targets &&
+         std::all_of(row.begin(), row.end(),
+                     [](const ordered_json& cell) { return cell.is_number() || cell.is_null(); });
+}
+
+bool are_targets(const ordered_json& document) {
+  if (!document.is_object() || !document.contains("targets") || !document.contains("parts")) return false;
+  const ordered_json& targets = document["targets"];
+  const ordered_json& parts = document["parts"];
+  if (!targets.is_array() || targets.empty() || targets.size() > most_targets) return false;
+  if (!parts.is_object() || parts.size() > most_metric_parts) return false;
+  return std::all_of(targets.begin(), targets.end(),
+                     [](const ordered_json& name) { return name.is_string(); }) &&
+         std::all_of(parts.begin(), parts.end(),
+                     [&](const ordered_json& row) { return is_row(row, targets.size()); });
+}
+
+/// These members of a file, and its step; nothing where there is no such file, or none that `is_sound`.
+ordered_json members_of(const std::string& folder, const std::string& name, const char* names,
+                        bool (*is_sound)(const ordered_json&), const char* kind, ordered_json& notes) {
+  SmallFile file = read_small_file(folder + "/" + name, most_confusion_bytes);
+  if (!file.exists) return nullptr;
+  if (file.problem.empty()) {
+    const ordered_json document = ordered_json::parse(file.text, nullptr, false);
+    if (is_sound(document)) {
+      return {{"step", number_member(document, "step", 0)},
+              {names, document[names]},
+              {"parts", document["parts"]}};
+    }
+    file.problem = fmt::format("is not whole, or {}", kind);
+  }
+  notes.push_back(fmt::format("{}: {}: left out", name, file.problem));
+  return nullptr;
 }
 
 }  // namespace
@@ -71,19 +108,11 @@ ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t
 }
 
 ordered_json confusion_of(const std::string& folder, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/confusion.json", most_confusion_bytes);
-  if (!file.exists) return nullptr;
-  if (file.problem.empty()) {
-    const ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (is_confusion(document)) {
-      return {{"step", number_member(document, "step", 0)},
-              {"classes", document["classes"]},
-              {"parts", document["parts"]}};
-    }
-    file.problem = "is not whole, or no confusion matrix";
-  }
-  notes.push_back(fmt::format("confusion.json: {}: left out", file.problem));
-  return nullptr;
+  return members_of(folder, "confusion.json", "classes", is_confusion, "no confusion matrix", notes);
+}
+
+ordered_json targets_of(const std::string& folder, ordered_json& notes) {
+  return members_of(folder, "targets.json", "targets", are_targets, "no R2 of targets", notes);
 }
 
 }  // namespace mylos::app

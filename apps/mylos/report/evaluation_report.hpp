@@ -1,4 +1,4 @@
-// A run's evaluations for its page: evaluations.csv and confusion.json.
+// A run's evaluations for its page: evaluations.csv, confusion.json and targets.json.
 #pragma once
 
 #include <string>
@@ -15,5 +15,8 @@ namespace mylos::app {
 /// {step, classes, parts: {PART: rows of the matrix}}; null where the run has none, or more than a page
 /// shows.
 [[nodiscard]] ordered_json confusion_of(const std::string& folder, ordered_json& notes);
+
+/// Likewise {step, targets, parts: {part: [R2]}}.
+[[nodiscard]] ordered_json targets_of(const std::string& folder, ordered_json& notes);
 
 }  // namespace mylos::app

@@ -92,6 +92,7 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   document["steps_of_run"] = steps_of_run(summary, deck.lines, document["history"]);
   document["evaluations"] = evaluations_of(folder, runs_on, bounds.points, notes);
   document["confusion"] = confusion_of(folder, notes);
+  document["targets"] = targets_of(folder, notes);
   document["health"] = health_of(folder, runs_on, bounds.cells, notes);
   document["events"] = std::move(events);
   document["plan"] = plan_of(folder, notes);

@@ -17,6 +17,7 @@ struct EvaluationOptions {
   int ranks = 1;
   bool whole_batches =
       false;  // the same batches on any number of ranks: only the last one may have fewer samples
+  bool counts_outside = false;  // inputs beyond those that the network was trained on
 
   /// Of `total` samples, this rank's.
   [[nodiscard]] Share share(std::int64_t total) const {
@@ -24,6 +25,26 @@ struct EvaluationOptions {
     const Share batches = share_of((total + most_samples - 1) / most_samples, rank, ranks);
     const std::int64_t first = std::min(total, batches.first * most_samples);
     return {first, std::min(total, (batches.first + batches.count) * most_samples) - first};
+  }
+};
+
+/// Inputs beyond the range of those that the network was trained on (InputRange).
+struct OutsideRange {
+  std::int64_t values = 0;
+  std::int64_t samples = 0;  // that have such
+  std::int64_t first_sample = 0;
+  std::int64_t first_column = 0;
+  float first_value = 0;
+
+  /// Of another part of the samples.
+  void add(const OutsideRange& other) {
+    if (other.samples > 0 && (samples == 0 || other.first_sample < first_sample)) {
+      first_sample = other.first_sample;
+      first_column = other.first_column;
+      first_value = other.first_value;
+    }
+    values += other.values;
+    samples += other.samples;
   }
 };
 
@@ -37,6 +58,8 @@ class EvaluationPass {
   [[nodiscard]] virtual const Batch* next() = 0;
   /// Starts the pass again.
   virtual void rewind() = 0;
+  /// Of the batches since then, where options ask for it; columns as the network has them.
+  [[nodiscard]] virtual OutsideRange outside_range() const { return {}; }
 };
 
 }  // namespace mylos

@@ -19,6 +19,7 @@ class EvaluationReader final : public EvaluationPass {
   /// Throws as Loader::next does.
   [[nodiscard]] const Batch* next() override;
   void rewind() override;
+  [[nodiscard]] OutsideRange outside_range() const override;
 
   /// Host memory that such a reader takes.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,

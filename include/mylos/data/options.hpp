@@ -3,11 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mylos {
 
 enum class Normalize { none, standard, channel, minmax };
+
+[[nodiscard]] constexpr std::string_view name_of(Normalize method) {
+  constexpr std::string_view names[] = {"none", "standard", "channel", "minmax"};
+  return names[static_cast<std::size_t>(method)];
+}
+
 enum class Shuffle { samples, blocks };
 enum class LastBatch { drop, join };
 enum class WindowOrder { random, sequential };

@@ -13,6 +13,7 @@
 #include "mylos/data/epochs.hpp"
 #include "mylos/data/evaluation_pass.hpp"
 #include "mylos/data/normalizer.hpp"
+#include "mylos/data/sample_meaning.hpp"
 #include "mylos/data/vocabulary.hpp"
 
 namespace mylos {
@@ -55,8 +56,13 @@ class RunData {
   /// What tokens stand for; nothing where the data are no tokens.
   [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const = 0;
 
-  /// As the training file has them; without any where it has none.
-  [[nodiscard]] virtual std::vector<std::string> class_names() const { return {}; }
+  /// What the training file says of its samples beyond their sizes; nothing of tokens.
+  [[nodiscard]] virtual SampleMeaning meaning() const { return {}; }
+  /// Makes the training file's columns come in the order in which those of `trained` do, as match_columns()
+  /// does for a file alone, and returns its lines.
+  virtual std::vector<std::string> match_columns(const SampleMeaning& /*trained*/) { return {}; }
+  /// What there is to say of the files beside each other, a line each.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 
   [[nodiscard]] virtual bool has(DataPart part) const = 0;
   /// Samples of a part that is there.

@@ -28,6 +28,9 @@ class RunEvaluations {
   [[nodiscard]] bool has_confusion() const { return !parts_.empty() && parts_.front().confusion.has_value(); }
   /// Those of the last evaluation, after this step. Throws Error where it cannot be written.
   void write_confusion(const std::string& path, std::int64_t step) const;
+  /// Likewise of the R2 of each target.
+  [[nodiscard]] bool has_r2() const { return !parts_.empty() && !parts_.front().r2.empty(); }
+  void write_r2(const std::string& path, std::int64_t step) const;
   /// Seconds of the longest one, all parts together.
   [[nodiscard]] double longest_s() const { return longest_s_; }
 
@@ -36,14 +39,15 @@ class RunEvaluations {
     std::unique_ptr<EvaluationPass> pass;
     std::string last;  // of the last evaluation; "": there was none
     std::optional<ClassMeasures> confusion = {};
+    std::vector<double> r2 = {};  // of each target
   };
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
-  /// Of the training data; none where they have none.
-  [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
+  /// What the training data say of their samples.
+  [[nodiscard]] const SampleMeaning& meaning() const { return meaning_; }
 
  private:
   std::vector<Part> parts_;
-  std::vector<std::string> class_names_;
+  SampleMeaning meaning_;
   std::vector<Measure> measures_;
   std::int64_t every_;  // steps; 0 = each epoch
   double longest_s_ = 0;

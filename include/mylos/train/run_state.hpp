@@ -8,6 +8,7 @@
 //   /schedule/{step, updates}            steps begun, and those that were not skipped
 //   /data/{position, epoch, identity}    samples consumed; which data
 //   /data/normalization/{inputs,targets}/{shift,scale}
+//   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
 //   /vocabulary/{kind,size,characters}   what tokens stand for
 //   /random/{seed, step, generator}      counter-based: that is all its state
 //   /plan/...                            what the run chose for this machine
@@ -63,7 +64,7 @@ void add_buffers(CheckpointState& state, const BufferStore& buffers);
 /// Its dimensions in the file: those of a matrix, or the one of a vector.
 [[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
 /// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the
-/// scaling, the vocabulary.
+/// scaling and the range of inputs, the vocabulary.
 void add_data_state(CheckpointState& state, RunState& run);
 /// The scaling of inputs and targets that a run was trained with.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);

@@ -38,6 +38,7 @@ function lossSection(runs) {
   return [
     chart || nothing("loss", "No step has been written to history.csv yet."),
     ...measured,
+    ...targetCards(runs),
     ...confusionCards(runs),
     runs.every((run) => run.evaluations === null)
       ? nothing("evaluations", "No evaluations.csv. Give `data.validation` or `data.test`, and `run.evaluate_every` for a rhythm other than once an epoch; versions of Mylos that only print evaluations leave no curve.") : null,

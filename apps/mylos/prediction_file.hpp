@@ -1,0 +1,47 @@
+// Where predictions go: HDF5, or CSV where the file is called .csv.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/data/share.hpp"
+
+namespace mylos::app {
+
+/// What a file of predictions is to hold.
+struct PredictionShape {
+  std::int64_t samples = 0;
+  std::int64_t outputs = 0;        // of a sample
+  std::string meaning;             // "targets in their own units"
+  std::vector<std::string> names;  // of the outputs; empty, or not as many: they have none
+  std::string names_path;          // of them in HDF5, "/target_names"
+  std::string unnamed;             // in CSV: "output" for columns output_0, output_1 ...
+  std::string checkpoint;
+};
+
+/// Appears as a whole, or not at all. Throws Error (failed) where the disk has no room, before anything is
+/// computed.
+class PredictionFile {
+ public:
+  virtual ~PredictionFile() = default;
+  /// Rows of the samples, in any order.
+  virtual void write(const Share& samples, std::span<const float> values) = 0;
+  /// After the last row.
+  virtual void close() = 0;
+  /// Waits for the disk, without HDF5 or MPI.
+  virtual void publish() = 0;
+};
+
+/// As the name says: a line of names and a line for each sample in a file called .csv, else HDF5. Throws
+/// Error (bad_input) of require_hdf5_name().
+[[nodiscard]] std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path,
+                                                                   const PredictionShape& shape);
+
+/// For files that are HDF5 whatever they are called: throws Error (bad_input) where the name is that of
+/// another kind of file.
+void require_hdf5_name(const std::string& path);
+
+}  // namespace mylos::app

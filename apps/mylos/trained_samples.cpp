@@ -1,0 +1,98 @@
+#include "trained_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "mylos/base/text.hpp"
+
+namespace mylos::app {
+namespace {
+
+std::vector<std::string> stored_names(const CheckpointReader& reader, const char* path) {
+  return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
+}
+
+constexpr const char* input_names = "/samples/input_names";
+
+/// What the checkpoint says of the samples that the network was trained on. Where it says nothing, as those
+/// of earlier builds, or the deck has given another grid, the file is asked, where it still lies where the
+/// deck has it; another may have taken its place.
+SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOptions& written,
+                                  const ModelOptions& model) {
+  SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
+                        .deck_grid = written.shape,
+                        .class_names = stored_names(reader, "/samples/class_names"),
+                        .file = written.train,
+                        .input_names = stored_names(reader, input_names),
+                        .target_names = stored_names(reader, "/samples/target_names")};
+  constexpr const char* grid = "/samples/grid";
+  if (written.shape.empty() && reader.exists(grid)) {
+    std::istringstream numbers(reader.text(grid));
+    meaning.grid.assign(std::istream_iterator<std::int64_t>(numbers), {});
+  }
+  std::error_code failure;
+  if (written.train.empty() || !std::filesystem::is_regular_file(written.train, failure)) return meaning;
+  try {
+    const Dataset file(written.train, Answers::optional);
+    const std::optional<std::string> identity = file.stored_identity();
+    const bool is_same =
+        identity ? *identity == reader.text("/data/identity")
+                 : file.features() == model.inputs && (model.outputs == 0 || file.outputs() == model.outputs);
+    if (!is_same) return meaning;
+    if (meaning.grid.empty()) meaning.grid = file.grid();
+    if (meaning.class_names.empty()) meaning.class_names = file.class_names();
+  } catch (const Error&) {  // it is not what is evaluated: what became of it is no matter of this command
+  }
+  return meaning;
+}
+
+}  // namespace
+
+void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedModel& trained) {
+  SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
+  require_same_meaning(meaning, Dataset(trained.data->path(), Answers::optional));
+  trained.notes = trained.data->match_columns(meaning);
+  const SampleMeaning own = trained.data->meaning();
+  const auto known = [](std::vector<std::string>& trained_on, const std::vector<std::string>& given) {
+    return given.empty() ? std::move(trained_on) : given;
+  };
+  trained.class_names = known(meaning.class_names, own.class_names);
+  trained.input_names = known(meaning.input_names, own.input_names);
+  trained.target_names = known(meaning.target_names, own.target_names);
+}
+
+std::string names_of_inputs(const CheckpointReader& reader, const TrainedModel& trained) {
+  const std::vector<std::string> known = stored_names(reader, input_names);
+  const std::vector<std::string> given = trained.data->meaning().input_names;
+  if (known.empty() || given.empty()) return "";
+  return fmt::format("; it has {}, the network {}", list_of_names(given), list_of_names(known));
+}
+
+std::string describe_outside(const TrainedModel& trained, const EvaluationPass& pass, DataPart part) {
+  RankGroup& ranks = trained.communicator->ranks();
+  const OutsideRange own = pass.outside_range();
+  std::vector<OutsideRange> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&own, all.data(), sizeof own);
+  OutsideRange found;
+  for (const OutsideRange& each : all) found.add(each);
+  if (found.samples == 0) return "";
+  const InputRange& range = trained.normalizer.input_range;
+  const auto channel = static_cast<std::size_t>(found.first_column) % range.minimum.size();
+  const std::vector<std::string>& names = trained.input_names;
+  const std::string column =
+      names.empty() ? fmt::format("input {} (counted from 0)", found.first_column)
+                    : printable(names[static_cast<std::size_t>(found.first_column) % names.size()]);
+  return fmt::format(
+      "{}: {} input{} in {} of {} samples lie{} outside the range of the training samples, the first in "
+      "sample "
+      "{} (counted from 0): {} is {}, in training {} to {}",
+      trained.data->path(), found.values, found.values == 1 ? "" : "s", found.samples,
+      trained.data->samples(part), found.values == 1 ? "s" : "", found.first_sample, column,
+      found.first_value, static_cast<float>(range.minimum[channel]),
+      static_cast<float>(range.maximum[channel]));
+}
+
+}  // namespace mylos::app
