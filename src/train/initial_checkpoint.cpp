@@ -1,6 +1,6 @@
 #include "mylos/train/initial_checkpoint.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "mylos/base/units.hpp"
 #include "mylos/base/version.hpp"
@@ -60,15 +60,6 @@ struct DataOfDeck {
   }
 };
 
-/// What later data must say, too, where they say it (as in a run's checkpoints).
-void add_samples(CheckpointState& state, const Options& options, const RunData* data) {
-  if (const auto& grid = options.model.shape; !grid.empty())
-    state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
-  if (data == nullptr) return;
-  if (const std::vector<std::string> names = data->class_names(); !names.empty())
-    state.add_text("/samples/class_names", fmt::format("{}", fmt::join(names, "\n")));
-}
-
 }  // namespace
 
 std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std::string& path,
@@ -110,7 +101,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   CheckpointState state = parameter_state(*parameters);
   add_buffers(state, *buffers);
   add_data_state(state, of_deck.state);
-  add_samples(state, options, of_deck.data.get());
+  add_samples(state, options.model.shape, of_deck.data ? of_deck.data->meaning() : SampleMeaning());
   CheckpointHeader header;
   header.code_version = code_version();
   header.deck = deck.resolved;

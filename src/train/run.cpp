@@ -1,7 +1,7 @@
 // What a run does between steps.
 #include "mylos/train/run.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -222,15 +222,7 @@ void Run::write_checkpoint(bool last) {
   health_->save(state);
   evaluation_log_.save(state);
   save_amendments(amendments_, state);
-  // What later data must say, too, where they say it. No start goes on from it: it is read from the data
-  // anew.
-  if (const auto& grid = options().model.shape; !grid.empty())
-    state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
-  const SampleMeaning& meaning = evaluations_->meaning();
-  for (const auto& [path, names] : {std::pair{"/samples/class_names", &meaning.class_names},
-                                    std::pair{"/samples/input_names", &meaning.input_names},
-                                    std::pair{"/samples/target_names", &meaning.target_names}})
-    if (!names->empty()) state.add_text(path, text_of_names(*names));
+  add_samples(state, options().model.shape, evaluations_->meaning());
   checkpoints_.write(header_, state, parts_.trainer->execution(), last);
   clock_.count(&TimeParts::checkpoints_s);
 }

@@ -1,6 +1,6 @@
 #include "mylos/train/run_state.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 #include <utility>
@@ -160,6 +160,15 @@ void add_data_state(CheckpointState& state, RunState& run) {
   add_data(state, run);
   add_range(state, run.normalizer.input_range);
   add_vocabulary(state, run);
+}
+
+void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
+                 const SampleMeaning& meaning) {
+  if (!grid.empty()) state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
+  for (const auto& [path, names] : {std::pair{"/samples/class_names", &meaning.class_names},
+                                    std::pair{"/samples/input_names", &meaning.input_names},
+                                    std::pair{"/samples/target_names", &meaning.target_names}})
+    if (!names->empty()) state.add_text(path, text_of_names(*names));
 }
 
 void add_buffers(CheckpointState& state, const BufferStore& buffers) {

@@ -24,6 +24,7 @@
 #include "mylos/checkpoint/reader.hpp"
 #include "mylos/checkpoint/state.hpp"
 #include "mylos/data/normalizer.hpp"
+#include "mylos/data/sample_meaning.hpp"
 #include "mylos/data/vocabulary.hpp"
 #include "mylos/train/assembly.hpp"
 
@@ -66,6 +67,9 @@ void add_buffers(CheckpointState& state, const BufferStore& buffers);
 /// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the
 /// scaling and the range of inputs, the vocabulary.
 void add_data_state(CheckpointState& state, RunState& run);
+/// What later data must say, too, where they say it: the grid, names of classes and columns. No start goes on
+/// from it: it is read from the data anew.
+void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid, const SampleMeaning& meaning);
 /// The scaling of inputs and targets that a run was trained with.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
 /// What the tokens stand for that a run was trained on; nothing where it was not trained on tokens.
