@@ -108,17 +108,6 @@ void require_no_moving_order(const Chain& chain, bool reproducible) {
       "the number of ranks; norm = \"groupnorm\" and \"layernorm\" have none");
 }
 
-/// Of the largest micro-batch.
-void note_least_micro_batch(const Chain& chain, int ranks, MemoryStatement& statement) {
-  for (const auto& block : chain.blocks) {
-    const std::int64_t rows = block->least_rows(ranks);
-    const std::int64_t samples = (rows + chain.rows_per_sample - 1) / chain.rows_per_sample;
-    if (samples <= statement.least_micro_batch) continue;
-    statement.least_micro_batch = samples;
-    statement.wants_samples = block->signature().name;
-  }
-}
-
 ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
   return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.holders(ranks),
                                gradient_window(options.optimizer, ranks));
@@ -231,15 +220,6 @@ std::size_t MemoryStatement::network_bytes() const {
   return sum;
 }
 
-void MemoryStatement::require_enough_samples() const {
-  if (has_enough_samples()) return;
-  fail_input(
-      "layer '{}' normalises each channel over the values of a micro-batch, and with micro-batches of one "
-      "sample has one value of each; it needs a larger data.batch or data.micro_batch, or norm = "
-      "\"layernorm\"",
-      wants_samples);
-}
-
 void MemoryStatement::lend_to_process(std::size_t bytes) {
   for (MemoryEntry& entry : entries) {
     if (entry.name == library_name) entry.bytes -= std::min(bytes, 2 * start_spread);
@@ -267,7 +247,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.micro_batches;
-  note_least_micro_batch(chain, place.ranks, statement);
+  statement.needs = sample_needs(chain);
+  statement.partition = {options.data.batch, options.data.micro_batch, place.ranks};
   statement.accumulates = step.accumulates;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(options.optimizer, layout, weights.moments, problem.rates);

@@ -15,6 +15,9 @@ struct OnlineTrainer::Parts {
   Parts(const Options& given, MPI_Comm ranks, const std::function<void(const std::string&)>& message);
 
   StepReport step();
+  /// All ranks. Throws Error (bad_input) where they have fewer samples than a layer needs that normalises
+  /// over all of them.
+  void require_enough_samples();
   /// As a checkpoint says that products were computed, as far as that is possible here.
   void go_on_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
@@ -25,6 +28,7 @@ struct OnlineTrainer::Parts {
   std::string deck;                              // what a checkpoint's says
   Assembly assembly;                             // its options: every step is a full one
   std::int64_t most_samples = 0;
+  SampleNeeds needs;
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;
 

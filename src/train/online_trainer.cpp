@@ -133,6 +133,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     assembly.step = make_step_plan(options, ranks.rank(), ranks.size());
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
+    needs = sample_needs(trainer.model().chain());
     batch.emplace(trainer.model().chain(), most_samples,
                   static_cast<std::uint64_t>(ranks.rank() * most_samples));
     trainer.execution().fence("online trainer made");
@@ -154,6 +155,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
 
 StepReport OnlineTrainer::Parts::step() {
   if (diverged) throw *diverged;
+  require_enough_samples();
   assembly.trainer->step(*batch, false);
   assembly.trainer->finish_update();  // the program may use MPI now
   const StepState state = assembly.trainer->read_state();
@@ -168,6 +170,16 @@ StepReport OnlineTrainer::Parts::step() {
           .loss_scale = static_cast<double>(record.scale),
           .overflow_rank = record.overflow - 1,
           .updated = state.control.apply != 0};
+}
+
+/// Only for networks with such a layer: others exchange nothing before a step.
+void OnlineTrainer::Parts::require_enough_samples() {
+  if (needs.together == 1) return;
+  Communicator& communicator = *assembly.communicator;
+  communicator.synchronize(assembly.trainer->execution());
+  std::int64_t samples = batch->samples();
+  communicator.ranks().add_up({&samples, 1});
+  if (samples > 0 && samples < needs.together) throw too_few_samples_together(needs, samples);
 }
 
 /// Of a step that halted the trainer.

@@ -42,8 +42,10 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
   const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
   std::vector<std::int64_t> sizes =
       problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
-  const std::int64_t least = state_memory(problem).least_micro_batch;
-  std::erase_if(sizes, [least](std::int64_t samples) { return samples < least; });
+  const MemoryStatement own_memory = state_memory(problem);
+  std::erase_if(sizes, [&](std::int64_t samples) {
+    return !has_enough_samples(own_memory.needs, {problem.options.data.batch, samples, problem.place.ranks});
+  });
   Options options = problem.options;
   const MemoryProblem smaller = problem.with(options);
   const auto is_too_large = [&](std::int64_t samples) {

@@ -20,6 +20,7 @@ ViewBatch::ViewBatch(const Chain& chain, std::int64_t most_samples, std::uint64_
       outputs_(chain.outputs()),
       loss_(chain.loss()),
       type_(chain.input_type()),
+      needs_(sample_needs(chain)),
       most_samples_(most_samples),
       first_sample_(first_sample),
       copies_("cast inputs",
@@ -62,7 +63,7 @@ Tensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const float>
 }
 
 MicroBatch ViewBatch::next(const Execution& exec) {
-  const std::int64_t samples = extent(inputs_.extent(0));
+  const std::int64_t samples = this->samples();
   const std::size_t answers = has_labels_ ? labels_.extent(0) : targets_.extent(0);
   if (has_labels_ != (loss_ == LossType::cross_entropy)) {
     fail_input("a step with {}, which model.loss = \"{}\" cannot learn", has_labels_ ? "labels" : "targets",
@@ -83,6 +84,7 @@ MicroBatch ViewBatch::next(const Execution& exec) {
 
   MicroBatch batch;
   if (samples == 0) return batch;
+  if (samples < needs_.own) throw too_few_own_samples(needs_, samples);
   batch.inputs = inputs_of(exec, inputs_, 0, samples);
   batch.first_sample = first_sample_;
   if (has_labels_) {

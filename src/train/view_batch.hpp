@@ -4,6 +4,7 @@
 #include "mylos/base/arena.hpp"
 #include "mylos/train/batch_source.hpp"
 #include "mylos/train/online_trainer.hpp"
+#include "mylos/train/sample_needs.hpp"
 
 namespace mylos {
 
@@ -17,6 +18,8 @@ class ViewBatch final : public BatchSource {
   void set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
   /// What was set. Throws Error (bad_input) where it does not fit the network.
   MicroBatch next(const Execution& exec) override;
+  /// What was set, of this rank.
+  [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(inputs_.extent(0)); }
 
   /// Rows [first, first + count) in the chain's input type: where they lie, or as a copy that is valid until
   /// the next call.
@@ -31,6 +34,7 @@ class ViewBatch final : public BatchSource {
   std::int64_t outputs_;
   LossType loss_;
   DType type_;
+  SampleNeeds needs_;
   std::int64_t most_samples_;
   std::uint64_t first_sample_;
   Arena copies_;

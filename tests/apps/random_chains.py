@@ -65,6 +65,11 @@ def shape_of_samples(source):
     return [*extents, source.randint(1, 4)] if axes else []
 
 
+def fewest_samples(batch, micro_batch, ranks):
+    """Of any micro-batch: the last one of a rank has the fewest."""
+    return min((share - 1) % micro_batch + 1 if micro_batch else share for share in (-(-batch // ranks), batch // ranks))
+
+
 def chain(source, numbers, wants_oracle):
     while True:
         shape = shape_of_samples(source)
@@ -74,9 +79,9 @@ def chain(source, numbers, wants_oracle):
         ranks = 1 if wants_oracle else source.choice([1] * 10 + [2, 2, 3])
         batch = max(batch, ranks)
         micro_batch = source.choice([0, 0, source.randint(1, batch)])
-        rows = -(-batch // ranks) if micro_batch == 0 else min(-(-batch // ranks), micro_batch)
+        rows = fewest_samples(batch, micro_batch, ranks)
         layers, network = [], Network(shape, inputs)
-        wild = not wants_oracle and source.random() < 0.05
+        wild = not wants_oracle and source.random() < 0.05 and rows > 1
         try:
             deck_layers(source, layers, network, rows, wants_oracle, wild)
             last_is_free = not layers or source.random() < 0.7 or network.columns > 300

@@ -5,6 +5,7 @@ usage: test_batch_norm.py MYLOS
 """
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
@@ -43,6 +44,18 @@ INPUT_ONLY = """
 kind = "norm"
 norm = "batchnorm"
 name = "first"
+[[model.layers]]
+kind = "dense"
+"""
+
+# Each sample is one value of each of four channels.
+VECTORS = """
+[[model.layers]]
+kind = "dense"
+name = "first"
+outputs = 4
+norm = "batchnorm"
+{over}
 [[model.layers]]
 kind = "dense"
 """
@@ -230,6 +243,21 @@ def check_refused(command):
     write_deck(command, INPUT_ONLY.replace('kind = "norm"', 'kind = "dense"\noutputs = 4'))
     result = command.must("train", "deck.toml", "run.folder=refused", "data.micro_batch=1", code=2)
     assert "'first.norm' normalises" in result.stderr and "data.micro_batch" in result.stderr, result.stderr
+    # Micro-batches of 2 and 1; ranks with 2, 1 and 1; of one rank 3 and 1, of the others 3.
+    for ranks, batch, micro_batch, cure in ((1, 3, 2, "data.micro_batch = 3"), (3, 4, 0, "data.batch = 6"),
+                                            (3, 10, 3, "data.micro_batch = 4")):
+        options = ["run.folder=few", f"data.batch={batch}", f"data.micro_batch={micro_batch}", "run.steps=1"]
+        for over in ("", OVER_RANKS):
+            write_deck(command, VECTORS.format(over=over))
+            if over and batch == 4:
+                command.must("train", "deck.toml", *options, ranks=ranks)
+                shutil.rmtree(command.folder / "few")
+                continue
+            for check in ([], ["--check"]) if ranks == 1 else ([],):
+                result = command.must("train", "deck.toml", *options, *check, ranks=ranks, code=2)
+                assert "'first.norm' normalises" in result.stderr and cure in result.stderr, result.stderr
+            assert not (command.folder / "few" / "checkpoints").exists()
+    write_deck(command, VECTORS.format(over=""))
     result = command.must("train", "deck.toml", "run.folder=refused", "memory.budget=20 MiB", code=3)
     assert "smallest budget that would do" in result.stderr, result.stderr
     result = command.must("train", "deck.toml", "run.folder=refused", "memory.budget=20 MiB", "memory.on_oom=shrink", code=3)

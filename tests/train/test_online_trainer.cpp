@@ -110,6 +110,46 @@ TEST(OnlineTrainer, WhatDoesNotFitOnOneRankIsAnErrorOnAllAndTrainingGoesOn) {
   EXPECT_TRUE(next.updated);
 }
 
+Options batch_normalised(NormOver over) {
+  Options options = online_options();
+  options.model.type = ModelType::chain;
+  options.model.hidden.clear();
+  options.model.activation = Options().model.activation;
+  options.model.chain = {{.kind = LayerKind::dense, .name = "first", .outputs = 8},
+                         {.kind = LayerKind::dense}};
+  options.model.chain[0].norm = NormType::batchnorm;
+  options.model.chain[0].norm_over = over;
+  return options;
+}
+
+TEST(OnlineTrainer, ASampleAloneIsTooFewForBatchNormalisation) {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  const Samples many(0, 0, 4), one(0, 0, 1), none(0, 0, 0);
+  for (const NormOver over : {NormOver::micro_batch, NormOver::ranks}) {
+    OnlineTrainer online(batch_normalised(over), MPI_COMM_WORLD);
+    online.step(many.inputs, many.targets);
+    const std::vector<float> before = masters_of(online);
+    const auto refused = [&](const Samples& own, const std::string& text) {
+      expect_error([&] { online.step(own.inputs, own.targets); }, ExitCode::bad_input, text);
+    };
+    const bool is_last = rank == ranks - 1;
+    if (over == NormOver::micro_batch) {
+      refused(is_last ? one : many, "1 sample on a rank, of which layer 'first.norm'");
+    } else {
+      refused(is_last ? one : none, "1 sample on all ranks together, of which layer 'first.norm'");
+    }
+    EXPECT_EQ(masters_of(online), before);
+    const bool shares_them = over == NormOver::ranks && ranks > 1;
+    const Samples& few = shares_them ? one : many;
+    EXPECT_EQ(online.step(few.inputs, few.targets).step, 2u);
+    EXPECT_FALSE(online.step(none.inputs, none.targets).updated);
+    EXPECT_TRUE(
+        online.step(is_last ? many.inputs : none.inputs, is_last ? many.targets : none.targets).updated);
+    EXPECT_NE(masters_of(online), before);
+  }
+}
+
 TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
   const auto expect_refused = [](const Options& options, const std::string& text) {
     expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ExitCode::bad_input, text);

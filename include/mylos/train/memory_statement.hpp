@@ -14,6 +14,7 @@
 #include "mylos/kernels/gemm.hpp"
 #include "mylos/model/chain_cost.hpp"
 #include "mylos/train/run_data.hpp"
+#include "mylos/train/sample_needs.hpp"
 
 namespace mylos {
 
@@ -52,14 +53,14 @@ inline constexpr std::size_t start_spread = std::size_t{3} << 20;
 
 struct MemoryStatement {
   RunPlace place;
-  std::vector<MemoryEntry> entries;    // all but the activations
-  ChainCost cost;                      // of a micro-batch; times by the model, until others are put in
-  std::size_t evaluation_bytes = 0;    // the least that the activation arena takes
-  std::int64_t micro_batch = 0;        // samples
-  std::int64_t micro_batches = 0;      // of a step
-  std::int64_t least_micro_batch = 1;  // samples with which all layers can be trained
-  std::string wants_samples = {};      // the layer that needs the most
-  bool accumulates = false;            // gradients are those of a run that adds up several
+  std::vector<MemoryEntry> entries;  // all but the activations
+  ChainCost cost;                    // of a micro-batch; times by the model, until others are put in
+  std::size_t evaluation_bytes = 0;  // the least that the activation arena takes
+  std::int64_t micro_batch = 0;      // samples
+  std::int64_t micro_batches = 0;    // of a step
+  SampleNeeds needs = {};            // of all layers, in the micro-batches of
+  StepPartition partition = {};      // a step
+  bool accumulates = false;          // gradients are those of a run that adds up several
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
   std::size_t held_state_bytes = 0;   // of them, what a rank holds
@@ -69,9 +70,9 @@ struct MemoryStatement {
   std::size_t saved_by_shards = 0;    // that the entries would have more with optimizer.shard = "none"
   std::size_t saved_by_masters = 0;   // likewise, with precision.masters = "fp32"
 
-  /// Throws Error (bad_input) where a layer cannot be trained with so few samples.
-  void require_enough_samples() const;
-  [[nodiscard]] bool has_enough_samples() const { return micro_batch >= least_micro_batch; }
+  /// Throws Error (bad_input) where a layer cannot be trained with the samples of some micro-batch.
+  void require_enough_samples() const { mylos::require_enough_samples(needs, partition); }
+  [[nodiscard]] bool has_enough_samples() const { return mylos::has_enough_samples(needs, partition); }
   /// Bytes of the entries that count against the budget.
   [[nodiscard]] std::size_t fixed_bytes() const;
   /// Of those that lie with the network.

@@ -68,9 +68,10 @@ class OnlineTrainer {
   /// returns. Views are read where they lie, or cast to the type of the first layer. A step allocates
   /// nothing.
   ///
-  /// Throws Error on all ranks: bad_input where the views of any rank do not fit (nothing has moved then, and
-  /// further steps may follow), diverged where precision.scaler.max_consecutive_skips steps in a row were not
-  /// finite and no lower loss scale helps: only load() goes on from there.
+  /// Throws Error on all ranks: bad_input where the views of any rank do not fit, or have a single sample for
+  /// batch normalisation of a vector (nothing has moved then, and further steps may follow), diverged where
+  /// precision.scaler.max_consecutive_skips steps in a row were not finite and no lower loss scale helps:
+  /// only load() goes on from there.
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
 
