@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "mylos/train/float_layers.hpp"
 #include "mylos/train/health_watch.hpp"
@@ -12,6 +13,17 @@ namespace {
 
 bool is_of_a_gradient(const Divergence& divergence) {
   return divergence.fault && divergence.fault->tensor.ends_with("gradient");
+}
+
+std::optional<CheckpointFile> find_regular(std::int64_t step, std::int64_t every,
+                                           const FindCheckpoint& find) {
+  std::optional<CheckpointFile> file = find(step);
+  while (file && every > 0 && file->step % every != 0) file = find(file->step);
+  return file;
+}
+
+ReturnPlan no_return(std::string obstacle) {
+  return {.amendment = std::nullopt, .checkpoint = "", .obstacle = std::move(obstacle)};
 }
 
 }  // namespace
@@ -66,6 +78,56 @@ std::optional<Amendment> amendment_after(const Divergence& divergence, const Opt
       fmt::format("{}; back to step {} with {} (return {} of at most {})", divergence.text, from, changes,
                   count_returns(before) + 1, health.rewinds);
   return amendment;
+}
+
+std::optional<Divergence> loss_jump_of(const RunEvent& event, const HealthOptions& options) {
+  const bool leads_back = options.on_divergence == OnDivergence::rewind && options.rewind_on_loss;
+  if (!leads_back || event.cause != health_cause::loss) return std::nullopt;
+  return Divergence{.first = event.step,
+                    .cause = event.cause,
+                    .text = event.text.substr(0, event.text.find("; try "))};  // the run tries it itself
+}
+
+ReturnPlan plan_return(const Divergence& divergence, const Options& options, const Amendments& before,
+                       const FindCheckpoint& find) {
+  const HealthOptions& health = options.health;
+  if (health.on_divergence == OnDivergence::stop) return no_return("");
+  if (count_returns(before) >= health.rewinds)
+    return no_return(fmt::format("it has done so {} times (health.rewinds)", health.rewinds));
+  const std::int64_t every = options.checkpoint.every;
+  const auto first = static_cast<std::int64_t>(divergence.first);
+  std::optional<CheckpointFile> target = find_regular(first, every, find);
+  if (!target) {
+    return no_return(
+        fmt::format("it has no checkpoint from before step {}; a smaller checkpoint.every, or a larger "
+                    "keep_last, would leave one",
+                    first));
+  }
+  const bool again = has_returned_last_to(target->step, before);
+  if (again) {
+    if (auto older = find_regular(target->step, every, find)) target = std::move(older);
+  }
+  std::optional<Amendment> amendment = amendment_after(divergence, options, before, target->step, again);
+  if (!amendment) {
+    return no_return(divergence.fault && divergence.fault->tensor == "input"
+                         ? "the data themselves are not finite, and would be so again"
+                         : "the deck leaves it nothing to change (health.rewind_lr_factor)");
+  }
+  return {.amendment = std::move(amendment), .checkpoint = target->path, .obstacle = ""};
+}
+
+ScalerState scaler_after_return(ScalerState state, const Options& options, const Amendment& last) {
+  const ScalerOptions& scaler = options.precision.scaler;
+  const ScalerMode mode = scaler_mode_of(options);
+  if (mode == ScalerMode::off) {
+    state.scale = initial_scaler_state(scaler, mode).scale;
+    return state;
+  }
+  const double least = std::min<double>(state.scale, scaler.min_scale);
+  const double scale = static_cast<double>(state.scale) * last.scale_factor;
+  state.scale = static_cast<float>(std::max(scale, least));
+  if (last.scale_factor != 1) state.good_steps = 0;
+  return state;
 }
 
 }  // namespace mylos

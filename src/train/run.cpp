@@ -112,13 +112,8 @@ void Run::write_rows() {
 
 void Run::look_at_health(std::int64_t last) {
   if (options().health.every > 0) finish_update();
-  const HealthOptions& options = this->options().health;
-  const bool goes_back = options.on_divergence == OnDivergence::rewind && options.rewind_on_loss;
   for (RunEvent& event : health_->look(*parts_.trainer, last)) {
-    if (goes_back && !loss_jump_ && event.cause == health_cause::loss) {
-      const std::string text = event.text.substr(0, event.text.find("; try "));  // the run tries it itself
-      loss_jump_ = Divergence{.first = event.step, .cause = event.cause, .text = text};
-    }
+    if (!loss_jump_) loss_jump_ = loss_jump_of(event, options().health);
     if (log_.events().wants(event)) log_.tell(std::move(event));
   }
 }

@@ -33,52 +33,26 @@ void Run::leave_halted(const StepState& state) {
 
 void Run::go_back(const Divergence& divergence, bool can_go_on) {
   finish_update();
-  const std::optional<std::string> obstacle = plan_return(divergence);
-  if (!obstacle) return;
+  const ReturnPlan plan = plan_return(divergence, options(), amendments_,
+                                      [this](std::int64_t step) { return checkpoint_before(step); });
+  if (plan.amendment) {
+    log_.tell(plan.amendment->decision);
+    amendments_.push_back(*plan.amendment);
+    return end_segment(plan.checkpoint);
+  }
+  const std::string& obstacle = plan.obstacle;
   const std::string layer = divergence.fault ? divergence.fault->layer : "";
   if (can_go_on) {
-    RunEvent event{divergence.first, "warning", "no return", layer, "the run does not go back: " + *obstacle};
+    RunEvent event{divergence.first, "warning", "no return", layer, "the run does not go back: " + obstacle};
     if (log_.events().wants(event)) log_.tell(std::move(event));
     return;
   }
   const std::string text =
-      divergence.text + (obstacle->empty() ? "" : "; the run does not go back: " + *obstacle);
+      divergence.text + (obstacle.empty() ? "" : "; the run does not go back: " + obstacle);
   log_.keep({divergence.first, "divergence", divergence.cause, layer, text});
   keep_history();
   throw Error(ExitCode::diverged,
               text + "; " + HealthAdvice(options(), parts_.trainer->scale_is_dynamic()).on_divergence());
-}
-
-/// All ranks. Why there is none, or nothing where the segment is over now; "": none is asked for.
-std::optional<std::string> Run::plan_return(const Divergence& divergence) {
-  const HealthOptions& health = options().health;
-  if (health.on_divergence == OnDivergence::stop) return "";
-  if (count_returns(amendments_) >= health.rewinds)
-    return fmt::format("it has done so {} times (health.rewinds)", health.rewinds);
-  checkpoints_.wait();  // one that is being written counts
-  parts_.trainer->throw_if_failed();
-  const auto first = static_cast<std::int64_t>(divergence.first);
-  auto target = checkpoint_before(first);
-  if (!target) {
-    return fmt::format(
-        "it has no checkpoint from before step {}; a smaller checkpoint.every, or a larger keep_last, would "
-        "leave one",
-        first);
-  }
-  const bool again = has_returned_last_to(target->step, amendments_);
-  if (again) {
-    if (auto older = checkpoint_before(target->step)) target = std::move(older);
-  }
-  const auto amendment = amendment_after(divergence, options(), amendments_, target->step, again);
-  if (!amendment) {
-    return divergence.fault && divergence.fault->tensor == "input"
-               ? "the data themselves are not finite, and would be so again"
-               : "the deck leaves it nothing to change (health.rewind_lr_factor)";
-  }
-  log_.tell(amendment->decision);
-  amendments_.push_back(*amendment);
-  end_segment(target->path);
-  return std::nullopt;
 }
 
 void Run::end_segment(const std::string& checkpoint) {
@@ -87,17 +61,14 @@ void Run::end_segment(const std::string& checkpoint) {
   next_->plan_file.clear();  // that of the checkpoint is used again
 }
 
-/// Of those that the undisturbed run has too: a stop, a better evaluation or the clock may have left others,
-/// and a run that was stopped and gone on with is to return to the same.
+/// One that is still being written counts.
 std::optional<CheckpointFile> Run::checkpoint_before(std::int64_t step) {
-  const std::int64_t every = options().checkpoint.every;
-  for (;;) {
-    const RestartChoice choice = find_checkpoint(ranks(), options().run.folder, "auto", step);
-    for (const std::string& message : choice.messages) log_.progress().note(message);
-    if (!choice.path) return std::nullopt;
-    if (every == 0 || choice.step % every == 0) return CheckpointFile{choice.step, *choice.path};
-    step = choice.step;
-  }
+  checkpoints_.wait();
+  parts_.trainer->throw_if_failed();
+  const RestartChoice choice = find_checkpoint(ranks(), options().run.folder, "auto", step);
+  for (const std::string& message : choice.messages) log_.progress().note(message);
+  if (!choice.path) return std::nullopt;
+  return CheckpointFile{choice.step, *choice.path};
 }
 
 RunRequest Run::next_request() {

@@ -109,8 +109,7 @@ void Run::go_on_from(EarlierSegment& earlier) {
   log_.go_on_from(earlier);
   clock_ = earlier.clock;
   clock_.change_trainer();
-  position_.first = earlier.first;
-  position_.taken_back = earlier.steps - (position_.step - earlier.first);
+  position_.continue_start(earlier.first, earlier.steps);
   if (is_rewind(amendments_.back())) checkpoints_.demand();
 }
 
@@ -151,7 +150,8 @@ void Run::restore(const RunStart& start) {
       settled = settle_scaler(reader, options(), trainer.initial_scaler(), state_.step);
     rounding = describe_rounding(reader, options());
   });
-  if (start.request.earlier) rescale(state_.step.scaler);
+  if (start.request.earlier)
+    state_.step.scaler = scaler_after_return(state_.step.scaler, options(), amendments_.back());
   trainer.write_state(state_.step);
   trainer.refresh_weights();
   const bool begins_average = trainer.optimizer().averages() && !has_average(reader);
@@ -182,19 +182,6 @@ void Run::begin_with(InitialWeights& weights, const RunStart& start) {
   constexpr std::size_t most_lines = 12;
   weights.load(*parts_.trainer);
   for (const std::string& text : weights.lines(most_lines)) start.line(text);
-}
-
-/// By what the run has changed last, in a state from before.
-void Run::rescale(ScalerState& scaler) const {
-  const bool has_half = parts_.trainer->model().chain().computes_in(DType::fp16);
-  if (resolve_mode(options().precision.scaler.mode, has_half) == ScalerMode::off) {
-    scaler.scale = parts_.trainer->initial_scaler().scale;
-    return;
-  }
-  const double least = std::min<double>(scaler.scale, options().precision.scaler.min_scale);
-  const double scale = static_cast<double>(scaler.scale) * amendments_.back().scale_factor;
-  scaler.scale = static_cast<float>(std::max(scale, least));
-  if (amendments_.back().scale_factor != 1) scaler.good_steps = 0;
 }
 
 /// A file of another name, or from elsewhere, may be of another branch of the run than the folder's own are:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mylos/train/float_layers.hpp"
 #include "mylos/train/health_watch.hpp"
 
@@ -139,6 +141,123 @@ TEST(Rewind, TheTroubleBeganWithTheFirstSkipOfTheLastOnes) {
   }
   history.append(rows);
   EXPECT_EQ(first_of_last_skips(history), 14u);
+}
+
+/// A folder with checkpoints of these steps, ascending.
+FindCheckpoint folder_of(std::vector<std::int64_t> steps) {
+  return [steps = std::move(steps)](std::int64_t below) -> std::optional<CheckpointFile> {
+    const auto next = std::lower_bound(steps.begin(), steps.end(), below);
+    if (next == steps.begin()) return std::nullopt;
+    return CheckpointFile{*(next - 1), "step " + std::to_string(*(next - 1))};
+  };
+}
+
+Options options_every(std::int64_t steps) {
+  Options options = options_of(DType::fp16);
+  options.checkpoint.every = steps;
+  return options;
+}
+
+Divergence loss_jump_at(std::uint64_t step) {
+  Divergence divergence = loss_jump();
+  divergence.first = step;
+  return divergence;
+}
+
+TEST(Return, GoesToTheNewestRegularCheckpointFromBeforeTheTrouble) {
+  const FindCheckpoint folder = folder_of({20, 30, 40, 60, 70, 80});
+  const auto plan = [&](std::uint64_t first, std::int64_t every) {
+    return plan_return(loss_jump_at(first), options_every(every), {}, folder);
+  };
+  EXPECT_EQ(plan(75, 20).checkpoint, "step 60") << "70 is there because of a stop";
+  EXPECT_EQ(plan(60, 20).checkpoint, "step 40") << "the trouble is in it";
+  EXPECT_EQ(plan(39, 20).checkpoint, "step 20");
+  EXPECT_EQ(plan(75, 0).checkpoint, "step 70") << "no checkpoint is regular";
+  ASSERT_TRUE(plan(75, 20).amendment);
+  EXPECT_EQ(*plan(75, 20).amendment,
+            amendment_after(loss_jump_at(75), options_every(20), {}, 60, false).value());
+  EXPECT_EQ(plan(75, 20).obstacle, "");
+}
+
+TEST(Return, GoesBackFartherWhereTheLastOneWentToTheSame) {
+  const Amendment first{.decision = {75, "rewind", "", "", ""}, .from = 60};
+  const auto plan = [&](std::vector<std::int64_t> steps) {
+    return plan_return(loss_jump_at(75), options_every(20), {first}, folder_of(std::move(steps)));
+  };
+  EXPECT_EQ(plan({20, 40, 50, 60}).checkpoint, "step 40") << "50 is not regular";
+  EXPECT_EQ(plan({20, 40, 50, 60}).amendment->from, 40u);
+  EXPECT_EQ(plan({50, 60}).checkpoint, "step 60") << "there is no other";
+  EXPECT_EQ(plan({50, 60}).amendment->from, 60u);
+  EXPECT_EQ(plan({20, 40}).checkpoint, "step 40") << "where the last one did not go";
+  const Options options = options_every(20);
+  const Divergence again = not_finite("hidden2", "output");
+  EXPECT_EQ(plan_return(again, options, {first}, folder_of({40, 60})).amendment->lr_factor, 0.5)
+      << "what was changed for it before was not enough";
+  EXPECT_EQ(plan_return(again, options, {}, folder_of({40, 60})).amendment->lr_factor, 1);
+}
+
+TEST(Return, SaysWhyThereIsNone) {
+  const FindCheckpoint folder = folder_of({20, 40});
+  Options options = options_every(20);
+  const auto obstacle = [&](const Divergence& divergence, const Amendments& before = {}) {
+    const ReturnPlan plan = plan_return(divergence, options, before, folder);
+    EXPECT_FALSE(plan.amendment);
+    EXPECT_EQ(plan.checkpoint, "");
+    return plan.obstacle;
+  };
+  EXPECT_EQ(obstacle(loss_jump_at(20)),
+            "it has no checkpoint from before step 20; a smaller checkpoint.every, or a larger keep_last, "
+            "would leave one");
+  const Amendment made{.decision = {75, "rewind", "", "", ""}, .from = 20};
+  const Amendment other{.decision = {75, "adaptation", "", "", ""}, .from = 20};
+  EXPECT_EQ(obstacle(loss_jump_at(50), {made, other, made, made}), "it has done so 3 times (health.rewinds)");
+  EXPECT_TRUE(plan_return(loss_jump_at(50), options, {made, other, made}, folder).amendment);
+  options.health.rewind_lr_factor = 1;
+  EXPECT_EQ(obstacle(loss_jump_at(50)), "the deck leaves it nothing to change (health.rewind_lr_factor)");
+  options.precision.compute = DType::bf16;
+  EXPECT_EQ(obstacle(not_finite("hidden1", "input")),
+            "the data themselves are not finite, and would be so again");
+  options.health.on_divergence = OnDivergence::stop;
+  EXPECT_EQ(obstacle(loss_jump_at(50)), "");
+}
+
+TEST(Return, OnlyAJumpOfTheLossLeadsBackAndOnlyWhereTheDeckSaysSo) {
+  HealthOptions options;
+  const RunEvent jump{31, "warning", health_cause::loss, "", "the loss jumps to 9; try optimizer.lr = 0.1"};
+  EXPECT_FALSE(loss_jump_of(jump, options));
+  options.on_divergence = OnDivergence::rewind;
+  const std::optional<Divergence> divergence = loss_jump_of(jump, options);
+  ASSERT_TRUE(divergence);
+  EXPECT_EQ(divergence->first, 31u);
+  EXPECT_EQ(divergence->cause, health_cause::loss);
+  EXPECT_EQ(divergence->text, "the loss jumps to 9") << "the run tries it itself";
+  RunEvent other = jump;
+  other.cause = health_cause::exploding;
+  EXPECT_FALSE(loss_jump_of(other, options));
+  options.rewind_on_loss = false;
+  EXPECT_FALSE(loss_jump_of(jump, options));
+}
+
+TEST(Return, LowersTheScaleToItsFloorAndCountsGoodStepsAnew) {
+  Options options = options_of(DType::fp16);
+  ScalerState state;
+  state.scale = 64;
+  state.good_steps = 1999;
+  state.overflows = 7;
+  const auto after = [&](double factor) {
+    return scaler_after_return(state, options, {.decision = {}, .scale_factor = factor});
+  };
+  EXPECT_EQ(after(0.0625).scale, 4);
+  EXPECT_EQ(after(0.0625).good_steps, 0);
+  EXPECT_EQ(after(0.0625).overflows, 7) << "statistics go on";
+  EXPECT_EQ(after(1).scale, 64);
+  EXPECT_EQ(after(1).good_steps, 1999);
+  options.precision.scaler.min_scale = 48;
+  EXPECT_EQ(after(0.0625).scale, 48);
+  options.precision.scaler.min_scale = 128;
+  EXPECT_EQ(after(0.0625).scale, 64) << "it was below its floor before";
+  options.precision.compute = DType::fp32;
+  EXPECT_EQ(after(0.0625).scale, 1) << "there is none";
 }
 
 }  // namespace mylos::rewind_test

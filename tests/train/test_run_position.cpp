@@ -34,14 +34,21 @@ TEST(RunPosition, AStartIsOverAfterItsOwnStepsOrAtTheRunsEnd) {
 
 // From step 15 to step 24, and from step 8 to step 11 again.
 TEST(RunPosition, StepsThatWereTakenBackAreOfTheStartToo) {
-  RunPosition position = at(11);
-  position.first = 15;
-  position.taken_back = 24 - 8;
+  RunPosition before = at(24);
+  before.first = 15;
+  RunPosition position = at(8);
+  position.continue_start(before.first, before.of_start());
+  EXPECT_EQ(position.of_start(), 24 - 15) << "nothing is made anew yet";
+  position.step = 11;
   EXPECT_EQ(position.of_start(), (24 - 15) + (11 - 8));
   position.most_of_start = 12;
   EXPECT_TRUE(position.start_is_over());
   position.most_of_start = 13;
   EXPECT_FALSE(position.start_is_over());
+  RunPosition again = at(10);  // a second return
+  again.continue_start(position.first, position.of_start());
+  again.step = 12;
+  EXPECT_EQ(again.of_start(), (24 - 15) + (11 - 8) + (12 - 10));
 }
 
 }  // namespace mylos::run_position_test

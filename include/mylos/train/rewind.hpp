@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "mylos/checkpoint/folder.hpp"
+#include "mylos/precision/loss_scaler.hpp"
 #include "mylos/train/amendments.hpp"
 #include "mylos/train/fault_replay.hpp"
 #include "mylos/train/history.hpp"
@@ -39,5 +42,31 @@ struct Divergence {
 [[nodiscard]] std::optional<Amendment> amendment_after(const Divergence& divergence, const Options& options,
                                                        const Amendments& before, std::int64_t from,
                                                        bool again);
+
+/// The divergence that an event reports, where the deck lets a jump of the loss lead back to a checkpoint;
+/// nothing for every other event.
+[[nodiscard]] std::optional<Divergence> loss_jump_of(const RunEvent& event, const HealthOptions& options);
+
+/// Returns the newest checkpoint of a step below `step`.
+using FindCheckpoint = std::function<std::optional<CheckpointFile>(std::int64_t step)>;
+
+/// Whether a run returns to a checkpoint, and how.
+struct ReturnPlan {
+  std::optional<Amendment> amendment;  // what the run changes; nothing: it does not return
+  std::string checkpoint;              // the path of the file that it resumes from
+  std::string obstacle;                // why it does not return; "": the deck does not ask for it
+};
+/// Plans the return of the run with these (amended) options to the newest checkpoint of checkpoint.every from
+/// before the trouble. Other checkpoints do not count: they are there because of a stop, a better evaluation
+/// or the clock, and a run that was stopped and resumed must return to the same step as one that was not. If
+/// the last return went there too, the run takes the one before it, where there is one.
+[[nodiscard]] ReturnPlan plan_return(const Divergence& divergence, const Options& options,
+                                     const Amendments& before, const FindCheckpoint& find);
+
+/// The loss scaler's state of a checkpoint that the run with these (amended) options resumes from, after
+/// `last` was added to its amendments: scaled by its factor, but not below precision.scaler.min_scale, and
+/// with no good steps that would count for the new scale.
+[[nodiscard]] ScalerState scaler_after_return(ScalerState state, const Options& options,
+                                              const Amendment& last);
 
 }  // namespace mylos

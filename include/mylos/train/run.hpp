@@ -86,7 +86,6 @@ class Run {
   void open_folder(const RunStart& start);
   void tell_first_choice();
   void go_on_from(EarlierSegment& earlier);
-  void rescale(ScalerState& scaler) const;
   void open_batches();
   [[nodiscard]] std::string name_best_again() const;
   void prepare_checkpoints(const Output& output);
@@ -117,9 +116,8 @@ class Run {
   /// All ranks. Ends the segment; throws Error (diverged) where there is nothing to go back to and the run
   /// cannot go on.
   void go_back(const Divergence& divergence, bool can_go_on);
-  /// All ranks. To return to, from before this step.
+  /// All ranks. The newest checkpoint of the folder from before this step.
   [[nodiscard]] std::optional<CheckpointFile> checkpoint_before(std::int64_t step);
-  [[nodiscard]] std::optional<std::string> plan_return(const Divergence& divergence);
   void end_segment(const std::string& checkpoint);
   [[nodiscard]] bool looks_at_overflows() const;
   [[nodiscard]] bool looks_for_float_layers() const;

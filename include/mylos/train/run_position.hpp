@@ -15,6 +15,13 @@ struct RunPosition {
   std::int64_t step = 0;           // steps begun
   std::int64_t taken_back = 0;     // steps of this start behind which the run has gone back
 
+  /// Continues the start that began after step `start` and has made `steps` steps, those before a return
+  /// included.
+  void continue_start(std::int64_t start, std::int64_t steps) {
+    first = start;
+    taken_back = steps - (step - start);
+  }
+
   [[nodiscard]] bool at_end() const { return step == total; }
   [[nodiscard]] std::int64_t of_start() const { return step - first + taken_back; }
   [[nodiscard]] bool start_is_over() const {
