@@ -139,6 +139,48 @@ TEST(Join, AddsOnlyAsManyChannels) {
   }
 }
 
+/// The skip's gradient behind a backward pass that adds to `later`, what later readers have left there.
+std::vector<float> added_to_skip(JoinType join, DType skip_type, const std::vector<float>& dy,
+                                 const std::vector<float>& later) {
+  constexpr std::int64_t width = 5;
+  const Join block({.name = "join",
+                    .join = join,
+                    .channels = width,
+                    .skip_channels = width,
+                    .input_type = DType::fp32,
+                    .skip_type = skip_type,
+                    .type = DType::fp32});
+  const test::ScribblingGemm gemm;
+  const Execution exec;
+  const Arena memory("join", 8192);
+  Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(memory.data(), memory.bytes()), std::byte{0xff});
+  const Tensor input = memory.tensor(0, DType::fp32, rows, width);
+  const Tensor output = memory.tensor(1024, DType::fp32, rows, block.signature().outputs);
+  const Tensor skip = memory.tensor(3072, skip_type, rows, width);
+  test::set_values(output, dy);
+  test::set_values(skip, later);
+  const StepContext context{.exec = exec, .gemm = gemm};
+  block.backward(context,
+                 {.weights = {}, .input = input, .output = output, .workspace = memory.data() + 4096},
+                 {.weights = {}, .output = output, .skip = skip, .add_to_skip = true});
+  exec.fence();
+  return test::values_of(skip);
+}
+
+TEST(Join, AddsToTheGradientOfASkipInAnyType) {
+  constexpr std::size_t width = 5;
+  const std::vector<float> later = test::drawn_values(rows * width, 8);
+  for (const JoinType join : {JoinType::add, JoinType::concat}) {
+    const std::size_t columns = join == JoinType::add ? width : 2 * width;
+    const std::vector<float> dy = test::drawn_values(static_cast<std::int64_t>(rows * columns), 9);
+    std::vector<float> expected = later;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] += dy[i / width * columns + columns - width + i % width];
+    for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
+      EXPECT_EQ(added_to_skip(join, type, dy, later), expected) << name_of(type);
+  }
+}
+
 TEST(SkipSources, LieBelowTheInputOfTheirReader) {
   EXPECT_THROW(mylos::Skips({no_skip, 1}), Error);
   const mylos::Skips skips({no_skip, no_skip, 0, 1, 1});

@@ -102,6 +102,21 @@ TEST(Adaptation, AScaleThatFellForALayerInFloatBeginsAnew) {
   EXPECT_EQ(scaler_behind_types(begun, options_of(DType::fp32)).scale, 1) << "there is none";
 }
 
+TEST(Adaptation, WhatWasCountedForTheOldTypesCountsNoMore) {
+  Options options = options_of(DType::fp16);
+  options.precision.scaler.hysteresis = 3;
+  ScalerState midway = initial_scaler_state(options.precision.scaler, ScalerMode::dynamic);
+  midway.good_steps = 1999;
+  midway.hysteresis_left = 1;
+  midway.skipped_in_a_row = 2;
+  midway.since_backoff = 17;
+  const ScalerState begun = scaler_behind_types(midway, options);
+  EXPECT_EQ(begun.good_steps, 0);
+  EXPECT_EQ(begun.hysteresis_left, 3);
+  EXPECT_EQ(begun.skipped_in_a_row, 0);
+  EXPECT_EQ(begun.since_backoff, 0);
+}
+
 /// Steps from `first` on, an 'x' for each that overflowed.
 History history_of(std::uint64_t first, const std::string& steps) {
   History history("");
@@ -208,6 +223,24 @@ TEST(Adaptation, TakesBackWhatSmallerGradientsNeedNoMore) {
   run.go_on(20000);
   EXPECT_EQ(run.options.precision.scaler, run.deck);
   EXPECT_EQ(run.changes.back().decision.cause, adaptation_cause::rare);
+}
+
+TEST(Adaptation, AnOverflowThatWasToleratedIsNoCalm) {
+  Options options = options_of(DType::fp16);
+  ScalerOptions deck = options.precision.scaler;
+  deck.growth_interval = 10;
+  options.precision.scaler.growth_interval = 20;  // slowed: a climb of 20 steps, of which four are wanted
+  const auto change_after = [&](std::int64_t since_overflow) {
+    ScalerState state;
+    state.since_backoff = 500;
+    for (std::int64_t step = 1; step <= 500; ++step) state.recent.note(step == 500 - since_overflow);
+    return adapt_growth({.steps = 400, .overflows = 1}, state, options, deck, {}, 500);
+  };
+  EXPECT_FALSE(change_after(79)) << "within the last 80 steps";
+  const auto change = change_after(80);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->growth_interval, 10);
+  EXPECT_EQ(change->decision.cause, adaptation_cause::rare);
 }
 
 TEST(Adaptation, OverflowsThatTheSlowestGrowthDoesNotEndMakeAllOfTheRunFloat) {

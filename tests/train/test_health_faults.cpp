@@ -70,6 +70,14 @@ TEST(HealthFaults, ASoundRunHasNone) {
   }
 }
 
+TEST(HealthFaults, FrozenParametersHaveNone) {
+  Options options = watched_options(DType::fp32);
+  options.optimizer.groups = {{{"hidden1/*"}, {}, {}, true}};
+  WatchedRun watched(options);
+  watched.step_to(12);
+  EXPECT_TRUE(watched.found.empty()) << watched.found.front().text;
+}
+
 TEST(HealthFaults, GradientsThatVanishBehindSmallWeights) {
   for (const auto& [layer, step] : places) {
     WatchedRun watched(watched_options(DType::fp32));

@@ -134,6 +134,40 @@ TEST(Measures, ANetworkThatPredictsNoNumberHasNoR2ToBeChosenBy) {
   }
 }
 
+TEST(Measures, ARankHearsOfPredictionsOfAnotherThatAreNotFinite) {
+  RankGroup ranks(MPI_COMM_WORLD, 30);
+  const bool is_last = ranks.rank() == ranks.size() - 1;
+  TargetMeasures measures(2);
+  measures.add(std::vector<float>{1, 2, 3, 5}, std::vector<float>{1, 2, 3, 4});
+  if (is_last) measures.add(std::vector<float>{2, INFINITY}, std::vector<float>{2, 3});
+  measures.add_up(ranks);
+  EXPECT_EQ(measures.not_finite(), 1);
+  EXPECT_EQ(measures.not_finite(1), 1);
+  EXPECT_EQ(measures.r2()[0], 1);
+  EXPECT_TRUE(std::isnan(measures.r2()[1]));
+  EXPECT_TRUE(std::isnan(measures.mean_r2()));
+}
+
+TEST(Measures, ATargetFarFromZeroVariesAllTheSame) {
+  // Half of the deviation is predicted: R2 is 1 - (1/2)^2.
+  for (const double deviation : {0.5, 0.0078125}) {  // exact in float
+    TargetMeasures measures(1);
+    const auto add = [&](double from_mean) {
+      measures.add(std::vector<float>{static_cast<float>(1000 + from_mean / 2)},
+                   std::vector<float>{static_cast<float>(1000 + from_mean)});
+    };
+    for (int i = 0; i < 50; ++i) {
+      add(deviation);
+      add(-deviation);
+    }
+    EXPECT_FALSE(measures.is_constant(0)) << deviation;
+    EXPECT_NEAR(measures.r2()[0], 0.75, 1e-5) << deviation;
+  }
+  TargetMeasures constant(1);
+  constant.add(std::vector<float>{1000, 1000}, std::vector<float>{1000, 1000.0001f});
+  EXPECT_TRUE(constant.is_constant(0)) << "the rounding of a constant in float";
+}
+
 TEST(Measures, WhereNoTargetVariesR2IsUndefined) {
   TargetMeasures measures(2);
   measures.add(std::vector<float>{1, 2, 3, 4}, std::vector<float>{5, 6, 5, 6});

@@ -1,6 +1,8 @@
 // The moving average of the weights.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/train/run_state.hpp"
@@ -66,6 +68,20 @@ TEST_P(AverageOfTypes, FollowsItsRecurrenceFromTheFirstUpdateOn) {
       for (std::size_t e = 0; e < found.size(); ++e) ASSERT_NEAR(found[e], expected[e], 1e-6) << e;
       EXPECT_NE(found, weights(run));
     }
+  }
+}
+
+TEST_P(AverageOfTypes, AStepThatIsSkippedMovesNotABit) {
+  for (const Shard shard : {Shard::none, Shard::gradients}) {
+    SmallRun run(averaging(GetParam(), MasterWeights::fp32, shard));
+    StepState state = run.step();
+    while (state.updates < 3) state = run.step();
+    const std::vector<float> before = averages(run);
+    EXPECT_NE(before, weights(run)) << "there is a way to move";
+    state.scaler.scale = std::numeric_limits<float>::infinity();  // in any type gradients overflow
+    run.trainer->write_state(state);
+    EXPECT_EQ(run.step().updates, state.updates);
+    EXPECT_EQ(averages(run), before);
   }
 }
 
