@@ -33,11 +33,22 @@ BlockCost PoolBlock::cost(const GemmEngine&, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  if (options_.pool == PoolType::global_average)
+  const auto samples = static_cast<double>(rows);
+  if (options_.pool == PoolType::global_average) {
     cost.forward_workspace = aligned_bytes(global_average_workspace(options_.shape.input, rows));
-  cost.forward_flops = static_cast<double>(rows * signature_.inputs);
-  cost.backward_flops = cost.forward_flops;
-  cost.variants.push_back({"all", 0, 0, 0});
+    cost.forward_flops = samples * static_cast<double>(signature_.inputs);
+    cost.backward_flops = cost.forward_flops;
+    cost.variants.push_back({"all", 0, 0, 0});
+    return cost;
+  }
+  const bool is_max = options_.pool == PoolType::max;
+  const PoolWorkspace workspace = is_max ? max_pool_workspace(options_.shape, options_.type, rows)
+                                         : average_pool_workspace(options_.shape, rows);
+  cost.forward_workspace = workspace.forward;
+  cost.forward_flops = samples * pool_steps(options_.shape);
+  cost.backward_flops = (is_max ? 2 : 1) * cost.forward_flops;
+  cost.repeated_flops = is_max ? cost.forward_flops : 0;  // the search for the maxima
+  cost.variants.push_back({"all", 0, workspace.backward, 0});
   return cost;
 }
 
@@ -45,9 +56,10 @@ void PoolBlock::forward(const StepContext& context, const BlockMemory& memory) c
   const Region region("pool forward");
   switch (options_.pool) {
     case PoolType::max:
-      return max_pool_forward(context.exec, options_.shape, memory.input, memory.output);
+      return max_pool_forward(context.exec, options_.shape, memory.input, memory.output, memory.workspace);
     case PoolType::average:
-      return average_pool_forward(context.exec, options_.shape, memory.input, memory.output);
+      return average_pool_forward(context.exec, options_.shape, memory.input, memory.output,
+                                  memory.workspace);
     case PoolType::global_average:
       return global_average_forward(context.exec, options_.shape.input, memory.input, memory.output,
                                     memory.workspace);
@@ -60,9 +72,11 @@ void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,
   const Region region("pool backward");
   switch (options_.pool) {
     case PoolType::max:
-      return max_pool_backward(context.exec, options_.shape, memory.input, gradients.output, gradients.input);
+      return max_pool_backward(context.exec, options_.shape, memory.input, gradients.output, gradients.input,
+                               memory.workspace);
     case PoolType::average:
-      return average_pool_backward(context.exec, options_.shape, gradients.output, gradients.input);
+      return average_pool_backward(context.exec, options_.shape, gradients.output, gradients.input,
+                                   memory.workspace);
     case PoolType::global_average:
       return global_average_backward(context.exec, options_.shape.input, gradients.output, gradients.input);
   }

@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
+#include "mylos/kernels/convert.hpp"
 
 namespace mylos::pooling_test {
 
@@ -40,7 +43,52 @@ const PoolShape shapes[] = {
     {.input = {{4, 5, 6}, 3}, .window = {2, 3, 3}, .stride = {1, 1, 2}, .padding = {1, 2, 0}},
     {.input = {{1, 1, 11}, 301}, .window = {1, 1, 3}, .stride = {1, 1, 4}},
     {.input = {{1, 4, 4}, 8}, .window = {1, 4, 4}},
+    // Few channels, of which a tile of a host takes several points; lines longer than a tile.
+    {.input = {{1, 1, 700}, 1}, .window = {1, 1, 5}, .stride = {1, 1, 1}, .padding = {0, 0, 2}},
+    {.input = {{1, 1, 701}, 1}, .window = {1, 1, 3}, .stride = {1, 1, 2}, .padding = {0, 0, 1}},
+    {.input = {{1, 1, 600}, 1}, .window = {1, 1, 2}, .stride = {1, 1, 2}},
+    {.input = {{1, 5, 203}, 3}, .window = {1, 3, 7}, .stride = {1, 2, 3}, .padding = {0, 1, 3}},
+    {.input = {{1, 6, 90}, 3}, .window = {1, 5, 5}, .stride = {1, 1, 1}, .padding = {0, 2, 2}},
+    // Windows that are longer than the grid, so that none sees all of its points.
+    {.input = {{1, 20, 9}, 2}, .window = {1, 31, 15}, .stride = {1, 1, 2}, .padding = {0, 15, 7}},
+    {.input = {{6, 6, 6}, 4}, .window = {5, 5, 5}, .stride = {1, 1, 1}, .padding = {2, 2, 2}},
+    {.input = {{2, 3, 4}, 2}},
 };
+
+/// Workspace that holds nothing but NaN.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : arena_("workspace", bytes + 4) {
+    fill(Execution{}, Tensor(arena_.data(), DType::fp32, 1, static_cast<std::int64_t>(bytes / 4 + 1)), NAN);
+  }
+  [[nodiscard]] void* data() const { return arena_.data(); }
+
+ private:
+  Arena arena_;
+};
+
+void max_forward(const PoolShape& shape, const Tensor& x, const Tensor& y, const Execution& exec = {}) {
+  const Workspace workspace(max_pool_workspace(shape, x.type(), x.rows()).forward);
+  max_pool_forward(exec, shape, x, y, workspace.data());
+  exec.fence();
+}
+void max_backward(const PoolShape& shape, const Tensor& x, const Tensor& dy, const Tensor& dx,
+                  const Execution& exec = {}) {
+  const Workspace workspace(max_pool_workspace(shape, x.type(), x.rows()).backward);
+  max_pool_backward(exec, shape, x, dy, dx, workspace.data());
+  exec.fence();
+}
+void average_forward(const PoolShape& shape, const Tensor& x, const Tensor& y, const Execution& exec = {}) {
+  const Workspace workspace(average_pool_workspace(shape, x.rows()).forward);
+  average_pool_forward(exec, shape, x, y, workspace.data());
+  exec.fence();
+}
+void average_backward(const PoolShape& shape, const Tensor& dy, const Tensor& dx,
+                      const Execution& exec = {}) {
+  const Workspace workspace(average_pool_workspace(shape, dy.rows()).backward);
+  average_pool_backward(exec, shape, dy, dx, workspace.data());
+  exec.fence();
+}
 
 class Pooling : public testing::TestWithParam<std::tuple<PoolShape, DType>> {
  protected:
@@ -77,8 +125,8 @@ TEST_P(Pooling, MaximumAndItsGradientToTheFirst) {
   const test::Matrix out(type(), samples, outputs());
   const test::Matrix d_out(type(), samples, outputs(), dy);
   const test::Matrix d_in(type(), samples, inputs());
-  max_pool_forward(Execution{}, shape(), in, out);
-  max_pool_backward(Execution{}, shape(), in, d_out, d_in);
+  max_forward(shape(), in, out);
+  max_backward(shape(), in, d_out, d_in);
   EXPECT_EQ(out.values(), largest);
   const auto dx = d_in.values();
   for (std::size_t i = 0; i < dx.size(); ++i) {
@@ -104,8 +152,8 @@ TEST_P(Pooling, AverageAndItsAdjoint) {
   const test::Matrix out(type(), samples, outputs());
   const test::Matrix d_out(type(), samples, outputs(), dy);
   const test::Matrix d_in(type(), samples, inputs());
-  average_pool_forward(Execution{}, shape(), in, out);
-  average_pool_backward(Execution{}, shape(), d_out, d_in);
+  average_forward(shape(), in, out);
+  average_backward(shape(), d_out, d_in);
   const auto found = out.values();
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double expected = y.value[i] / y.terms[i];
@@ -130,8 +178,8 @@ TEST(MaxPool, KeepsNaNAndGivesItTheGradient) {
   const test::Matrix y(DType::fp32, 1, 2);
   const test::Matrix dy(DType::fp32, 1, 2, {3, 4});
   const test::Matrix dx(DType::fp32, 1, 6);
-  max_pool_forward(Execution{}, shape, x, y);
-  max_pool_backward(Execution{}, shape, x, dy, dx);
+  max_forward(shape, x, y);
+  max_backward(shape, x, dy, dx);
   EXPECT_TRUE(std::isnan(y.values()[0]));
   EXPECT_EQ(y.values()[1], 5);
   EXPECT_EQ(dx.values(), (std::vector<float>{0, 3, 0, 0, 4, 0}));
@@ -143,50 +191,109 @@ TEST(MaxPool, OfInfinitiesIsOne) {
   const test::Matrix y(DType::fp32, 1, 1);
   const test::Matrix dy(DType::fp32, 1, 1, {1});
   const test::Matrix dx(DType::fp32, 1, 2);
-  max_pool_forward(Execution{}, shape, x, y);
-  max_pool_backward(Execution{}, shape, x, dy, dx);
+  max_forward(shape, x, y);
+  max_backward(shape, x, dy, dx);
   EXPECT_EQ(y.values()[0], -INFINITY);
   EXPECT_EQ(dx.values(), (std::vector<float>{1, 0}));
 }
 
-class GlobalAverage : public testing::TestWithParam<std::tuple<GridShape, DType>> {};
+TEST(MaxPool, OfSeveralAxesTakesTheFirstMaximumInTheOrderOfThePoints) {
+  // 9 is thrice in the window, NaN twice in the other sample's: lines are compared before columns.
+  const PoolShape shape = {.input = {{1, 3, 3}, 1}, .window = {1, 3, 3}};
+  const test::Matrix x(DType::fp32, 2, 9, {1, 2, 9, 9, 0, 3, 9, 1, 1, 1, 2, NAN, NAN, 5, 3, 9, 1, 1});
+  const test::Matrix dy(DType::fp32, 2, 1, {4, 6});
+  const test::Matrix dx(DType::fp32, 2, 9);
+  max_backward(shape, x, dy, dx);
+  EXPECT_EQ(dx.values(), (std::vector<float>{0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0}));
+}
 
-TEST_P(GlobalAverage, IsTheMeanOverThePointsAndSpreadsItsGradient) {
-  const auto [grid, type] = GetParam();
-  const auto x = test::random_values(type, samples * grid.columns(), -1, 2, 1);
-  const auto dy = test::random_values(type, samples * grid.channels, -1, 1, 2);
-  const test::Matrix in(type, samples, grid.columns(), x);
-  const test::Matrix out(type, samples, grid.channels);
-  const test::Matrix d_out(type, samples, grid.channels, dy);
-  const test::Matrix d_in(type, samples, grid.columns());
-  const Arena workspace("workspace", global_average_workspace(grid, samples));
-  global_average_forward(Execution{}, grid, in, out, workspace.data());
-  global_average_backward(Execution{}, grid, d_out, d_in);
-  test::Sums y(samples * grid.channels);
-  const auto points = static_cast<double>(grid.points());
-  const auto output_of = [&, channels = grid.channels, columns = grid.columns()](std::size_t i) {
-    const auto at = static_cast<std::int64_t>(i);
-    return at / columns * channels + at % channels;
-  };
-  for (std::size_t i = 0; i < x.size(); ++i) y.add(output_of(i), x[i]);
-  const auto found = out.values();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double expected = y.value[i] / points;
-    ASSERT_NEAR(found[i], expected,
-                test::rounding_error(type, expected) + test::summing_error(points, y.magnitude[i]) / points);
-  }
-  const auto dx = d_in.values();
-  for (std::size_t i = 0; i < dx.size(); ++i) {
-    const double expected = dy[static_cast<std::size_t>(output_of(i))] / points;
-    ASSERT_NEAR(dx[i], expected, test::rounding_error(type, expected) + 3 * test::u * std::abs(expected));
+TEST(MaxPool, KeepsSubnormalNumbers) {
+  const PoolShape shape = {.input = {{1, 2, 2}, 1}, .window = {1, 2, 2}};
+  const float tiny = 1e-39f;
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    const test::Matrix x(type, 1, 4, {0, tiny, 0, 2 * tiny});
+    const test::Matrix dy(type, 1, 1, {1});
+    const test::Matrix dx(type, 1, 4);
+    max_backward(shape, x, dy, dx);
+    EXPECT_EQ(dx.values(), (std::vector<float>{0, 0, 0, 1})) << name_of(type);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Grids, GlobalAverage,
-                         testing::Combine(testing::Values(GridShape{{1, 1, 1}, 7}, GridShape{{3, 5, 4}, 12},
-                                                          GridShape{{1, 150, 120}, 3},
-                                                          GridShape{{1, 9, 9}, 301}),
-                                          testing::ValuesIn(test::all_types)));
+TEST(Pool, GivesTheSameBitsForAnyNumberOfThreadsAndOfSamplesTogether) {
+  // More samples than the workspace takes at once.
+  const PoolShape shape = {
+      .input = {{2, 40, 41}, 17}, .window = {2, 5, 4}, .stride = {1, 1, 2}, .padding = {1, 2, 1}};
+  constexpr std::int64_t many = 11;
+  const std::int64_t outputs = output_grid(shape).columns();
+  ASSERT_LT(max_pool_workspace(shape, DType::bf16, many).backward,
+            many * max_pool_workspace(shape, DType::bf16, 1).backward / 2);
+  for (const DType type : test::all_types) {
+    const test::Matrix x(type, many, shape.input.columns(), coarse_values(many * shape.input.columns(), 1));
+    const test::Matrix dy(type, many, outputs, test::random_values(type, many * outputs, -1, 1, 2));
+    const auto all = [&](const Execution& exec, std::int64_t together) {
+      std::vector<std::byte> bytes;
+      for (std::int64_t first = 0; first < many; first += together) {
+        const std::int64_t count = std::min(together, many - first);
+        const test::Matrix y(type, count, outputs);
+        const test::Matrix dx(type, count, shape.input.columns());
+        const Tensor own_x = x.tensor().row_range(first, count);
+        const Tensor own_dy = dy.tensor().row_range(first, count);
+        const auto keep = [&](const test::Matrix& of) {
+          const auto more = of.bytes();
+          bytes.insert(bytes.end(), more.begin(), more.end());
+        };
+        max_forward(shape, own_x, y, exec);
+        keep(y);
+        max_backward(shape, own_x, own_dy, dx, exec);
+        keep(dx);
+        average_forward(shape, own_x, y, exec);
+        keep(y);
+        average_backward(shape, own_dy, dx, exec);
+        keep(dx);
+      }
+      return bytes;
+    };
+    const auto one_by_one = all(Execution{}, 1);
+    EXPECT_EQ(all(test::narrower_execution(), 1), one_by_one) << name_of(type);
+    const auto at_once = all(Execution{}, many);
+    ASSERT_EQ(at_once.size(), one_by_one.size());
+    // Sample by sample: all of one pass lie side by side in the one, all of one sample in the other.
+    std::size_t at = 0;
+    for (std::size_t sample = 0; sample < many; ++sample) {
+      std::size_t pass_begin = 0;
+      for (const std::int64_t columns : {outputs, shape.input.columns(), outputs, shape.input.columns()}) {
+        const std::size_t bytes = static_cast<std::size_t>(columns) * size_of(type);
+        const auto from = at_once.begin() + static_cast<std::ptrdiff_t>(pass_begin + sample * bytes);
+        ASSERT_TRUE(std::equal(from, from + static_cast<std::ptrdiff_t>(bytes),
+                               one_by_one.begin() + static_cast<std::ptrdiff_t>(at)));
+        at += bytes;
+        pass_begin += many * bytes;
+      }
+    }
+  }
+}
+
+TEST(Pool, CostsNoMoreThanTheSumOfAWindowsExtents) {
+  const auto seconds = [](std::int64_t window) {
+    const PoolShape shape = {
+        .input = {{1, 48, 48}, 4}, .window = {1, window, window}, .padding = {0, window / 2, window / 2}};
+    const test::Matrix x(DType::fp32, 1, shape.input.columns(), coarse_values(shape.input.columns(), 1));
+    const test::Matrix dx(DType::fp32, 1, shape.input.columns());
+    double least = INFINITY;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const auto start = std::chrono::steady_clock::now();
+      max_backward(shape, x, x, dx);
+      average_backward(shape, x, dx);
+      least =
+          std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    return least;
+  };
+  // Ten times the taps of a line. With all taps of all windows it would be (31 / 3)^4 times as long.
+  EXPECT_LT(seconds(31), 100 * seconds(3));
+  EXPECT_EQ(pool_steps({.input = {{4, 6, 8}, 2}, .window = {2, 3, 4}}),
+            2.0 * (4 * 6 * 5 * 4 + 4 * 4 * 5 * 3 + 3 * 4 * 5 * 2));
+}
 
 TEST(PoolShape, SaysWhatIsWrong) {
   const auto expect_refusal = [](const PoolShape& shape, const char* message) {

@@ -24,17 +24,32 @@ void check(const PoolShape& shape);
 /// The grid that check()ed shapes make.
 [[nodiscard]] GridShape output_grid(const PoolShape& shape);
 
+/// Values that windows read and points collect, of one sample and one pass: the axes' windows, summed over
+/// axes.
+[[nodiscard]] double pool_steps(const PoolShape& shape);
+
+/// Bytes of workspace: a few MiB, or one sample's where that is more, whatever the number of samples.
+struct PoolWorkspace {
+  std::size_t forward = 0;
+  std::size_t backward = 0;
+};
+[[nodiscard]] PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_t samples);
+[[nodiscard]] PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples);
+
 /// x: [samples, input columns], y: [samples, output columns], of one type; they do not overlap. A window with
 /// NaN has NaN.
-void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y);
+void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+                      void* workspace);
 
 /// A window's gradient goes to the first of its maxima, or, where it has NaN, to the first NaN. Nothing is
-/// kept for it but the input.
+/// kept for it but the input: which point that is, is found again, axis by axis.
 void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& dy,
-                       const Tensor& dx);
+                       const Tensor& dx, void* workspace);
 
-void average_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y);
-void average_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& dy, const Tensor& dx);
+void average_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+                          void* workspace);
+void average_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& dy, const Tensor& dx,
+                           void* workspace);
 
 /// Bytes of workspace that global_average_forward needs.
 [[nodiscard]] std::size_t global_average_workspace(const GridShape& grid, std::int64_t samples);

@@ -1,0 +1,122 @@
+#include "pool_stages.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/pieces.hpp"
+
+namespace mylos {
+namespace {
+
+// Of samples that are pooled together: enough work for all threads, and on hosts it stays in their caches.
+constexpr std::size_t max_workspace = runs_on_host ? std::size_t{4} << 20 : std::size_t{64} << 20;
+
+/// Where windows neither overlap nor leave points at a line's end, all lines are as good as one.
+void join_lines(PoolLine& line) {
+  PoolAxis& axis = line.axis;
+  if (axis.padding > 0 || axis.window > axis.stride || axis.points != axis.windows * axis.stride) return;
+  axis.points *= line.lines;
+  axis.windows *= line.lines;
+  line.lines = 1;
+}
+
+std::size_t workspace_bytes(const PoolStages& stages, const PoolNeeds& needs, std::int64_t samples) {
+  return PoolBuffers(stages, needs, samples_together(stages, needs, samples), nullptr).bytes;
+}
+
+}  // namespace
+
+PoolStages::PoolStages(const PoolShape& shape) {
+  Extents now = shape.input.extent;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const bool does_nothing = shape.window[axis] == 1 && shape.stride[axis] == 1;
+    if (does_nothing && (axis < 2 || count_ > 0)) continue;
+    pitches_[count_] = 1;
+    for (std::size_t inside = axis + 1; inside < 3; ++inside) pitches_[count_] *= shape.window[inside];
+    PoolLine& line = lines_[count_++];
+    line.axis.points = now[axis];
+    now[axis] = output_grid(shape).extent[axis];
+    line.axis.windows = now[axis];
+    line.axis.window = shape.window[axis];
+    line.axis.stride = shape.stride[axis];
+    line.axis.padding = shape.padding[axis];
+    line.axis.stride_of = Divisor(shape.stride[axis]);
+    for (std::size_t outer = 0; outer < axis; ++outer) line.lines *= now[outer];
+    line.inner = shape.input.channels;
+    for (std::size_t inside = axis + 1; inside < 3; ++inside) line.inner *= now[inside];
+    join_lines(line);
+  }
+}
+
+PoolBuffers::PoolBuffers(const PoolStages& stages, const PoolNeeds& needs, std::int64_t samples,
+                         void* workspace) {
+  Pieces pieces(workspace);
+  for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+    const std::int64_t outputs = samples * stages.outputs(stage);
+    if (needs.taps) taps[stage] = pieces.take<Tap>(outputs);
+    if (stage + 1 == stages.count()) break;
+    values[stage] = pieces.take_bytes(static_cast<std::size_t>(outputs) * needs.value_bytes);
+    if (needs.gradients) gradients[stage] = pieces.take<float>(outputs);
+  }
+  bytes = pieces.bytes();
+}
+
+std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs, std::int64_t samples) {
+  const std::int64_t all = std::max<std::int64_t>(1, samples);
+  const std::size_t bytes = PoolBuffers(stages, needs, 1, nullptr).bytes;
+  return bytes == 0 ? all
+                    : std::clamp<std::int64_t>(static_cast<std::int64_t>(max_workspace / bytes), 1, all);
+}
+
+void check(const PoolShape& shape) {
+  check_grid(shape.input, "pooling's input");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t window = shape.window[axis];
+    const std::int64_t padding = shape.padding[axis];
+    if (window < 1 || window > most_points || shape.stride[axis] < 1 || shape.stride[axis] > most_points) {
+      fail_input("pooling by windows of {} points, {} apart, in {}: both can be 1 to {}", window,
+                 shape.stride[axis], axis_names[axis], most_points);
+    }
+    if (padding < 0 || padding >= window) {
+      fail_input("pooling by windows of {} points with padding {} in {}: padding must be less than a window",
+                 window, padding, axis_names[axis]);
+    }
+    if (shape.input.extent[axis] + 2 * padding < window) {
+      fail_input("pooling by windows of {} points with padding {} in {}, where the grid has {}: none fits",
+                 window, padding, axis_names[axis], shape.input.extent[axis]);
+    }
+  }
+  check_grid(output_grid(shape), "pooling's output");
+  const auto& [depth, height, width] = shape.window;
+  if (checked_product(checked_product(depth, height, "a pool's window"), width, "a pool's window") > max_taps)
+    fail_input("pooling by windows of {} x {} x {} points: at most {}", depth, height, width, max_taps);
+}
+
+GridShape output_grid(const PoolShape& shape) {
+  GridShape output = shape.input;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    output.extent[axis] =
+        (shape.input.extent[axis] + 2 * shape.padding[axis] - shape.window[axis]) / shape.stride[axis] + 1;
+  }
+  return output;
+}
+
+double pool_steps(const PoolShape& shape) {
+  const PoolStages stages(shape);
+  double steps = 0;
+  for (std::size_t stage = 0; stage < stages.count(); ++stage)
+    steps += static_cast<double>(stages.outputs(stage) * stages[stage].axis.window);
+  return steps;
+}
+
+PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_t samples) {
+  const PoolStages stages(shape);
+  return {workspace_bytes(stages, PoolNeeds::max_forward(type), samples),
+          workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
+}
+
+PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples) {
+  const PoolStages stages(shape);
+  return {workspace_bytes(stages, PoolNeeds::average_forward(), samples),
+          workspace_bytes(stages, PoolNeeds::average_backward(), samples)};
+}
+
+}  // namespace mylos
