@@ -144,22 +144,22 @@ Condition with_hidden_layers(std::vector<ModelType> types) {
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> mlp{
-      "hidden", "activation", "norm",        "dropout",         "loss",
-      "inputs", "outputs",    "huber_delta", "label_smoothing", "class_weights"};
+      "hidden",      "activation",      "norm",          "dropout", "loss", "inputs", "outputs",
+      "huber_delta", "label_smoothing", "class_weights", "residual"};
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
   static const std::vector<std::string> chain{"layers",        "loss",   "huber_delta", "label_smoothing",
-                                              "class_weights", "inputs", "outputs"};
+                                              "class_weights", "inputs", "outputs",     "residual"};
   static const std::vector<std::string> cnn{
-      "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",   "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
+      "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
   static const std::vector<std::string> resnet{
-      "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",   "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
+      "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
   static const std::vector<std::string> unet{
-      "channels", "blocks",      "kernel",          "edges",         "fields",  "activation", "norm",
-      "loss",     "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs"};
+      "channels",    "blocks",          "kernel",        "edges",   "fields", "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
   return *all[static_cast<std::size_t>(type)];
 }
@@ -229,6 +229,11 @@ void add_model_keys(Schema& schema) {
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
+  keys.boolean(
+      "residual", &ModelOptions::residual,
+      "All but gpt: the network's input is added to its output, so that it learns what changes from "
+      "one state of a field to the next. Both have the same shape, and are added in float, as the data "
+      "are normalised (`docs/networks.md`).");
   add_short_form_keys(keys, widths);
   add_transformer_keys(keys);
   take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),
@@ -237,6 +242,10 @@ void add_model_keys(Schema& schema) {
   keys.limit_to_types(model_keys_of);
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
+  std::vector<std::string> of_targets;
+  for (const LossType loss : {LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2})
+    of_targets.emplace_back(name_of(loss));
+  keys.only_with({"residual"}, with("model.loss", std::move(of_targets)));
   keys.only_with({"huber_delta"}, with("model.loss", {std::string(name_of(LossType::huber))}));
   keys.only_with({"label_smoothing", "class_weights"},
                  with("model.loss", {std::string(name_of(LossType::cross_entropy))}));

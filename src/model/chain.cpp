@@ -6,6 +6,7 @@
 #include "mylos/model/norm_block.hpp"
 #include "mylos/model/output_loss.hpp"
 #include "mylos/precision/policy.hpp"
+#include "residual_output.hpp"
 
 namespace mylos {
 namespace {
@@ -15,7 +16,11 @@ class MlpBuilder {
  public:
   MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
              bool accumulates)
-      : precision_(precision), seed_(seed), accumulates_(accumulates), width_(model.inputs) {
+      : precision_(precision),
+        seed_(seed),
+        accumulates_(accumulates),
+        width_(model.inputs),
+        entry_type_(type_of_residual_input(model, precision)) {
     chain_.masters = precision.masters;
   }
 
@@ -27,7 +32,7 @@ class MlpBuilder {
     options.activation = activation;
     options.dropout = dropout;
     options.type = compute_type(precision_, name, "linear");
-    options.input_type = chain_.blocks.empty() ? options.type : last_type();
+    options.input_type = chain_.blocks.empty() ? entry_type_.value_or(options.type) : last_type();
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
     options.first = chain_.blocks.empty();
     options.seed = seed_;
@@ -45,6 +50,7 @@ class MlpBuilder {
   }
 
   Chain finish(const ModelOptions& model) {
+    append_residual(chain_, model, {.grid = {.channels = model.inputs}}, {.grid = {.channels = width_}});
     chain_.head = std::make_unique<OutputLoss>(model, width_, last_type());
     return std::move(chain_);
   }
@@ -60,6 +66,7 @@ class MlpBuilder {
   std::uint64_t seed_;
   bool accumulates_;
   std::int64_t width_;
+  std::optional<DType> entry_type_;  // where it is not that of the first layer
   Chain chain_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/activation.hpp"
 #include "mylos/kernels/group_norm.hpp"
 
 namespace mylos {
@@ -119,6 +120,15 @@ PoolShape pool_of(const LayerOptions& layer, const LayerInput& input) {
   shape.stride = along_axes(layer.stride.empty() ? window : layer.stride, 1, input, "stride");
   shape.padding = along_axes(layer.padding, 0, input, "padding");
   return checked(shape, input, "pool");
+}
+
+bool has_fused_activation(const LayerOptions& layer) {
+  const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+  return has_product && layer.norm == NormType::none;
+}
+
+bool is_fused_with_norm(const LayerOptions& layer) {
+  return layer.norm == NormType::batchnorm && layer.dropout == 0 && keeps_output(layer.activation, false);
 }
 
 UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input) {

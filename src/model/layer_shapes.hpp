@@ -34,4 +34,10 @@ void require_groups(const LayerInput& input, std::int64_t groups);
 /// what does not divide one: a level on the way up cannot have the points of that on the way down then.
 void require_levels(const std::vector<LayerOptions>& layers, const std::vector<std::int64_t>& shape);
 
+/// Dense and convolution compute their activation themselves where nothing comes between.
+[[nodiscard]] bool has_fused_activation(const LayerOptions& layer);
+
+/// Batch normalisation computes it in place.
+[[nodiscard]] bool is_fused_with_norm(const LayerOptions& layer);
+
 }  // namespace mylos

@@ -18,6 +18,7 @@
 #include "mylos/model/pool_block.hpp"
 #include "mylos/model/upsample_block.hpp"
 #include "mylos/precision/policy.hpp"
+#include "residual_output.hpp"
 
 namespace mylos {
 namespace {
@@ -31,6 +32,7 @@ struct Place {
   GridShape grid;
   std::size_t axes = 0;  // of the grid; 0: a vector
   DType type = DType::fp32;
+  [[nodiscard]] SampleShape sample() const { return {grid, axes}; }
 };
 
 /// Appends the blocks of one layer after the other.
@@ -38,7 +40,11 @@ class NetworkBuilder {
  public:
   NetworkBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                  bool accumulates)
-      : model_(model), precision_(precision), seed_(seed), accumulates_(accumulates) {
+      : model_(model),
+        precision_(precision),
+        seed_(seed),
+        accumulates_(accumulates),
+        entry_type_(type_of_residual_input(model, precision)) {
     chain_.masters = precision.masters;
     last_.grid = {.channels = model.inputs};
     if (model.shape.size() > 1) {
@@ -114,7 +120,9 @@ class NetworkBuilder {
           name_, last.outputs, model_.outputs,
           model_.loss == LossType::cross_entropy ? "classes" : "targets");
     }
-    chain_.head = std::make_unique<OutputLoss>(model_, last.outputs, last.output_type);
+    append_residual(chain_, model_, places_.at(input_name).sample(), last_.sample());
+    chain_.grids.resize(chain_.blocks.size(), last_.grid);
+    chain_.head = std::make_unique<OutputLoss>(model_, last.outputs, type_of_output(chain_));
     return std::move(chain_);
   }
 
@@ -123,17 +131,6 @@ class NetworkBuilder {
   [[noreturn]] void refuse(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
     fail_input("model.layers: layer '{}' {}", name_,
                fmt::format(format, std::forward<Arguments>(arguments)...));
-  }
-
-  /// Dense and convolution compute it themselves where nothing comes between.
-  static bool has_fused_activation(const LayerOptions& layer) {
-    const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
-    return has_product && layer.norm == NormType::none;
-  }
-
-  /// Batch normalisation computes it in place.
-  static bool is_fused_with_norm(const LayerOptions& layer) {
-    return layer.norm == NormType::batchnorm && layer.dropout == 0 && keeps_output(layer.activation, false);
   }
 
   void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
@@ -150,12 +147,14 @@ class NetworkBuilder {
 
   /// Of a block that takes what comes: another type would only cost a conversion.
   [[nodiscard]] DType type_without_weights(std::string_view kind) const {
-    return chain_.blocks.empty() ? compute_type(precision_, name_, kind) : last_.type;
+    return input_type(compute_type(precision_, name_, kind));
   }
 
   [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
 
-  [[nodiscard]] DType input_type(DType type) const { return chain_.blocks.empty() ? type : last_.type; }
+  [[nodiscard]] DType input_type(DType type) const {
+    return chain_.blocks.empty() ? entry_type_.value_or(type) : last_.type;
+  }
 
   /// What dense and convolution have in common.
   template <class ProductOptions>
@@ -320,6 +319,7 @@ class NetworkBuilder {
   const PrecisionOptions& precision_;
   std::uint64_t seed_;
   bool accumulates_;
+  std::optional<DType> entry_type_;  // of the input, where it is not that of the first layer
   Chain chain_;
   Place last_;
   std::set<std::string> names_;              // of blocks

@@ -64,6 +64,7 @@ struct ModelOptions {
   LossType loss = LossType::cross_entropy;
   std::int64_t inputs = 0;   // features per sample; 0 = from the data
   std::int64_t outputs = 0;  // classes or targets per sample; 0 = from the data
+  bool residual = false;     // all but gpt: the input is added to the output (residual_output.hpp)
 
   // gpt
   std::int64_t layers = 0;

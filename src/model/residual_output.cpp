@@ -1,0 +1,62 @@
+#include "residual_output.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/model/join.hpp"
+#include "mylos/precision/policy.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* residual_layer = "residual";
+
+/// "16 x 16 points of 3 channels"
+std::string sample_text(const SampleShape& shape) {
+  if (shape.axes == 0) return fmt::format("a vector of {}", shape.grid.channels);
+  std::string points;
+  for (std::size_t axis = 3 - shape.axes; axis < 3; ++axis)
+    points += fmt::format("{}{}", points.empty() ? "" : " x ", shape.grid.extent[axis]);
+  return fmt::format("{} points of {} channel{}", points, shape.grid.channels,
+                     shape.grid.channels == 1 ? "" : "s");
+}
+
+void require_same_shape(const SampleShape& input, const SampleShape& output) {
+  const bool same_numbers = input.grid.columns() == output.grid.columns();
+  if (same_numbers && (input.axes == 0 || output.axes == 0 || input.grid == output.grid)) return;
+  fail_input(
+      "model.residual adds the network's input, {}, to its output, {}: the shapes must be the same (of a "
+      "unet, 'fields' is the number of the input's channels)",
+      sample_text(input), sample_text(output));
+}
+
+}  // namespace
+
+std::optional<DType> type_of_residual_input(const ModelOptions& model, const PrecisionOptions& precision) {
+  if (!model.residual) return std::nullopt;
+  PrecisionOptions usual = precision;
+  usual.compute = DType::fp32;
+  return compute_type(usual, residual_layer, "add");
+}
+
+void append_residual(Chain& chain, const ModelOptions& model, const SampleShape& input,
+                     const SampleShape& output) {
+  if (!model.residual) return;
+  require_same_shape(input, output);
+  for (const auto& block : chain.blocks) {
+    if (block->signature().name == residual_layer) {
+      fail_input("model.residual makes a layer '{}', and the network has one of that name; call it otherwise",
+                 residual_layer);
+    }
+  }
+  JoinOptions options;
+  options.name = residual_layer;
+  options.channels = output.grid.columns();
+  options.skip_channels = options.channels;
+  options.type = chain.input_type();
+  options.input_type = chain.blocks.back()->signature().output_type;
+  options.skip_type = chain.input_type();
+  chain.skips.resize(chain.blocks.size(), no_skip);
+  chain.blocks.push_back(std::make_unique<Join>(std::move(options)));
+  chain.skips.push_back(0);
+}
+
+}  // namespace mylos
