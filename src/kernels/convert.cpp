@@ -4,6 +4,7 @@
 
 #include "convert_stream.hpp"
 #include "converted_value.hpp"
+#include "mylos/base/parallel_region.hpp"
 #include "mylos/kernels/tile_values.hpp"
 
 namespace mylos {
@@ -57,6 +58,7 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 }  // namespace
 
 void convert(const Execution& exec, const Tensor& from, const Tensor& to, Overflow overflow) {
+  require_outside_parallel_region("convert");
   if (from.size() != to.size()) {
     fail_run("convert: {} elements into {}", from.size(), to.size());
   }

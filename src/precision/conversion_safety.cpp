@@ -6,6 +6,7 @@
 
 #include "conversion_count.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/parallel_region.hpp"
 
 namespace mylos {
 namespace {
@@ -118,6 +119,7 @@ void for_each_on_host(std::int64_t count, const Body& body) {
     for (std::int64_t i = 0; i < count; ++i) body(i);
     return;
   }
+  require_outside_parallel_region("conversion_safety");
   using Host = Kokkos::DefaultHostExecutionSpace;
   Kokkos::parallel_for("conversion", Kokkos::RangePolicy<Host, Kokkos::IndexType<std::int64_t>>(0, count),
                        body);

@@ -1,6 +1,7 @@
 // What an OnlineTrainer writes to and reads from a checkpoint.
 #include <algorithm>
 
+#include "mylos/base/parallel_region.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/replicas.hpp"
 #include "mylos/checkpoint/writer.hpp"
@@ -58,6 +59,7 @@ void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, cons
 }
 
 void OnlineTrainer::save(const std::string& path) {
+  require_outside_parallel_region("OnlineTrainer::save");
   Parts& parts = *parts_;
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();
@@ -78,6 +80,7 @@ void OnlineTrainer::save(const std::string& path) {
 }
 
 void OnlineTrainer::load(const std::string& path) {
+  require_outside_parallel_region("OnlineTrainer::load");
   Parts& parts = *parts_;
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();

@@ -1,5 +1,6 @@
 #include "mylos/train/online_trainer.hpp"
 
+#include "mylos/base/parallel_region.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/deck.hpp"
@@ -18,6 +19,7 @@ namespace mylos {
 namespace {
 
 MPI_Comm require_started(MPI_Comm ranks) {
+  require_outside_parallel_region("the constructor of OnlineTrainer");
   int started = 0;
   int over = 0;
   MPI_Initialized(&started);
@@ -206,6 +208,7 @@ std::int64_t OnlineTrainer::most_samples() const {
 }
 
 ScalerStatistics OnlineTrainer::scaler() const {
+  require_outside_parallel_region("OnlineTrainer::scaler");
   return statistics_of(parts_->assembly.trainer->read_state().scaler);
 }
 
@@ -215,17 +218,20 @@ const Trainer& OnlineTrainer::trainer() const {
 
 StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
                                const SampleRows<const float>& targets) {
+  require_outside_parallel_region("OnlineTrainer::step");
   parts_->batch->set(inputs, targets);
   return parts_->step();
 }
 
 StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
                                const SampleValues<const std::int32_t>& labels) {
+  require_outside_parallel_region("OnlineTrainer::step");
   parts_->batch->set(inputs, labels);
   return parts_->step();
 }
 
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
+  require_outside_parallel_region("OnlineTrainer::infer");
   Model& model = parts_->assembly.trainer->model();
   const std::int64_t outputs = model.chain().outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));

@@ -13,7 +13,7 @@ enum class Overflow {
 
 /// to = from, converted (copied where the types agree). Same number of elements; the tensors must not
 /// overlap, and hold fp32, fp16 or bf16. Large tensors are written past the host's caches. Throws Error for
-/// other sizes or types.
+/// other sizes or types, and within a parallel region of OpenMP.
 void convert(const Execution& exec, const Tensor& from, const Tensor& to,
              Overflow overflow = Overflow::infinite);
 

@@ -1,8 +1,9 @@
 // OnlineTrainer: a network that a running program trains on its own Kokkos views and communicator.
 //
 // MPI and Kokkos are up before it is made and stay up until it is gone. It duplicates the communicator,
-// prints nothing, ends no process, and throws Error alone. All of the communicator's ranks make it, and call
-// step(), save() and load() together; infer() is a matter of one rank.
+// prints nothing, ends no process, and throws Error alone. Within a parallel region of OpenMP every call is
+// an Error, on the rank that makes it. All of the communicator's ranks make it, and call step(), save() and
+// load() together; infer() is a matter of one rank.
 //
 // Of the options it reads the network ([model], with inputs and outputs), [precision], [memory], [optimizer],
 // [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps (the schedule's

@@ -1,0 +1,18 @@
+#include "mylos/base/parallel_region.hpp"
+
+#include <omp.h>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+void require_outside_parallel_region(const char* call) {
+  const int level = omp_get_level();  // regions of one thread count too, as they do for Kokkos
+  if (level == 0) return;
+  fail_run(
+      "{} was called inside an OpenMP parallel region (level {}), where Kokkos can start no kernels; call it "
+      "outside of it, with the samples of all threads",
+      call, level);
+}
+
+}  // namespace mylos
