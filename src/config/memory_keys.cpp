@@ -130,7 +130,8 @@ void add_memory_keys(Schema& schema) {
       "on_oom", &MemoryOptions::on_oom,
       Words<OutOfMemory>{{"refuse", OutOfMemory::refuse}, {"shrink", OutOfMemory::shrink}},
       "What becomes of a run that does not fit `budget`. refuse: it does not start, and says what would fit. "
-      "shrink: it takes the largest `data.micro_batch` that fits, with the same batch. A restart takes it "
+      "shrink: it takes the largest `data.micro_batch` that fits, with the same batch, except with batch "
+      "normalisation, whose statistics would be others. A restart takes it "
       "again.");
 }
 

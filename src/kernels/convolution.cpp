@@ -1,6 +1,7 @@
 #include "mylos/kernels/convolution.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "convolution_by_library.hpp"
 #include "convolution_products.hpp"
@@ -65,6 +66,18 @@ SparedFlops Convolution::spared_flops(const GemmEngine& engine) const {
   return {.forward = shape_.transposed ? adjoint : apply,
           .input_gradient = shape_.transposed ? apply : adjoint,
           .weight_gradient = of(ConvolutionPass::weights)};
+}
+
+std::size_t Convolution::code_bytes(const GemmEngine& engine, std::span<const std::int64_t> samples) const {
+  std::vector<LibraryPass> passes;
+  for (const auto pass : {ConvolutionPass::apply, ConvolutionPass::adjoint, ConvolutionPass::weights}) {
+    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    if (!way) continue;
+    for (const std::int64_t count : samples) way->note_passes(count, passes);
+  }
+  std::size_t bytes = 0;
+  for (const LibraryPass& pass : passes) bytes += engine.convolutions()->code_bytes(pass);
+  return bytes;
 }
 
 bool Convolution::sums_by_library(const GemmEngine& engine) const {

@@ -171,6 +171,19 @@ std::size_t ConvolutionByLibrary::workspace_bytes(std::int64_t samples) const {
                                                 : MapPieces(*this, samples, nullptr).pieces.bytes();
 }
 
+void ConvolutionByLibrary::note_passes(std::int64_t samples, std::vector<LibraryPass>& passes) const {
+  const bool sums = pass_.pass == ConvolutionPass::weights;
+  const std::int64_t at_a_time =
+      sums ? SumPieces(*this, samples, nullptr).samples : MapPieces(*this, samples, nullptr).samples;
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first < samples; first += count) {
+    LibraryPass pass = pass_of(std::min(at_a_time, samples - first));
+    pass.bias = !sums && !finishes() && library_->adds_bias(pass_.pass, pass_.type);
+    count = pass.samples = library_->samples_at_a_time(pass);
+    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+  }
+}
+
 bool ConvolutionByLibrary::has_same_sums_by_any_threads() const {
   return library_->filters(pass_);
 }

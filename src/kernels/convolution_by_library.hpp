@@ -12,6 +12,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "gathered_product.hpp"
 #include "library_convolution.hpp"
@@ -28,6 +29,9 @@ class ConvolutionByLibrary {
 
   /// Enough for so many samples, and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(std::int64_t samples) const;
+
+  /// Adds the passes of the library that a run of so many samples makes, and that are not in `passes` yet.
+  void note_passes(std::int64_t samples, std::vector<LibraryPass>& passes) const;
 
   /// Whether sums over samples are the same for any number of threads.
   [[nodiscard]] bool has_same_sums_by_any_threads() const;

@@ -23,6 +23,9 @@ class HostConvolution final : public LibraryConvolution {
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
     return way_of(pass).workspace_bytes(pass);
   }
+  [[nodiscard]] std::size_t code_bytes(const LibraryPass& pass) override {
+    return way_of(pass).code_bytes(pass);
+  }
   [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
     return way_of(pass).run(pass, operands, workspace);
   }

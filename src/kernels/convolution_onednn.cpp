@@ -4,6 +4,9 @@
 // reference code only. A primitive's scratch memory may shrink when samples are added, so bytes that are
 // enough for fewer are those of 1, 2, 4 and so on samples; a number between them that wants more is run as
 // those.
+//
+// A description may take megabytes: it is released as soon as its sizes are known, and made again with the
+// primitive that a pass runs.
 #include <dnnl.hpp>
 
 #include <algorithm>
@@ -119,8 +122,8 @@ class OneDnnConvolution final : public LibraryConvolution {
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     const std::size_t enough = workspace_bytes(pass);
     const auto fits = [&](std::int64_t samples) {
-      const onednn::ConvolutionCode& code = known(with_samples(pass, samples)).code;
-      return code.is_served && code.bytes() <= enough;
+      const Known& sizes = known(with_samples(pass, samples));
+      return sizes.is_served && sizes.bytes <= enough;
     };
     if (fits(pass.samples)) return pass.samples;
     for (std::int64_t samples = floor_of(pass.samples); samples > 0; samples /= 2) {
@@ -138,8 +141,8 @@ class OneDnnConvolution final : public LibraryConvolution {
         fewer.relu = false;
         for (const bool bias : {false, true}) {
           fewer.bias = bias && pass.pass == ConvolutionPass::apply;
-          const onednn::ConvolutionCode& code = known(fewer).code;
-          if (code.is_served) bytes = std::max(bytes, code.bytes());
+          const Known& sizes = known(fewer);
+          if (sizes.is_served) bytes = std::max(bytes, sizes.bytes);
         }
       }
       whole.enough_bytes = bytes;
@@ -147,10 +150,15 @@ class OneDnnConvolution final : public LibraryConvolution {
     return whole.enough_bytes;
   }
 
+  [[nodiscard]] std::size_t code_bytes(const LibraryPass& pass) override { return known(pass).code_bytes; }
+
   [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
     Known& entry = known(pass);
     try {
-      if (!entry.primitives) entry.primitives = std::make_unique<Primitives>(engine_, pass, entry.code);
+      if (!entry.primitives) {
+        const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
+        entry.primitives = std::make_unique<Primitives>(engine_, pass, code);
+      }
       entry.primitives->run(stream_, operands, workspace);
     } catch (const dnnl::error& error) {
       fail_run("oneDNN: {}", error.what());
@@ -162,7 +170,9 @@ class OneDnnConvolution final : public LibraryConvolution {
   static constexpr auto unknown = static_cast<std::size_t>(-1);
 
   struct Known {
-    onednn::ConvolutionCode code;
+    bool is_served = false;
+    std::size_t bytes = 0;
+    std::size_t code_bytes = 0;
     std::size_t enough_bytes = unknown;
     std::unique_ptr<Primitives> primitives;  // made at first use
   };
@@ -179,7 +189,10 @@ class OneDnnConvolution final : public LibraryConvolution {
     const auto found = known_.find(pass);
     if (found != known_.end()) return found->second;
     Known& entry = known_[pass];
-    entry.code = onednn::find_convolution_code(engine_, pass);
+    const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
+    entry.is_served = code.is_served;
+    entry.bytes = code.is_served ? code.bytes() : 0;
+    entry.code_bytes = code.code_bytes;
     return entry;
   }
 

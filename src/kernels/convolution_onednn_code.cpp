@@ -16,6 +16,22 @@ dnnl::primitive_attr with_own_scratch() {
   return attributes;
 }
 
+bool is_by_batches(const dnnl::primitive_desc_base& descriptor) {
+  return std::string_view(descriptor.impl_info_str()).starts_with("brgconv:");
+}
+
+/// oneDNN 2.6 makes a kernel for every length of a piece of a row, up to the whole row: 9 MiB of code and
+/// tables for a row of 2048 points, 390 MiB for one of 262,144. Its other code for AVX-512 has a bounded size
+/// and, from rows of 128 points on, the same speed (Zen 4, float and bfloat16, one thread).
+bool grows_with_the_row(const LibraryPass& pass, const dnnl::primitive_desc_base& descriptor) {
+  constexpr std::int64_t longest_row = 64;
+  return is_by_batches(descriptor) && pass.map.to.extent[2] > longest_row;
+}
+
+/// Longer rows are left to GEMMs: oneDNN allocates the tables of the code above before it can be skipped, and
+/// its weights' gradient for AVX2 unrolls the row.
+constexpr std::int64_t max_row = 2048;
+
 constexpr auto by_definition = dnnl::algorithm::convolution_direct;
 
 dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& engine, const LibraryPass& pass,
@@ -32,14 +48,17 @@ dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& eng
   }
   const memory::desc bias({pass.map.to.channels}, convolution_type(pass.type), memory::format_tag::x);
   constexpr auto kind = dnnl::prop_kind::forward_training;
+  const auto skips = [&](const dnnl::primitive_desc_base& descriptor) {
+    return grows_with_the_row(pass, descriptor);
+  };
   if (pass.bias) {
-    return describe_forward<dnnl::convolution_forward>(engine, attributes, kind, by_definition, from, weights,
-                                                       bias, to, shape.stride, shape.dilation, shape.padding,
-                                                       shape.padding);
+    return describe_forward_but<dnnl::convolution_forward>(skips, engine, attributes, kind, by_definition,
+                                                           from, weights, bias, to, shape.stride,
+                                                           shape.dilation, shape.padding, shape.padding);
   }
-  return describe_forward<dnnl::convolution_forward>(engine, attributes, kind, by_definition, from, weights,
-                                                     to, shape.stride, shape.dilation, shape.padding,
-                                                     shape.padding);
+  return describe_forward_but<dnnl::convolution_forward>(skips, engine, attributes, kind, by_definition, from,
+                                                         weights, to, shape.stride, shape.dilation,
+                                                         shape.padding, shape.padding);
 }
 
 dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pass,
@@ -61,7 +80,8 @@ dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pas
 
 /// Code that oneDNN makes for the shape; reference code takes a hundred times as long, and its products of
 /// gathered rows gather whole samples.
-bool is_fast(const dnnl::primitive_desc& descriptor) {
+bool is_fast(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
+  if (grows_with_the_row(pass, descriptor)) return false;
   const std::string_view name = descriptor.impl_info_str();
   return name.starts_with("jit") || name.starts_with("brgconv") || name.starts_with("brdgmm");
 }
@@ -76,6 +96,19 @@ bool overruns_its_scratch(const LibraryPass& pass) {
          pass.map.stride != Extents{1, 1, 1} && pass.map.group_from() < widest_block;
 }
 
+/// Bounds what a primitive and the reorders of its weights keep: generated code, tables, descriptions. oneDNN
+/// does not report it; the bounds are above what 900 random shapes took with oneDNN 2.6 (SSE4.1, AVX2,
+/// AVX-512, bfloat16), where most took 40 to 100 KiB.
+std::size_t code_bytes_of(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
+  constexpr std::size_t kibibyte = 1024;
+  const auto row = static_cast<std::size_t>(pass.map.to.extent[2]);
+  const auto taps_of_row = static_cast<std::size_t>(pass.map.kernel[2]);
+  if (is_by_batches(descriptor)) return (128 + 4 * taps_of_row) * kibibyte;
+  const bool unrolls_row = pass.pass == ConvolutionPass::weights &&
+                           std::string_view(descriptor.impl_info_str()).starts_with("jit:avx2");
+  return (96 + (unrolls_row ? row + row / 4 : 0)) * kibibyte;
+}
+
 }  // namespace
 
 memory::data_type convolution_type(DType type) {
@@ -84,12 +117,13 @@ memory::data_type convolution_type(DType type) {
 
 ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryPass& pass) {
   if (overruns_its_scratch(pass)) return {};
+  if (std::max(pass.map.from.extent[2], pass.map.to.extent[2]) > max_row) return {};
   const ConvolutionGeometry shape(pass);
   const bool gradient = pass.pass == ConvolutionPass::weights;
   ConvolutionCode result;
   try {
     result.convolution = describe(engine, pass, shape);
-    if (!is_fast(result.convolution)) return {};
+    if (!is_fast(pass, result.convolution)) return {};
     result.own_weights =
         gradient ? result.convolution.diff_weights_desc(0) : result.convolution.weights_desc(0);
     const memory::desc plain = shape.weights(gradient ? DType::fp32 : pass.type);
@@ -109,6 +143,7 @@ ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryP
   }
   result.scratch_bytes = std::max({result.scratch_bytes, result.convolution.scratchpad_desc().get_size(),
                                    result.reorder.scratchpad_desc().get_size()});
+  result.code_bytes = code_bytes_of(pass, result.convolution);
   result.is_served = true;
   return result;
 }

@@ -64,6 +64,7 @@ struct ConvolutionCode {
   dnnl::memory::desc own_weights;
   bool is_served = false;
   std::size_t scratch_bytes = 0;
+  std::size_t code_bytes = 0;  // a bound of what the primitives keep once they are made
 
   [[nodiscard]] std::size_t bytes() const {
     return aligned_bytes(own_weights.get_size()) + aligned_bytes(scratch_bytes);

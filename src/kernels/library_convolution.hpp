@@ -93,6 +93,10 @@ class LibraryConvolution {
   /// Arena aligns.
   [[nodiscard]] virtual std::size_t workspace_bytes(const LibraryPass& pass) = 0;
 
+  /// Host memory that the library allocates for the pass at its first run and keeps, besides the workspace: a
+  /// bound where the library does not report it.
+  [[nodiscard]] virtual std::size_t code_bytes(const LibraryPass& /*pass*/) { return 0; }
+
   /// False where the library refuses, as only one that may_refuse() does; some of the result may have been
   /// written then. Throws Error when the library fails.
   [[nodiscard]] virtual bool run(const LibraryPass& pass, const LibraryOperands& operands,

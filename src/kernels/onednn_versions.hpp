@@ -19,6 +19,25 @@ template <class Primitive, class... Arguments>
   }
 }
 
+/// The same, without the implementations that `skips` is true for, unless it is true for the last one too.
+template <class Primitive, class Skips, class... Arguments>
+[[nodiscard]] typename Primitive::primitive_desc describe_forward_but(const Skips& skips,
+                                                                      const dnnl::engine& engine,
+                                                                      const dnnl::primitive_attr& attributes,
+                                                                      const Arguments&... arguments) {
+  const auto skipped = [&](typename Primitive::primitive_desc descriptor) {
+    while (skips(descriptor) && descriptor.next_impl()) {
+    }
+    return descriptor;
+  };
+  if constexpr (requires { typename Primitive::desc; }) {
+    const typename Primitive::desc operation(arguments...);  // oneDNN 2.6 reads it again in next_impl()
+    return skipped({operation, attributes, engine});
+  } else {
+    return skipped({engine, arguments..., attributes});
+  }
+}
+
 /// The same of a backward primitive, for the forward one that `forward` describes.
 template <class Primitive, class Forward, class... Arguments>
 [[nodiscard]] typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/convolution.hpp"
 #include "mylos/kernels/grid_shape.hpp"
 
 namespace mylos {
@@ -68,6 +69,23 @@ Skips ChainCost::skips() const {
   std::vector<std::size_t> sources;
   for (const StageCost& block : blocks) sources.push_back(block.skip);
   return Skips(std::move(sources));
+}
+
+std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
+                                   std::span<const std::int64_t> samples) {
+  std::vector<const Convolution*> counted;
+  std::size_t bytes = 0;
+  for (const auto& block : chain.blocks) {
+    const Convolution* const convolution = block->convolution();
+    if (convolution == nullptr) continue;
+    const auto is_equal = [&](const Convolution* other) {
+      return other->shape() == convolution->shape() && other->type() == convolution->type();
+    };
+    if (std::any_of(counted.begin(), counted.end(), is_equal)) continue;
+    counted.push_back(convolution);
+    bytes += convolution->code_bytes(gemm, samples);
+  }
+  return bytes;
 }
 
 ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,

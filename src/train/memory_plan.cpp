@@ -130,10 +130,14 @@ std::string of_the_budget(const MemoryProblem& problem) {
   const int ranks = fitting_ranks(problem);
   if (memory.on_oom == OutOfMemory::shrink) {
     const bool cuts_gradients = problem.options.optimizer.cuts_gradients(problem.place.ranks);
-    message += cuts_gradients
-                   ? "; memory.on_oom = \"shrink\" cannot help, as optimizer.shard = \"gradients\" "
-                     "needs a rank's share in one micro-batch"
-                   : "; memory.on_oom = \"shrink\" found no smaller micro-batch that fits";
+    message +=
+        statement.normalises_over_samples
+            ? "; memory.on_oom = \"shrink\" takes no smaller micro-batch, as batch normalisation takes "
+              "its statistics from a micro-batch and would train another function; norm = \"groupnorm\" "
+              "has none, and with norm_over = \"ranks\" more ranks share a micro-batch's samples"
+        : cuts_gradients ? "; memory.on_oom = \"shrink\" cannot help, as optimizer.shard = \"gradients\" "
+                           "needs a rank's share in one micro-batch"
+                         : "; memory.on_oom = \"shrink\" found no smaller micro-batch that fits";
   }
   const bool fits_without_matrix = fits_without_confusion(problem);
   if (fits_without_matrix) {
@@ -143,8 +147,10 @@ std::string of_the_budget(const MemoryProblem& problem) {
         format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options.model.outputs))));
   }
   if (micro_batch > 0) {
-    message += fmt::format(
-        "; data.micro_batch = {} would fit (memory.on_oom = \"shrink\" takes one that does)", micro_batch);
+    message +=
+        fmt::format("; data.micro_batch = {} would fit{}", micro_batch,
+                    statement.normalises_over_samples ? ", with the statistics of as many samples"
+                                                      : " (memory.on_oom = \"shrink\" takes one that does)");
   }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
   if (micro_batch == 0 && ranks == 0 && !shard && !fits_without_matrix)

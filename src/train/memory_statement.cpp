@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <vector>
 
+#include "library_code.hpp"
 #include "mylos/base/units.hpp"
 #include "mylos/checkpoint/writer.hpp"
 #include "mylos/comm/communicator.hpp"
@@ -31,8 +33,8 @@ constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t batches_ahead = 4;
 
 // What the process grows by once it runs, beside all that is stated here: pages of libraries and code that
-// oneDNN makes, stacks of threads, buffers of MPI and HDF5, the history. Seen: 3 to 13 MiB, more of it with
-// oneDNN's kernels for GPTs in bfloat16. The rest is for other processors, and to be lent.
+// oneDNN makes for GEMMs, stacks of threads, buffers of MPI and HDF5, the history. Seen: 3 to 13 MiB, more of
+// it with oneDNN's kernels for GPTs in bfloat16. The rest is for other processors, and to be lent.
 constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";
 
@@ -250,6 +252,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.needs = sample_needs(chain);
   statement.partition = {options.data.batch, options.data.micro_batch, place.ranks};
   statement.accumulates = step.accumulates;
+  statement.normalises_over_samples = BufferStore::sum_bytes(chain) > 0;
   statement.parameters = chain.parameter_count();
   statement.cost.update_time = update_time_of(options.optimizer, layout, weights.moments, problem.rates);
   statement.bucket_bytes = layout.bucket_bytes;
@@ -265,20 +268,21 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;
+  const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, place.ranks, step.reproducible};
   if (const RunData* data = problem.data) {
     const TrainingReader reader{.type = chain.input_type(),
                                 .micro_batch = options.data.micro_batch,
                                 .ranks = place.ranks,
                                 .ranks_on_node = place.ranks_on_node};
     batches = static_cast<std::size_t>(data->reader_bytes(reader));
-    evaluation = evaluation_data_bytes(
-        *data, {chain.input_type(), step.micro_batch, 0, place.ranks, step.reproducible});
+    evaluation = evaluation_data_bytes(*data, passes);
   }
   const std::size_t sums =
       step.reproducible ? MicroBatchTree::memory_bytes(layout, static_cast<int>(step.micro_batches)) : 0;
   statement.entries = {
       {"process after start-up", place.process_bytes, false},
       {library_name, library_bytes, false},
+      {"code of convolutions", memory_is_host ? library_code_bytes(chain, problem, step, passes) : 0, false},
       {"master weights", layout.master_bytes()},
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},

@@ -59,7 +59,7 @@ void RunStart::take_micro_batch(std::int64_t samples) {
 
 /// The smaller micro-batch that a plan was made for, where the deck lets it be chosen.
 void RunStart::adopt(const StoredPlan& plan) {
-  if (parts.options.memory.on_oom != OutOfMemory::shrink) return;
+  if (parts.options.memory.on_oom != OutOfMemory::shrink || !may_shrink(parts.options)) return;
   if (plan.micro_batch > 0 && plan.micro_batch < parts.step.micro_batch) take_micro_batch(plan.micro_batch);
 }
 

@@ -7,6 +7,8 @@
 
 #include "mylos/base/units.hpp"
 #include "mylos/data/share.hpp"
+#include "mylos/model/buffers.hpp"
+#include "mylos/model/make_chain.hpp"
 #include "mylos/train/memory_plan.hpp"
 #include "mylos/train/step_plan.hpp"
 
@@ -35,17 +37,18 @@ std::vector<std::int64_t> reproducible_cuts(const MemoryProblem& problem, std::i
 
 }  // namespace
 
+bool may_shrink(const Options& options) {
+  return BufferStore::sum_bytes(make_chain(options.model, options.precision, options.run.seed, true)) == 0;
+}
+
 std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& problem) {
   if (problem.options.memory.on_oom != OutOfMemory::shrink) return std::nullopt;
   if (fits_budget(problem, problem.starts ? start_spread : 0)) return std::nullopt;
+  if (!may_shrink(problem.options)) return std::nullopt;
   const std::int64_t share = batch_share(problem.options.data.batch, 0, problem.place.ranks).count;
   const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
-  std::vector<std::int64_t> sizes =
+  const std::vector<std::int64_t> sizes =
       problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
-  const MemoryStatement own_memory = state_memory(problem);
-  std::erase_if(sizes, [&](std::int64_t samples) {
-    return !has_enough_samples(own_memory.needs, {problem.options.data.batch, samples, problem.place.ranks});
-  });
   Options options = problem.options;
   const MemoryProblem smaller = problem.with(options);
   const auto is_too_large = [&](std::int64_t samples) {

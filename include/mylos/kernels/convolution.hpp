@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/convolution_shape.hpp"
@@ -50,6 +52,10 @@ class Convolution {
   /// and grids with what lies beyond their edges; of one that may refuse, that or what products need,
   /// whichever is more.
   [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
+
+  /// Host memory that the engine's library of convolutions keeps once the passes have run with each of these
+  /// numbers of samples: the code that it generates for each of them.
+  [[nodiscard]] std::size_t code_bytes(const GemmEngine& engine, std::span<const std::int64_t> samples) const;
 
   /// Whether sums over samples are a vendor's library's, which may cut them by the number of threads.
   [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;

@@ -74,6 +74,7 @@ struct BlockProduct {
   std::int64_t times = 1;  // of a micro-batch
 };
 
+class Convolution;
 class KeyValueCache;
 
 /// What every operation of a step needs to know.
@@ -123,6 +124,8 @@ class Block {
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
   /// Whether its gradients are sums, besides products(), that a library of the engine's cuts as it sees fit.
   [[nodiscard]] virtual bool sums_by_library(const GemmEngine& /*gemm*/) const { return false; }
+  /// The convolution that it computes, if it is one.
+  [[nodiscard]] virtual const Convolution* convolution() const { return nullptr; }
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
   /// Of forward and backward, without what is computed again.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,11 @@ struct ChainCost {
 
   bool operator==(const ChainCost&) const = default;
 };
+
+/// Host memory of the code that a library generates for the chain's convolutions, of which equal ones share
+/// it, in micro-batches of each of these numbers of samples.
+[[nodiscard]] std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
+                                                 std::span<const std::int64_t> samples);
 
 /// For micro-batches of `rows` rows; the input lies outside the arena.
 [[nodiscard]] ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,

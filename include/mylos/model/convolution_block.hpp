@@ -35,6 +35,7 @@ class ConvolutionBlock final : public Block {
   [[nodiscard]] bool sums_by_library(const GemmEngine& gemm) const override {
     return convolution_.sums_by_library(gemm);
   }
+  [[nodiscard]] const Convolution* convolution() const override { return &convolution_; }
   [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,

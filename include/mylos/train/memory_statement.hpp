@@ -53,14 +53,15 @@ inline constexpr std::size_t start_spread = std::size_t{3} << 20;
 
 struct MemoryStatement {
   RunPlace place;
-  std::vector<MemoryEntry> entries;  // all but the activations
-  ChainCost cost;                    // of a micro-batch; times by the model, until others are put in
-  std::size_t evaluation_bytes = 0;  // the least that the activation arena takes
-  std::int64_t micro_batch = 0;      // samples
-  std::int64_t micro_batches = 0;    // of a step
-  SampleNeeds needs = {};            // of all layers, in the micro-batches of
-  StepPartition partition = {};      // a step
-  bool accumulates = false;          // gradients are those of a run that adds up several
+  std::vector<MemoryEntry> entries;      // all but the activations
+  ChainCost cost;                        // of a micro-batch; times by the model, until others are put in
+  std::size_t evaluation_bytes = 0;      // the least that the activation arena takes
+  std::int64_t micro_batch = 0;          // samples
+  std::int64_t micro_batches = 0;        // of a step
+  SampleNeeds needs = {};                // of all layers, in the micro-batches of
+  StepPartition partition = {};          // a step
+  bool normalises_over_samples = false;  // some layer's statistics are those of a micro-batch
+  bool accumulates = false;              // gradients are those of a run that adds up several
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // of the weights and moments in a checkpoint
   std::size_t held_state_bytes = 0;   // of them, what a rank holds

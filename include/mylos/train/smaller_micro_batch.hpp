@@ -10,6 +10,10 @@
 
 namespace mylos {
 
+/// Returns whether a smaller micro-batch leaves the mathematics as they are: false where a layer takes its
+/// statistics from the samples of a micro-batch (batch normalisation). The model of `options` is complete.
+[[nodiscard]] bool may_shrink(const Options& options);
+
 struct SmallerMicroBatch {
   std::int64_t samples = 0;  // for data.micro_batch
   std::string note;          // what does not fit, and what is taken
@@ -19,6 +23,7 @@ struct SmallerMicroBatch {
 /// a rank's share of the batch evenly (ceil(share / 2), ceil(share / 3), …), of a reproducible run of those
 /// that it allows. Nothing where the deck's own fits, where none does, and where the deck does not ask:
 /// plan_memory() says then what would help. Throws as state_memory().
+/// It is never taken with batch normalisation: see may_shrink().
 [[nodiscard]] std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& problem);
 
 }  // namespace mylos

@@ -1,0 +1,17 @@
+// The host memory of code that a library generates for a run's convolutions.
+#pragma once
+
+#include <cstddef>
+
+#include "mylos/data/evaluation_pass.hpp"
+#include "mylos/model/chain.hpp"
+#include "mylos/train/memory_statement.hpp"
+#include "mylos/train/step_plan.hpp"
+
+namespace mylos {
+
+/// Returns the bytes of the rank that takes the most. `evaluation`: the run's, of any rank.
+[[nodiscard]] std::size_t library_code_bytes(const Chain& chain, const MemoryProblem& problem,
+                                             const StepPlan& step, EvaluationOptions evaluation);
+
+}  // namespace mylos
