@@ -96,7 +96,7 @@ std::string RunStart::new_list(const MemoryProblem& problem, const ProductEngine
                     parts.step.micro_batch, kept));
   }
   // By modelled times: what a run measures changes the order of its operations, not whether they fit.
-  if (only_checks) return plan_json(plan_memory(problem));
+  if (only_checks) return plan_json(mylos::plan_memory(problem));
   return new_plan(problem, before, request.output.line);
 }
 
