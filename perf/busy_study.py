@@ -2,16 +2,19 @@
 """What a step costs beside other programs: alone, and beside one busy process for each core.
 
 Trains an MLP, a GPT and a residual network with the mylos command, in three types, on all cores. Every turn is a start of
-its own; with --older the two commands take turns, and so do alone and busy. A turn ends after --seconds of steps, or at its
-second step where that takes longer; a step is the mean over those after the first. Ratios are of the medians over rounds.
+its own; with --older the two commands take turns, and so do alone and busy. A turn ends after --seconds of steps, or with the
+first step where that takes twice as long. Alone the median step after the first counts, busy their mean.
 
-  perf/busy_study.py --older PATH       beside the command of an older build: 36 turns a round, at most 6 minutes
+  perf/busy_study.py --older PATH       beside the command of an older build: 36 turns, some 5 minutes
+  perf/busy_study.py --older PATH --loads alone --rounds 3
   perf/busy_study.py --networks mlp --types fp32 --variable GOMP_SPINCOUNT=3000
 """
 
 import argparse
+import functools
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -23,10 +26,9 @@ import numpy
 
 import turns
 
-BARS = {"busy": 3.0, "older": 1.01}
-# Beyond this the turn is given up: its step takes "more than" this.
-MOST_S = 40
-START_S = 60
+BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
+# Longest time to the end of the first step.
+MOST_S = 90
 
 COMMON = """
 [run]
@@ -73,43 +75,36 @@ def busy_processes(count):
     return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
 
 
-class Turn:
-    """A start of a command on a deck."""
+def ends_of_steps(history):
+    """Seconds since the run's first step began, at the end of each so far."""
+    try:
+        names, *rows = [line.split(",") for line in history.read_text().splitlines()]
+    except (OSError, ValueError):
+        return []
+    column = names.index("elapsed_s")
+    return [float(row[column]) for row in rows if len(row) == len(names)]
 
-    def __init__(self, command, folder, deck, arguments):
-        self.command, self.folder, self.deck, self.arguments = command, folder, deck, arguments
 
-    def seconds(self):
-        """Elapsed time at the end of each step so far."""
+def turn(command, folder, deck, is_busy, arguments):
+    """Milliseconds of a step."""
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    line = [command, "train", folder / deck, "run.folder=run"]
+    others = busy_processes(arguments.busy) if is_busy else []
+    with subprocess.Popen(line, cwd=folder, env=environment(arguments), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as run:
         try:
-            lines = (self.folder / "run/history.csv").read_text().splitlines()
-        except OSError:
-            return []
-        column = lines[0].split(",").index("elapsed_s")
-        return [float(line.split(",")[column]) for line in lines[1:] if line.count(",") == lines[0].count(",")]
-
-    def __call__(self):
-        """Milliseconds of a step; of one that did not end in time those that it took so far."""
-        subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
-        line = [self.command, "train", self.folder / self.deck, "run.folder=run"]
-        with subprocess.Popen(line, cwd=self.folder, env=environment(self.arguments), stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True) as run:
-            times, began = [], time.monotonic()
-            first = None
-            while run.poll() is None:
-                times = self.seconds()
-                now = time.monotonic()
-                first = first or (now if times else None)
-                enough = len(times) > 1 and times[-1] - times[0] >= self.arguments.seconds
-                if enough or (first or began) + (MOST_S if first else START_S) < now:
-                    break
+            ends, began = [], time.monotonic()
+            while not ends or ends[0] < 2 * arguments.seconds and ends[-1] - ends[0] < arguments.seconds:
+                if run.poll() is not None or time.monotonic() - began > MOST_S + arguments.seconds:
+                    raise SystemExit(f"{command} on {deck}: code {run.poll()}\n{run.stderr.read() if run.poll() is not None else ''}")
                 time.sleep(0.05)
-            else:
-                raise SystemExit(f"{self.command} ended with code {run.returncode}\n{run.stderr.read()}")
-            run.kill()
-        if len(times) > 1:
-            return 1e3 * (times[-1] - times[0]) / (len(times) - 1)
-        return 1e3 * MOST_S
+                ends = ends_of_steps(folder / "run/history.csv")
+        finally:
+            for process in [run, *others]:
+                process.kill()
+                process.wait()
+    steps = [after - before for before, after in zip(ends, ends[1:])] or ends
+    return 1e3 * (statistics.mean(steps) if is_busy else statistics.median(steps))
 
 
 def environment(arguments):
@@ -119,44 +114,39 @@ def environment(arguments):
     return result | dict(setting.split("=", 1) for setting in arguments.variable)
 
 
-def measure(jobs, busy, rounds):
-    """{job: [milliseconds of each round]}; busy and not in turns."""
+def measure(jobs, rounds):
+    """{job: [milliseconds of each round]}"""
     results = {name: [] for name in jobs}
     for number in range(rounds):
         for name in list(jobs)[:: 1 if number % 2 == 0 else -1]:
-            others = busy_processes(busy) if name[-1] == "busy" else []
-            try:
-                results[name].append(jobs[name]())
-            finally:
-                for process in others:
-                    process.kill()
-                    process.wait()
+            results[name].append(jobs[name]())
             print(f"round {number + 1}: {' '.join(name)} {results[name][-1]:.1f} ms", flush=True)
     return results
 
 
-def print_table(results, whose, networks, types):
+def print_table(results, arguments):
+    """A row for each network and type, and how far the bars are met."""
     median = {name: statistics.median(values) for name, values in results.items()}
-    print("\nms per step\n\n| network | type |" + "".join(f" {who}, alone | busy | ratio |" for who in whose) +
-          (" alone, new / old |" if len(whose) > 1 else ""))
-    print("|---" * (2 + 3 * len(whose) + (len(whose) > 1)) + "|")
-    worst = {"busy": 0.0, "older": 0.0}
-    for network in networks:
-        for kind in types:
-            row = f"| {network} | {kind} |"
-            for who in whose:
-                alone, busy = median[network, kind, who, "alone"], median[network, kind, who, "busy"]
-                row += f" {alone:.1f} | {busy:.1f} | {busy / alone:.2f} |"
-            worst["busy"] = max(worst["busy"], median[network, kind, "new", "busy"] / median[network, kind, "new", "alone"])
-            if len(whose) > 1:
-                ratio = median[network, kind, "new", "alone"] / median[network, kind, "old", "alone"]
-                worst["older"] = max(worst["older"], ratio)
-                row += f" {ratio:.3f} |"
-            print(row)
+    whose = ["old", "new"] if arguments.older else ["new"]
+    both = len(arguments.loads) == 2
+    columns = [f"{who}, {load}" for who in whose for load in arguments.loads]
+    columns += [f"{who}, busy / alone" for who in whose if both]
+    columns += [f"{load}, new / old" for load in arguments.loads if arguments.older]
+    print("\nms per step\n\n| network | type | " + " | ".join(columns) + " |\n" + "|---" * (2 + len(columns)) + "|")
+    worst = {}
+    for network in arguments.networks:
+        for kind in arguments.types:
+            at = {(who, load): median[network, kind, who, load] for who in whose for load in arguments.loads}
+            ratios = {f"{who}, busy / alone": at[who, "busy"] / at[who, "alone"] for who in whose if both}
+            ratios |= {f"{load}, new / old": at["new", load] / at["old", load] for load in arguments.loads if arguments.older}
+            for name, ratio in ratios.items():
+                worst[name] = max(ratio, worst.get(name, 0))
+            cells = [f"{value:.1f}" for value in at.values()] + [f"{ratio:.3f}" for ratio in ratios.values()]
+            print(f"| {network} | {kind} | " + " | ".join(cells) + " |")
     print()
-    for name, what in (("busy", "busy / alone"), ("older", "alone, new / old")):
-        if worst[name]:
-            print(f"  largest {what}: {worst[name]:.3f}   bar {BARS[name]}: {'met' if worst[name] <= BARS[name] else 'MISSED'}")
+    for name, bar in BARS.items():
+        if name in worst:
+            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {'met' if worst[name] <= bar else 'MISSED'}")
 
 
 def main():
@@ -165,9 +155,10 @@ def main():
     parser.add_argument("--older", type=pathlib.Path, help="the command of an older build")
     parser.add_argument("--networks", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--types", nargs="+", choices=["fp32", "bf16", "fp16"], default=["fp32", "bf16", "fp16"])
+    parser.add_argument("--loads", nargs="+", choices=["alone", "busy"], default=["alone", "busy"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="processes that compute beside it")
-    parser.add_argument("--seconds", type=float, default=4, help="of steps in a turn")
+    parser.add_argument("--seconds", type=float, default=3, help="of steps in a turn")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--variable", action="append", default=[], metavar="NAME=VALUE", help="of the environment of both")
     arguments = parser.parse_args()
@@ -188,11 +179,11 @@ def main():
             for kind in arguments.types:
                 deck = f"{network}-{kind}.toml"
                 (folder / deck).write_text(COMMON.format(name=network, data=data, batch=batch, shape=shape, type=kind) + model)
-                for load in ("alone", "busy"):
+                for load in arguments.loads:
                     for who, command in commands.items():
-                        jobs[network, kind, who, load] = Turn(command, folder, deck, arguments)
-        results = measure(jobs, arguments.busy, arguments.rounds)
-    print_table(results, sorted(commands, reverse=True), arguments.networks, arguments.types)
+                        jobs[network, kind, who, load] = functools.partial(turn, command, folder, deck, load == "busy", arguments)
+        results = measure(jobs, arguments.rounds)
+    print_table(results, arguments)
     print(f"\n{time.monotonic() - began:.0f} s; load at the end {os.getloadavg()[0]:.1f}")
 
 

@@ -205,8 +205,8 @@ def check_unreadable_checkpoint(command):
 
 
 def slow_run(command, library, *arguments):
-    settings = {**environment(), "LD_PRELOAD": library, "SLOW_DISK_S": "2"}
-    return subprocess.run(command.line("train", "deck.toml", "communication.timeout=1", *arguments, ranks=2),
+    settings = {**environment(), "LD_PRELOAD": library, "SLOW_DISK_S": "5"}
+    return subprocess.run(command.line("train", "deck.toml", "communication.timeout=3", *arguments, ranks=2),
                           cwd=command.folder, env=settings, capture_output=True, text=True, timeout=120, check=False)
 
 
