@@ -110,7 +110,7 @@ def check_signal(command, ranks, signal_):
     running = command.start("bench", "checkpoint", ".", "--size", "1 MiB", "--rounds", 10000, ranks=ranks)
     wait_until(lambda: list(command.folder.glob("mylos-bench-*")), "no folder is made")
     send(signal_, ranks_of(command)[-1:])
-    _, said = running.communicate(timeout=120)
+    _, said = running.communicate(timeout=600)
     assert running.returncode == 1 and f"stopped by {signal_.name}" in said, f"{running.returncode}: {said}"
     assert not list(command.folder.glob("mylos-bench-*")), "the folder is left"
 

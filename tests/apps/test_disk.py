@@ -97,7 +97,7 @@ def check_goes_on(command, shard, size, ranks):
         assert re.search(FULL, said), said
     with Disk(command, size) as disk, concurrent.futures.ThreadPoolExecutor() as pool:
         run = command.start(*TRAIN, *on, "run.epochs=100000", ranks=ranks)
-        heard = pool.submit(run.communicate, timeout=90)  # a full pipe would hold the run
+        heard = pool.submit(run.communicate, timeout=600)  # a full pipe would hold the run
         wait_until(lambda: checkpoints(command), "no checkpoint")
         time.sleep(1)
         assert run.poll() is None, "ended though it should go on"

@@ -36,7 +36,7 @@ def check_two_runs_at_once(command):
     assert f"one: process {run.pid} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
     assert run.poll() is None
     (command.folder / "one/stop").touch()
-    _, stderr = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=600)
     assert run.returncode == 85, (run.returncode, stderr)
     command.must(*endless, "--restart", "latest", "--stop-after", "3", code=85)
 
@@ -46,7 +46,7 @@ def check_another_networks_file_under_a_wrong_name(command):
     command.must("train", "deck.toml", "run.folder=other", "model.hidden=[8]", "--stop-after", "20", code=85)
     # Its own step, 20, is above that of its name: looking below 20 would find it again.
     shutil.copy(command.folder / "other/checkpoints" / STEP.format(20), command.folder / "wrong/checkpoints" / STEP.format(15))
-    result = command.must("train", "deck.toml", "run.folder=wrong", "--restart", "auto", "--stop-after", "1", code=85, timeout=60)
+    result = command.must("train", "deck.toml", "run.folder=wrong", "--restart", "auto", "--stop-after", "1", code=85, timeout=600)
     assert result.stdout.count("skipped wrong") == 1 and "at step 12 of" in result.stdout, result.stdout
 
 
@@ -207,7 +207,7 @@ def check_unreadable_checkpoint(command):
 def slow_run(command, library, *arguments):
     settings = {**environment(), "LD_PRELOAD": library, "SLOW_DISK_S": "5"}
     return subprocess.run(command.line("train", "deck.toml", "communication.timeout=3", *arguments, ranks=2),
-                          cwd=command.folder, env=settings, capture_output=True, text=True, timeout=120, check=False)
+                          cwd=command.folder, env=settings, capture_output=True, text=True, timeout=600, check=False)
 
 
 def check_slow_disk(command, library):

@@ -12,10 +12,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from checkpoints import last_checkpoint
-from processes import HANGS_AFTER_S
+from processes import HANGS_AFTER_S, wait_until
 from small_problem import DECK, Command, environment, prepare
 
 STOPPED = 85
@@ -138,12 +137,9 @@ def check_file_to_submit(folder, sources):
 
 
 def wait_for_steps(process, run):
-    for _ in range(600):
-        if (run / "history.csv").exists() and (run / "history.csv").stat().st_size > 2000:
-            return
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError("no steps within 30 s")
+    history = run / "history.csv"
+    wait_until(lambda: process.poll() is not None or history.exists() and history.stat().st_size > 2000, "no steps")
+    assert process.poll() is None, process.communicate()
 
 
 def written(site):

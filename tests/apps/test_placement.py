@@ -38,7 +38,7 @@ def start(command, launcher, threads=None, arguments=("--check",), before=()):
     if threads:
         variables["OMP_NUM_THREADS"] = str(threads)
     line = [*launcher, *before, command.program, "train", "deck.toml", *arguments]
-    result = subprocess.run(line, cwd=command.folder, env=variables, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(line, cwd=command.folder, env=variables, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, f"{line}: {result.returncode}\n{result.stdout}\n{result.stderr}"
     return result.stdout.splitlines()
 

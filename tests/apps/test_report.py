@@ -10,8 +10,8 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 
+from processes import wait_until
 from small_problem import Command, prepare
 
 HEADER = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,tokens_per_s,elapsed_s\n"
@@ -64,11 +64,7 @@ def check_several(command):
 
 
 def wait_for(condition, what):
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{what} did not come")
+    wait_until(condition, f"{what} did not come")
 
 
 def check_running_and_crashed(command):
@@ -86,7 +82,7 @@ def check_running_and_crashed(command):
     assert report(command, "live", "--out", "once.html", page="once.html")["reload_s"] == 0
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    watcher.communicate(timeout=60)
+    watcher.communicate(timeout=600)
     assert watcher.returncode == 0
     after = data_of(page)
     assert after["reload_s"] == 0 and after["runs"][0]["progress"] == "unfinished", after["runs"][0]["progress_text"]

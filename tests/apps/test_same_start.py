@@ -37,7 +37,7 @@ def start(command, lines, programs=None, variables=None, folders=None):
         folder = ["-C", str(folders[rank])] if rank in (folders or {}) else []
         parts += [":", "-n", "1", "env", *folder, *settings, program, *line]
     return subprocess.run([*LAUNCHER, *parts[1:]], cwd=command.folder, env=environment(), capture_output=True, text=True,
-                          timeout=60)
+                          timeout=600)
 
 
 def refuse(command, message, *start_arguments):

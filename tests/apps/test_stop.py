@@ -21,12 +21,8 @@ LONG = ["run.epochs=1000000", "checkpoint.every=0", "run.evaluate_every=1000000"
 
 
 def wait_for_steps(process, history):
-    for _ in range(600):
-        if history.exists() and history.stat().st_size > 2000:
-            return
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError("no steps within 30 s")
+    wait_until(lambda: process.poll() is not None or history.exists() and history.stat().st_size > 2000, "no steps")
+    assert process.poll() is None, process.communicate()
 
 
 def stop(command, ranks, how, name, launcher=()):
@@ -39,7 +35,7 @@ def stop(command, ranks, how, name, launcher=()):
         wait_for_steps(process, command.folder / name / "history.csv")
         start = time.monotonic()
         how(process, command.folder / name)
-        text = process.communicate(timeout=60)[0]
+        text = process.communicate(timeout=600)[0]
         return process.returncode, text[-2000:], time.monotonic() - start
 
 
@@ -64,7 +60,7 @@ def check_ways_to_stop(command):
         (folder / "stop").touch()
 
     # mpirun passes SIGUSR1 on; SIGTERM it answers itself: with SIGTERM, and after these seconds with SIGKILL.
-    patient = ("--mca", "odls_base_sigkill_timeout", "4")
+    patient = ("--mca", "odls_base_sigkill_timeout", "60")
     cases = [
         ("usr1", 1, send(signal.SIGUSR1), (), STOPPED, "SIGUSR1"),
         ("int-twice", 1, send(signal.SIGINT, signal.SIGINT, signal.SIGTERM), (), STOPPED, "SIG"),
@@ -98,7 +94,7 @@ def check_walltime(command):
     result = command.must("train", "deck.toml", "run.folder=wall", *LONG, "--walltime", "00:00:04", ranks=2,
                           code=STOPPED)
     seconds = float((command.folder / "wall" / "history.csv").read_text().splitlines()[-1].split(",")[-1])
-    assert seconds < 4, seconds
+    assert seconds < 8, seconds  # else it would go on for hours; a busy machine holds single steps up
     assert "asked to stop by walltime 0:04" in result.stdout, result.stdout
     check_stopped(command, "wall", result.stdout)
     print(f"walltime of 4 s: trained for {seconds:.2f} s")
@@ -110,13 +106,13 @@ def check_loop(command, sources):
     command.must(*common, "run.folder=whole")
     loop = [pathlib.Path(sources) / "scripts" / "resubmit", "sliced", "--", command.program, *common,
             "run.folder=sliced", "--restart", "auto", "--stop-after", "8"]
-    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=120)
+    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.count("restarted from") == 4, result.stdout
     compare(last_checkpoint(command, "whole"), last_checkpoint(command, "sliced"), "five slices")
     # What cannot succeed is not started again and again.
     loop[-1] = "0"
-    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=120)
+    result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=600)
     assert result.returncode == 2, (result.returncode, result.stdout, result.stderr)
     print("five slices through scripts/resubmit: bitwise equal to one run")
 

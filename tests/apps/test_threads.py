@@ -30,10 +30,10 @@ def check_refusals(command):
         for ranks in rank_counts:
             refuse(command, f"mylos: OMP_NUM_THREADS is '{KOKKOS_LIMIT + 1}'; the threads of a rank are a number from 1 to "
                    f"{KOKKOS_LIMIT} (or a list that begins with one), and run.threads comes before this variable",
-                   *arguments, ranks=ranks, variables={"OMP_NUM_THREADS": str(KOKKOS_LIMIT + 1)}, timeout=60)
+                   *arguments, ranks=ranks, variables={"OMP_NUM_THREADS": str(KOKKOS_LIMIT + 1)}, timeout=600)
     for threads in (KOKKOS_LIMIT + 1, 600, 65536):
         refuse(command, f"mylos: command line: 'run.threads' must be an integer from 0 to {KOKKOS_LIMIT}, not the integer "
-               f"{threads}", "train", "deck.toml", "run.folder=refused", f"run.threads={threads}", ranks=2, timeout=60)
+               f"{threads}", "train", "deck.toml", "run.folder=refused", f"run.threads={threads}", ranks=2, timeout=600)
     assert {path for path in command.folder.rglob("*")} == before, "something was written"
 
 
