@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "mylos/base/text.hpp"
 #include "mylos/data/dataset.hpp"
 #include "mylos/data/normalizer.hpp"
 #include "mylos/data/prepare_csv.hpp"
@@ -27,6 +28,32 @@ void require_one_rank() {
 void require_start(const std::string& output) {
   require_one_rank();
   require_hdf5_name(output);
+}
+
+/// Of what stands between commas outside double quotes.
+std::vector<std::string> names_between_commas(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) {
+    std::string name;
+    bool is_quoted = false;
+    std::size_t opened = 0;
+    for (std::size_t i = 0; i <= word.size(); ++i) {
+      if (i == word.size() || (word[i] == ',' && !is_quoted)) {
+        if (name.empty()) fail_input("--targets: has an empty name; expected columns, a,b,c");
+        names.push_back(std::move(name));
+        name.clear();
+      } else if (word[i] == '"') {
+        is_quoted = !is_quoted;
+        if (is_quoted && i > 0 && word[i - 1] == '"') name += '"';  // a doubled one within quotes
+        if (is_quoted) opened = i;
+      } else {
+        name += word[i];
+      }
+    }
+    if (is_quoted)
+      fail_input("--targets: the quote before '{}' is not closed", printable(word.substr(opened + 1)));
+  }
+  return names;
 }
 
 std::string answers_of(const Dataset& data) {
@@ -76,7 +103,7 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   require_start(arguments.output);
   require_other_file(arguments.input, arguments.output);
   PrepareCsv job{.file = arguments.input,
-                 .targets = arguments.targets,
+                 .targets = names_between_commas(arguments.targets),
                  .label = arguments.label,
                  .out = arguments.output,
                  .classes = arguments.classes};

@@ -104,9 +104,10 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
       "csv",
       "A table of numbers, perhaps with a header line; without --targets and --label, to predict from");
   csv->add_option("file", arguments.csv.input)->required();
-  auto* targets = csv->add_option("--targets", arguments.csv.targets,
-                                  "Columns to predict (regression), a,b,c: names, or else numbers from 1 on");
-  targets->delimiter(',');
+  auto* targets =
+      csv->add_option("--targets", arguments.csv.targets,
+                      "Columns to predict (regression), a,b,c: names, or else numbers from 1 on; a name "
+                      "with a comma in double quotes");
   auto* label =
       csv->add_option("--label", arguments.csv.label, "Column of class numbers 0, 1, ... (classification)");
   label->excludes(targets);

@@ -6,12 +6,14 @@ usage: test_names.py MYLOS
 import csv
 import json
 import re
+import shutil
 import sys
 import tempfile
 
 import h5py
 import numpy
 
+from checkpoints import checkpoint_block, last_checkpoint
 from small_problem import Command
 
 DECK = """
@@ -95,6 +97,18 @@ def check_columns_are_found_by_name(command):
         assert said[0] == "swapped.h5: its inputs are p, humidity, T; they are taken by name in the order T, p, humidity", said
 
 
+def check_names_with_commas(command):
+    (command.folder / "winds.csv").write_text('"wind, east";"say ""up""";rain\n1;2;3\n4;5;6\n', encoding="utf-8")
+    command.must("prepare", "csv", "winds.csv", "--targets", '"wind, east",rain', "--out", "winds.h5")
+    with h5py.File(command.folder / "winds.h5") as file:
+        assert file["target_names"][()].decode().split("\n") == ["wind, east", "rain"]
+        assert file["input_names"][()].decode() == 'say "up"' and file["targets"][1].tolist() == [4, 6]
+    said = command.must("prepare", "csv", "winds.csv", "--targets", '"wind, east,rain', "--out", "no.h5", code=2).stderr
+    assert "--targets: the quote before 'wind, east,rain' is not closed" in said, said
+    said = command.must("prepare", "csv", "winds.csv", "--targets", "rain,", "--out", "no.h5", code=2).stderr
+    assert "--targets: has an empty name" in said, said
+
+
 def check_metrics_go_by_names(command):
     said = command.must("eval", "runs/cloud", "--metrics", "r2", ranks=2).stdout
     found = dict(re.findall(r"^R2 of (\w+): ([-\d.e]+)$", said, re.MULTILINE))
@@ -140,6 +154,24 @@ def check_files_without_names(command):
     assert re.findall(r"^R2 of (target \d): ", said, re.MULTILINE) == ["target 0", "target 1"], said
     with h5py.File(command.folder / "out.h5") as file:
         assert "target_names" not in file
+
+
+def check_networks_of_earlier_builds(command):
+    """They know neither names nor ranges, and go on as they did."""
+    shutil.copytree(command.folder / "runs/cloud", command.folder / "runs/older")
+    path = last_checkpoint(command, "runs/older")
+    with h5py.File(path, "r+") as file:
+        del file["samples"], file["input_range"]
+    path.write_bytes(checkpoint_block.with_right_block(path.read_bytes()))
+    said = command.must("predict", "runs/older", "right.h5", "older.h5", ranks=2).stdout
+    assert said == f"older.h5: outputs of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
+    with h5py.File(command.folder / "older.h5") as file:
+        assert numpy.allclose(file["outputs"][:], predictions(command, "right")[0], rtol=1e-6) and "target_names" not in file
+    command.must("train", "deck.toml", "run.folder=runs/older", "run.steps=40", "--restart", "latest", ranks=2)
+    found, said = predictions(command, "right", run="runs/older")
+    assert said == [], "of the range nothing is known: it is that of the run's start"
+    command.must("train", "deck.toml", "run.folder=runs/cloud", "run.steps=40", "--restart", "latest", ranks=2)
+    assert numpy.array_equal(found, predictions(command, "right")[0])
 
 
 def check_inputs_outside_the_training_range(command):
@@ -203,7 +235,8 @@ def check_statistics_of_strangers(command):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_columns_are_found_by_name, check_metrics_go_by_names, check_other_names_are_refused, check_files_without_names,
+    for check in (check_columns_are_found_by_name, check_names_with_commas, check_metrics_go_by_names, check_other_names_are_refused, check_files_without_names,
+                  check_networks_of_earlier_builds,
                   check_inputs_outside_the_training_range, check_predictions_as_a_table, check_statistics_of_strangers):
         check(mylos)
         print(check.__name__, "passed")

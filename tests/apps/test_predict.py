@@ -82,7 +82,7 @@ def predictions(command, run, data, ranks=1):
     with h5py.File(command.folder / output) as file:
         outputs = file["outputs"][:]
     rows, columns = outputs.shape
-    assert said == f"{output}: outputs of {rows} samples, [{rows}, {columns}]\n", said
+    assert said.splitlines()[-1] == f"{output}: outputs of {rows} samples, [{rows}, {columns}]", said
     return outputs
 
 
