@@ -41,7 +41,8 @@ std::map<std::string, ChannelsFirst> channels_first_parameters(const ModelOption
         const PerAxis& kernel = kernels.at(signature.name);
         layout.dims.insert(layout.dims.end(), kernel.begin(), kernel.end());
         layouts.emplace(path, std::move(layout));
-      } else if (signature.kind == "linear" && grid.points() > 1 && grid.columns() == spec.columns) {
+      } else if (signature.kind == "linear" && grid.points() > 1 && grid.channels > 1 &&
+                 grid.columns() == spec.columns) {
         layouts.emplace(path, ChannelsFirst{{spec.rows, spec.columns}, grid.points(), grid.channels});
       }
     }

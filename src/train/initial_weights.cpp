@@ -231,7 +231,9 @@ std::vector<std::string> InitialWeights::lines(std::size_t most) const {
     lines.push_back(fmt::format("  and {} more (--check names all)", taken_.size() - most));
   if (!drawn_.empty()) lines.push_back(fmt::format("  drawn, not taken: {}", listed(drawn_, most)));
   if (!unused_.empty()) lines.push_back(fmt::format("  not used of the file: {}", listed(unused_, most)));
-  for (const std::string& note : notes_) lines.push_back("  " + note);
+  for (std::size_t i = 0; i < std::min(most, notes_.size()); ++i) lines.push_back("  " + notes_[i]);
+  if (notes_.size() > most)
+    lines.push_back(fmt::format("  and {} notes more (--check has all)", notes_.size() - most));
   return lines;
 }
 
