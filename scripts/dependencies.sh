@@ -23,7 +23,7 @@ libopenmpi-dev|MPI, headers|command:mpicc|needed
 openmpi-bin|MPI, mpirun|command:mpirun|needed
 libhdf5-dev|HDF5 >= 1.10.8, serial or parallel|command:h5cc h5pcc|needed
 hdf5-tools|HDF5 tools (h5dump)|command:h5dump|optional
-libfmt-dev|fmt|header:fmt/core.h|needed
+libfmt-dev|fmt|header:fmt/format.h|needed
 libtomlplusplus-dev|toml++|header:toml++/toml.h|needed
 libcli11-dev|CLI11|header:CLI/CLI.hpp|needed
 nlohmann-json3-dev|JSON for Modern C++|header:nlohmann/json.hpp|needed
