@@ -9,9 +9,9 @@ namespace mylos::pieces {
 namespace {
 
 /// Operands of a micro-batch, and what computes some of its samples at a time.
-class Layer {
+class AttentionLayer {
  public:
-  explicit Layer(const Subject& subject)
+  explicit AttentionLayer(const Subject& subject)
       : subject_(subject), all_{subject.samples, subject.context, subject.heads, subject.head_width} {
     all_.type = subject.type;
   }
@@ -95,7 +95,7 @@ std::string rate(const Subject& subject, bool backward, double milliseconds) {
 }  // namespace
 
 void measure_attention(const Subject& subject) {
-  Layer layer(subject);
+  AttentionLayer layer(subject);
   const auto gemm = make_gemm_engine({});
   for (const bool backward : {false, true}) {
     const std::string piece = backward ? "attention backward" : "attention forward";

@@ -8,7 +8,7 @@
 namespace mylos::pieces {
 namespace {
 
-struct Layer {
+struct LinearLayer {
   const char* name;
   std::int64_t inputs;
   std::int64_t outputs;
@@ -17,7 +17,8 @@ struct Layer {
 };
 
 /// With a bias, its gradient or GELU's derivative, where the step asks for one and the engine has it.
-std::optional<GemmProblem> with_epilogue(const GemmEngine& engine, const Layer& layer, GemmProblem problem) {
+std::optional<GemmProblem> with_epilogue(const GemmEngine& engine, const LinearLayer& layer,
+                                         GemmProblem problem) {
   switch (form_of(problem)) {
     case GemmForm::output:
       problem.bias = layer.bias;
@@ -65,12 +66,12 @@ void measure_products(const Subject& subject) {
   std::vector<GemmEngine*> engines = measured->alternatives();
   if (engines.empty()) engines.push_back(measured.get());
   const std::int64_t width = subject.width();
-  const Layer layers[] = {{"qkv", width, 3 * width, true, false},
-                          {"output", width, width, true, false},
-                          {"up", width, 4 * width, true, false},
-                          {"down", 4 * width, width, true, true},
-                          {"head", width, subject.vocabulary, false, false}};
-  for (const Layer& layer : layers) {
+  const LinearLayer layers[] = {{"qkv", width, 3 * width, true, false},
+                                {"output", width, width, true, false},
+                                {"up", width, 4 * width, true, false},
+                                {"down", 4 * width, width, true, true},
+                                {"head", width, subject.vocabulary, false, false}};
+  for (const LinearLayer& layer : layers) {
     // The head's weights get their gradient in pieces, so it is float.
     const DType gradient = layer.bias ? subject.type : DType::fp32;
     const GemmProblem problems[] = {
