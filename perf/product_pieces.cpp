@@ -61,7 +61,7 @@ void measure(const Subject& subject, const std::string& name, GemmEngine& engine
 
 void measure_products(const Subject& subject) {
   KernelOptions options;
-  options.gemm = gemm_engine_named("measure");
+  options.gemm = GemmChoice::measure;
   const auto measured = make_gemm_engine(options);
   std::vector<GemmEngine*> engines = measured->alternatives();
   if (engines.empty()) engines.push_back(measured.get());

@@ -1,7 +1,8 @@
 """Overflows on purpose in half: a loss scale that grows every few steps until gradients overflow, with CUDA graphs and
 without. Both must skip the same steps, and end with the same losses."""
 
-from gpu_check.report import Failure, expect_same
+from gpu_check.report import Failure
+from gpu_check.training import expect_same
 
 COLUMNS = ("step", "loss", "scale", "gradient_norm")
 SCALER = ["precision.compute=fp16", "precision.scaler.initial_scale=1048576", "precision.scaler.max_scale=1073741824",

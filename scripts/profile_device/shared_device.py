@@ -3,7 +3,8 @@ are those of one rank, and sharding changes no bit."""
 
 import re
 
-from gpu_check.report import Failure, Skipped, expect_same
+from gpu_check.report import Failure, Skipped
+from gpu_check.training import expect_same
 
 TWO_RANKS = ["communication.backend=nccl", "run.steps=20"]
 
