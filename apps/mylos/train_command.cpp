@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <utility>
+
 #include "commands.hpp"
 #include "mylos/train/run.hpp"
 #include "mylos/train/run_check.hpp"
@@ -15,14 +17,14 @@
 namespace mylos::app {
 namespace {
 
-ExitCode check(const RunRequest& request) {
-  const Options& options = request.deck.options;
-  const KokkosRuntime kokkos(options.run.threads);
-  const std::string text = check_run(request, MPI_COMM_WORLD);
-  request.output.line(kokkos.table());
-  for (const std::string& line : kokkos.advice(needs_these_threads(options)))
-    request.output.line("# " + line);
-  request.output.line(text);
+ExitCode check(RunRequest request) {
+  const auto needs_threads = needs_these_threads(request.deck.options);
+  const KokkosRuntime kokkos(request.deck.options.run.threads);
+  const Output output = request.output;
+  const std::string text = check_run(std::move(request), MPI_COMM_WORLD);
+  output.line(kokkos.table());
+  for (const std::string& line : kokkos.advice(needs_threads)) output.line("# " + line);
+  output.line(text);
   return ExitCode::done;
 }
 
@@ -45,7 +47,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
     request.deck = read_shared_deck(ranks, arguments.deck, overrides);
     request.output = arguments.check ? standard_output(ranks.rank()) : run_log(ranks.rank());
   }
-  if (arguments.check) return check(request);
+  if (arguments.check) return check(std::move(request));
   request.restart = arguments.restart;
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;

@@ -35,6 +35,7 @@ class Draw {
                one_of<LossType>(6),
                integer(0, 1 << 28),
                integer(0, 1 << 28),
+               integer(0, 1) == 0,
                0,
                0,
                0,

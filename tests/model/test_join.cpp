@@ -150,7 +150,7 @@ std::vector<float> added_to_skip(JoinType join, DType skip_type, const std::vect
                     .input_type = DType::fp32,
                     .skip_type = skip_type,
                     .type = DType::fp32});
-  const test::ScribblingGemm gemm;
+  test::ScribblingGemm gemm;
   const Execution exec;
   const Arena memory("join", 8192);
   Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(memory.data(), memory.bytes()), std::byte{0xff});
@@ -162,7 +162,7 @@ std::vector<float> added_to_skip(JoinType join, DType skip_type, const std::vect
   const StepContext context{.exec = exec, .gemm = gemm};
   block.backward(context,
                  {.weights = {}, .input = input, .output = output, .workspace = memory.data() + 4096},
-                 {.weights = {}, .output = output, .skip = skip, .add_to_skip = true});
+                 {.weights = {}, .output = output, .input = {}, .skip = skip, .add_to_skip = true});
   exec.fence();
   return test::values_of(skip);
 }
