@@ -45,16 +45,19 @@ def busy(kernels):
     return total
 
 
+LAUNCHERS = re.compile(r"for_each_\w+|launch|norm_rows|cross_entropy|math|cuda_parallel_\w+|floating_point_wrapper")
+
+
 def short_name(name):
-    """Without template arguments and namespaces, but with what tells kernels of one launcher apart."""
-    if match := re.search(r"mylos::(?:\(anonymous namespace\)::)?[\w:]*?(\w+)[(<]", name):
-        if "Kokkos::" in name:
-            inner = [word for word in re.findall(r"mylos::(?:\(anonymous namespace\)::)?(?:\w+::)*(\w+)", name)
-                     if word not in ("launch",)]
-            return "mylos " + " ".join(dict.fromkeys(inner[:3]))
-        return f"mylos {match.group(1)}"
-    name = re.sub(r"^void ", "", name)
-    return re.sub(r"<.*", "", name)[:90]
+    """Without template arguments and namespaces. Of our kernels, what one launcher starts tells them apart; of
+    names that were too long to be demangled, the words behind their lengths."""
+    if "Kokkos" in name and "mylos" in name:
+        words = re.findall(r"mylos::(?:\(anonymous namespace\)::|\w+::)*(\w+)", name)
+        if name.startswith("_Z"):
+            words = re.findall(r"\d([a-z][a-z_]{5,}?)(?=[A-Z\d]|$)", name)
+        words = [word for word in words if not LAUNCHERS.fullmatch(word)]
+        return "mylos " + " ".join(dict.fromkeys(words[:2]))
+    return re.sub(r"<.*", "", re.sub(r"^void ", "", name))[:90]
 
 
 def table(kernels, count):
