@@ -125,9 +125,13 @@ int run_alone(const std::function<ExitCode()>& command) {
 namespace {
 
 /// A process without a launcher needs no daemon of Open MPI, whose threads and process would be started and
-/// torn down for nothing. Other libraries do not read this.
+/// torn down for nothing. Without it all such processes are job 0, whose folder in /tmp the first of them to
+/// end would take from the others, so they do without that too. Other libraries do not read this.
 void start_in_isolation() {
-  if (!was_launched()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+  if (was_launched()) return;
+  if (setenv("OMPI_MCA_ess_singleton_isolated", "1", 0) != 0) return;
+  if (std::string_view(std::getenv("OMPI_MCA_ess_singleton_isolated")) == "1")
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 /// After the command, and whatever it threw: nothing of Kokkos is in use any more.

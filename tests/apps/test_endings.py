@@ -63,6 +63,17 @@ def check_isolation(command):
     print("a process alone starts no other")
 
 
+def check_starts_side_by_side(command, starts):
+    """Processes alone share nothing that one of them could take from the others when it ends."""
+    def start(_):
+        return command.run("train", "deck.toml", "--check")
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for end in pool.map(start, range(starts)):
+            assert end.returncode == 0, end
+    print(f"{starts} starts, eight at a time")
+
+
 class BusyMachine:
     """Processes that do nothing but compute."""
 
@@ -137,6 +148,7 @@ def main():
         if not full:
             check_crashes(command, library)
             check_isolation(command)
+        check_starts_side_by_side(command, 800 if full else 48)
         check_many(command, kinds_of(command, embedded, pathlib.Path(sources)), starts)
 
 

@@ -16,9 +16,11 @@ namespace mylos::test {
 void start_ranks(int* argument_count, char*** arguments) {
   const char* threads = std::getenv("MYLOS_TEST_MPI_THREADS");
   const bool is_one = threads != nullptr && std::string_view(threads) == "one";
-  // A program alone needs no daemon of Open MPI.
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr && std::getenv("PMIX_RANK") == nullptr)
+  // A program alone needs no daemon of Open MPI, nor the folder that all programs without one share.
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr && std::getenv("PMIX_RANK") == nullptr) {
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+  }
   without_leak_check([&] {
     int provided = 0;
     MPI_Init_thread(argument_count, arguments, is_one ? MPI_THREAD_SINGLE : MPI_THREAD_SERIALIZED, &provided);
