@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <new>
+#include <string_view>
 #include <thread>
 #include <vector>
 
