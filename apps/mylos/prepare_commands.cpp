@@ -25,8 +25,10 @@ void require_one_rank() {
   if (size_of_start() > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
 }
 
-void require_start(const std::string& output) {
+/// On one rank, into a file of its own that is called as one of HDF5.
+void require_start(const std::vector<std::string>& inputs, const std::string& output) {
   require_one_rank();
+  for (const std::string& input : inputs) require_other_file(input, output);
   require_hdf5_name(output);
 }
 
@@ -90,8 +92,7 @@ ExitCode tell_tokens(const std::string& path) {
 }  // namespace
 
 ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
-  require_start(arguments.output);
-  for (const auto& input : {arguments.images, arguments.labels}) require_other_file(input, arguments.output);
+  require_start({arguments.images, arguments.labels}, arguments.output);
   prepare(PrepareIdx{.images = arguments.images,
                      .labels = arguments.labels,
                      .out = arguments.output,
@@ -100,8 +101,7 @@ ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
 }
 
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
-  require_start(arguments.output);
-  require_other_file(arguments.input, arguments.output);
+  require_start({arguments.input}, arguments.output);
   PrepareCsv job{.file = arguments.input,
                  .targets = names_between_commas(arguments.targets),
                  .label = arguments.label,
@@ -116,13 +116,13 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
 }
 
 ExitCode prepare_fields_command(const PrepareFields& job) {
-  require_start(job.out);
+  require_start({}, job.out);
   prepare(job);
   return tell(job.out);
 }
 
 ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
-  require_start(arguments.output);
+  require_start({}, arguments.output);
   if (!arguments.classes_of.empty()) require_other_file(arguments.classes_of, arguments.output);
   PrepareImages job{.folder = arguments.folder,
                     .out = arguments.output,
@@ -141,9 +141,7 @@ ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
 }
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
-  require_start(arguments.output);
-  for (const auto& input : {arguments.input, arguments.vocabulary})
-    require_other_file(input, arguments.output);
+  require_start({arguments.input, arguments.vocabulary}, arguments.output);
   prepare(PrepareText{.file = arguments.input,
                       .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
                       .out = arguments.output,
@@ -152,8 +150,7 @@ ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
 }
 
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
-  require_start(arguments.output);
-  for (const auto& input : arguments.inputs) require_other_file(input, arguments.output);
+  require_start(arguments.inputs, arguments.output);
   PrepareTokens job{.files = arguments.inputs,
                     .type = std::nullopt,
                     .vocabulary = arguments.vocabulary,

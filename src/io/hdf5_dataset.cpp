@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 constexpr std::size_t max_rank = 8;
-constexpr std::int64_t max_texts_bytes = std::int64_t{64} << 20;
+constexpr std::size_t max_texts_bytes = std::size_t{64} << 20;
 
 /// Deflate shrinks at most 1032 : 1 (zlib's technical notes), so a file that claims more is no honest one.
 constexpr std::int64_t max_compression = 1032;
@@ -242,29 +242,33 @@ std::vector<std::string> Dataset::read_texts() const {
   if (!is_text()) refuse_type("text");
   const Turn turn;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
-  const bool is_variable = H5Tis_variable_str(type.id()) > 0;
-  hsize_t bytes = static_cast<hsize_t>(size()) * state_->element_bytes;
-  bool done = true;
-  if (is_variable) {
-    const Handle space(H5Dget_space(state_->id), H5Sclose);
-    done = H5Dvlen_get_buf_size(state_->id, type.id(), space.id(), &bytes) >= 0;
-  }
-  if (done && bytes > static_cast<hsize_t>(max_texts_bytes)) {
-    fail_input("{}: dataset {} holds more than {} of text", state_->file->path, path(),
-               format_bytes(max_texts_bytes));
-  }
   std::vector<std::string> texts(static_cast<std::size_t>(size()));
   if (texts.empty()) return texts;
-  if (is_variable) {
-    std::vector<char*> values(texts.size());
-    done = done && H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (values[i] == nullptr) continue;
-      texts[i] = values[i];
-      H5free_memory(values[i]);
+  const auto require_room_for = [&](std::size_t bytes) {
+    if (bytes <= max_texts_bytes) return;
+    fail_input("{}: dataset {} holds more than {} of text", state_->file->path, path(),
+               format_bytes(static_cast<std::int64_t>(max_texts_bytes)));
+  };
+  bool done = true;
+  if (H5Tis_variable_str(type.id()) > 0) {
+    // One at a time: a file of any size may name one text again and again.
+    const Handle space(H5Dget_space(state_->id), H5Sclose);
+    const hsize_t one = 1;
+    const Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < texts.size() && done; ++i) {
+      char* value = nullptr;
+      done = select_range(space.id(), dims(), static_cast<std::int64_t>(i), 1) &&
+             H5Dread(state_->id, type.id(), memory_space.id(), space.id(), H5P_DEFAULT, &value) >= 0;
+      if (value == nullptr) continue;
+      texts[i] = value;
+      H5free_memory(value);
+      bytes += texts[i].size();
+      require_room_for(bytes);
     }
   } else {
-    std::string all(static_cast<std::size_t>(bytes), '\0');
+    require_room_for(texts.size() * state_->element_bytes);
+    std::string all(texts.size() * state_->element_bytes, '\0');
     done = H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) >= 0;
     const bool has_blanks = H5Tget_strpad(type.id()) == H5T_STR_SPACEPAD;
     for (std::size_t i = 0; i < texts.size(); ++i) {

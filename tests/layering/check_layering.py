@@ -30,7 +30,7 @@ WRAPPED = {
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
-    r"nlohmann/.*": r"train/(stored_plan|plan_document|run_summary|run_events|amendments|confusion_file)\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp|"
+    r"nlohmann/.*": r"train/(stored_plan|plan_document|run_summary|run_events|amendments|confusion_file|target_file)\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp|"
                     r"apps/mylos/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/image_png\.cpp",
     r"turbojpeg\.h": r"data/image_jpeg\.cpp",
