@@ -5,7 +5,7 @@
 // NAME is KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE, "max/fp32/64x64/32/8/31/1": the kernel is as long
 // along each axis, with half as much padding. Commands come on standard input. pytorch_pool.py speaks the
 // same.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
