@@ -70,7 +70,7 @@ class Pool {
     const Tensor dy = tensor(dy_, output_grid(shape_).columns());
     if (is_max_) {
       max_pool_forward(exec, shape_, x, y, workspace_.data());
-      max_pool_backward(exec, shape_, x, dy, dx, workspace_.data());
+      max_pool_backward(exec, shape_, x, y, dy, dx, workspace_.data());
     } else {
       average_pool_forward(exec, shape_, x, y, workspace_.data());
       average_pool_backward(exec, shape_, dy, dx, workspace_.data());

@@ -69,15 +69,23 @@ struct PoolTile {
   std::int64_t place;  // on devices the point, or window, that all of them are of
 };
 
-/// body(tile) for all elements of `lines` lines of `places` points or windows of `inner` elements.
+/// Points of no more elements are not worth a loop each, on hosts: loops go over points, channel by channel.
+inline constexpr std::int64_t few_channels = 4;
+
+/// body(tile) for all elements of `lines` lines of `places` points or windows of `inner` elements. A host's
+/// tile has whole points where they are small.
 template <class Body>
 void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lines, std::int64_t places,
                         std::int64_t inner, const Body& body) {
   if constexpr (runs_on_host) {
-    for_each_tile(exec, name, lines, places * inner,
-                  [=](std::int64_t line, std::int64_t first, std::int64_t count) {
-                    body(PoolTile{line, first, count, 0});
-                  });
+    const std::int64_t width = inner < tile_width ? tile_width / inner * inner : tile_width;
+    const std::int64_t elements = places * inner;
+    const std::int64_t tiles = launch::ceiling_quotient(elements, width);
+    for_each_tile(exec, name, lines * tiles, 1, [=](std::int64_t row, std::int64_t, std::int64_t) {
+      const std::int64_t line = row / tiles;
+      const std::int64_t first = (row - line * tiles) * width;
+      body(PoolTile{line, first, launch::smaller(width, elements - first), 0});
+    });
   } else {
     const Divisor places_of(places);
     const std::int64_t together = Divisor::most / places;
@@ -120,7 +128,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_in_run(const PoolRun& run, const T* va
     for_each_in_tile(run.count, [&](std::int64_t i) { function(to + i, from + i, value[i]); });
   } else {
     for (std::int64_t i = 0; i < run.count; ++i) {
-      const std::int64_t from = run.from + i * run.from_step;
+      std::int64_t from = run.from + i * run.from_step;
+      asm volatile("" : "+r"(from));  // no vectors: they would gather and scatter, which takes longer
       function(run.to + i * run.to_step, from, to_float(values[from]));
     }
   }
@@ -156,9 +165,13 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_tap(const PoolLine& line, const PoolTi
       const std::int64_t from = launch::larger(first_window, axis.first_from(-offset));
       const std::int64_t stop =
           launch::smaller(end_window, axis.stride_of.quotient(axis.points - 1 - offset) + 1);
-      if (inner == 1) {
-        if (from < stop)
-          function(tap, PoolRun{from - tile.first, from * axis.stride + offset, stop - from, 1, axis.stride});
+      if (inner <= few_channels) {
+        if (from >= stop) continue;
+        for (std::int64_t channel = 0; channel < inner; ++channel) {
+          function(tap, PoolRun{from * inner - tile.first + channel,
+                                (from * axis.stride + offset) * inner + channel, stop - from, inner,
+                                axis.stride * inner});
+        }
         continue;
       }
       for (std::int64_t window = from; window < stop; ++window) {
@@ -187,7 +200,9 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
     }
   } else {
     const std::int64_t end = tile.first + tile.count;
-    if (axis.stride == 1 || inner == 1) {
+    const std::int64_t first_point = tile.first / inner;
+    const std::int64_t last_point = (end - 1) / inner;
+    if (axis.stride == 1 || inner <= few_channels) {
       for (std::int64_t tap = axis.window; tap-- > 0;) {  // descending, as windows ascend
         const std::int64_t offset = tap - axis.padding;
         if (axis.stride == 1) {
@@ -197,17 +212,18 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
           if (from < stop) function(tap, PoolRun{from - tile.first, from + shift, stop - from});
           continue;
         }
-        if (end - 1 < offset) continue;
-        const std::int64_t from = axis.first_from(tile.first - offset);
+        if (last_point < offset) continue;
+        const std::int64_t from = axis.first_from(first_point - offset);
         const std::int64_t stop =
-            launch::smaller(axis.windows, axis.stride_of.quotient(end - 1 - offset) + 1);
-        if (from < stop)
-          function(tap, PoolRun{from * axis.stride + offset - tile.first, from, stop - from, axis.stride, 1});
+            launch::smaller(axis.windows, axis.stride_of.quotient(last_point - offset) + 1);
+        if (from >= stop) continue;
+        for (std::int64_t channel = 0; channel < inner; ++channel) {
+          function(tap, PoolRun{(from * axis.stride + offset) * inner - tile.first + channel,
+                                from * inner + channel, stop - from, axis.stride * inner, inner});
+        }
       }
       return;
     }
-    const std::int64_t first_point = tile.first / inner;
-    const std::int64_t last_point = (end - 1) / inner;
     const std::int64_t end_window = axis.seeing(last_point).end;
     for (std::int64_t window = axis.seeing(first_point).begin; window < end_window; ++window) {
       const std::int64_t begins = window * axis.stride - axis.padding;
@@ -221,12 +237,13 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
   }
 }
 
-/// function(offset, count, window) for the elements [first, first + count) of a line's windows, together
-/// where those of several windows see the same number of points from the same tap on; `window` is one of
-/// them.
+/// function(offset, count, window) for `count` elements of a line's windows, `step` apart from `first` on:
+/// those from the offset on together whose windows see the same number of points from the same tap on;
+/// `window` is one of these.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64_t first, std::int64_t count,
-                                                std::int64_t place, const Function& function) {
+                                                std::int64_t step, std::int64_t place,
+                                                const Function& function) {
   const PoolAxis& axis = line.axis;
   if constexpr (!runs_on_host) {
     function(0, count, place);
@@ -237,13 +254,15 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64
         axis.points + axis.padding - axis.window;  // where the last whole one begins
     const std::int64_t first_full = axis.first_from(axis.padding);
     const std::int64_t end_full = past_full < 0 ? 0 : axis.stride_of.quotient(past_full) + 1;
-    const std::int64_t end = first + count;
-    for (std::int64_t from = first; from < end;) {
-      const std::int64_t window = from / line.inner;
+    for (std::int64_t offset = 0; offset < count;) {
+      const std::int64_t element = first + offset * step;
+      const std::int64_t window = element / line.inner;
       const bool is_full = window >= first_full && window < end_full;
-      const std::int64_t stop = launch::smaller(end, (is_full ? end_full : window + 1) * line.inner);
-      function(from - first, stop - from, window);
-      from = stop;
+      const std::int64_t stop = (is_full ? end_full : window + 1) * line.inner;
+      const std::int64_t alike =
+          launch::smaller(count - offset, launch::ceiling_quotient(stop - element, step));
+      function(offset, alike, window);
+      offset += alike;
     }
   }
 }

@@ -58,6 +58,18 @@ struct PoolBuffers {
   std::size_t bytes = 0;
 };
 
+[[nodiscard]] PoolAxis pool_axis(const PoolShape& shape, std::size_t axis);
+
+/// Whether every point lies in a window.
+[[nodiscard]] bool all_points_seen(const PoolShape& shape);
+
+/// Whether the backward pass of a maximum goes window by window: where none overlaps another and points have
+/// channels enough for vectors. It needs no workspace then.
+[[nodiscard]] bool goes_by_windows(const PoolShape& shape);
+
+/// Throws Error where these are no input and output of such a pool.
+void check_pool_matrices(const PoolShape& shape, const Tensor& input, const Tensor& output);
+
 /// How many of `samples` are pooled together, so that their workspace stays small.
 [[nodiscard]] std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs,
                                             std::int64_t samples);
@@ -71,6 +83,20 @@ void pool_samples(const PoolShape& shape, const PoolNeeds& needs, std::int64_t s
   const PoolBuffers buffers(stages, needs, together, workspace);
   for (std::int64_t first = 0; first < samples; first += together)
     pool(stages, buffers, first, std::min(together, samples - first));
+}
+
+/// along(stage, from, to) from the last stage to the first: gradients of type T at both ends, floats between.
+template <class T, class Along>
+void pass_gradients(const PoolStages& stages, const PoolBuffers& buffers, const T* dy, T* dx,
+                    const Along& along) {
+  const auto pass = [&](std::size_t stage, const auto* from) {
+    if (stage == 0) return along(stage, from, dx);
+    along(stage, from, buffers.gradients[stage - 1]);
+  };
+  const std::size_t last = stages.count() - 1;
+  pass(last, dy);
+  for (std::size_t stage = last; stage-- > 0;)
+    pass(stage, const_cast<const float*>(buffers.gradients[stage]));
 }
 
 }  // namespace mylos

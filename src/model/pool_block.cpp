@@ -72,8 +72,8 @@ void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,
   const Region region("pool backward");
   switch (options_.pool) {
     case PoolType::max:
-      return max_pool_backward(context.exec, options_.shape, memory.input, gradients.output, gradients.input,
-                               memory.workspace);
+      return max_pool_backward(context.exec, options_.shape, memory.input, memory.output, gradients.output,
+                               gradients.input, memory.workspace);
     case PoolType::average:
       return average_pool_backward(context.exec, options_.shape, gradients.output, gradients.input,
                                    memory.workspace);

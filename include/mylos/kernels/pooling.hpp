@@ -42,9 +42,9 @@ void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tenso
                       void* workspace);
 
 /// A window's gradient goes to the first of its maxima, or, where it has NaN, to the first NaN. Nothing is
-/// kept for it but the input: which point that is, is found again, axis by axis.
-void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& dy,
-                       const Tensor& dx, void* workspace);
+/// kept for it but input and output: which point that is, is found again.
+void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+                       const Tensor& dy, const Tensor& dx, void* workspace);
 
 void average_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
                           void* workspace);

@@ -1,6 +1,6 @@
 // PoolBlock: the maximum or average of windows of a sample's grid, or the average over all of it
-// (kernels/pooling.hpp). It has no weights; of what forward read and wrote a maximum's backward reads the
-// input, and nothing else is kept.
+// (kernels/pooling.hpp). It has no weights; a maximum's backward reads what forward read and wrote,
+// and nothing else is kept.
 #pragma once
 
 #include "mylos/kernels/pooling.hpp"

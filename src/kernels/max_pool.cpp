@@ -1,0 +1,262 @@
+// The maximum of windows, and its gradient.
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/pooling.hpp"
+#include "pool_stages.hpp"
+
+namespace mylos {
+namespace {
+
+/// Whether `value` takes the place of the largest value before it, which keeps it where both are equal or it
+/// is NaN.
+KOKKOS_FORCEINLINE_FUNCTION bool is_larger(float value, float largest) {
+  const bool not_less = !(value <= largest);  // or NaN
+  return not_less & (largest == largest);     // NOLINT: without a branch
+}
+
+/// What was read from elements of that type, exactly.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void write_back(const float* values, std::int64_t count, T* to) {
+  if constexpr (runs_on_host && std::is_same_v<T, bfloat16>) {
+    for_each_in_tile(count, [=](std::int64_t i) { to[i] = from_float<T>(values[i]); });  // subnormals too
+  } else {
+    write_tile(values, count, to);
+  }
+}
+
+/// The same where taps do not come in their order: of equal values and of NaN the first tap's counts.
+KOKKOS_FORCEINLINE_FUNCTION bool is_larger(float value, Tap tap, float largest, Tap tap_of_largest) {
+  const bool are_nan = (value != value) & (largest != largest);                // NOLINT
+  const bool first = ((value == largest) | are_nan) & (tap < tap_of_largest);  // NOLINT
+  return is_larger(value, largest) | first;                                    // NOLINT
+}
+
+KOKKOS_FORCEINLINE_FUNCTION bool is_first_maximum(float value, float largest, std::int32_t is_free) {
+  const bool are_nan = (value != value) & (largest != largest);  // NOLINT: without a branch
+  return ((value == largest) | are_nan) & (is_free != 0);        // NOLINT
+}
+
+KOKKOS_FORCEINLINE_FUNCTION void write_taps(const Tap* taps, std::int64_t count, Tap* to) {
+  if constexpr (runs_on_host) {
+    for_each_in_tile(count, [=](std::int64_t i) { to[i] = taps[i]; });
+  } else {
+    device_tile::Elements<Tap> all{};
+    for_each_in_tile(count, [&](std::int64_t i) { all.element[i] = taps[i]; });
+    device_tile::store(all, count, to);
+  }
+}
+
+template <class T>
+void max_along(const Execution& exec, const PoolLine& line, std::int64_t samples, const T* x, T* y) {
+  for_each_pool_tile(
+      exec, "max_pool", samples * line.lines, line.axis.windows, line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const T* const from = x + tile.line * line.inputs();
+        float largest[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) { largest[i] = -INFINITY; });
+        for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
+          for_each_in_run(run, from, [&](std::int64_t i, std::int64_t, float value) {
+            largest[i] = is_larger(value, largest[i]) ? value : largest[i];
+          });
+        });
+        write_back(largest, tile.count, y + tile.line * line.outputs() + tile.first);
+      });
+}
+
+/// The first stage: `taps` says where each window has its first maximum, or its first NaN; y may be null.
+template <class T>
+void find_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
+                 const T* x, T* y, Tap* taps) {
+  for_each_pool_tile(
+      exec, "max_pool_taps", samples * line.lines, line.axis.windows, line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const T* const from = x + tile.line * line.inputs();
+        const std::int64_t at = tile.line * line.outputs() + tile.first;
+        float largest[tile_width];
+        Tap where[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) { largest[i] = -INFINITY; });
+        for_each_alike(line, tile.first, tile.count, 1, tile.place,
+                       [&](std::int64_t offset, std::int64_t count, std::int64_t window) {
+                         const std::int64_t beyond = line.axis.padding - window * line.axis.stride;
+                         const auto first_tap = static_cast<Tap>(beyond < 0 ? 0 : beyond * pitch);
+                         for_each_in_tile(count, [&](std::int64_t i) { where[offset + i] = first_tap; });
+                       });
+        for_each_tap(line, tile, [&](std::int64_t tap, const PoolRun& run) {
+          const auto number = static_cast<Tap>(tap * pitch);
+          for_each_in_run(run, from, [&](std::int64_t i, std::int64_t, float value) {
+            const bool larger = is_larger(value, largest[i]);
+            largest[i] = larger ? value : largest[i];
+            where[i] = larger ? number : where[i];
+          });
+        });
+        if (y != nullptr) write_back(largest, tile.count, y + at);
+        write_taps(where, tile.count, taps + at);
+      });
+}
+
+/// A later stage: `taps_before` are those of x.
+template <class T>
+void find_maxima_again(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
+                       const T* x, const Tap* taps_before, T* y, Tap* taps) {
+  for_each_pool_tile(
+      exec, "max_pool_taps", samples * line.lines, line.axis.windows, line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const T* const from = x + tile.line * line.inputs();
+        const Tap* const before = taps_before + tile.line * line.inputs();
+        const std::int64_t at = tile.line * line.outputs() + tile.first;
+        float largest[tile_width];
+        Tap where[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) {
+          largest[i] = -INFINITY;
+          where[i] = static_cast<Tap>(max_taps);
+        });
+        for_each_tap(line, tile, [&](std::int64_t tap, const PoolRun& run) {
+          const auto number = static_cast<Tap>(tap * pitch);
+          for_each_in_run(run, from, [&](std::int64_t i, std::int64_t element, float value) {
+            const Tap own = before[element] + number;
+            const bool larger = is_larger(value, own, largest[i], where[i]);
+            largest[i] = larger ? value : largest[i];
+            where[i] = larger ? own : where[i];
+          });
+        });
+        if (y != nullptr) write_back(largest, tile.count, y + at);
+        write_taps(where, tile.count, taps + at);
+      });
+}
+
+/// A window's gradient goes to the point whose tap it has. The first stage has no taps before.
+template <bool is_first, class From, class To>
+void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
+                        const Tap* taps_before, const Tap* taps, const From* dy, To* dx) {
+  for_each_pool_tile(
+      exec, "d_max_pool", samples * line.lines, line.axis.points, line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const std::int64_t windows = tile.line * line.outputs();
+        const std::int64_t at = tile.line * line.inputs() + tile.first;
+        const Tap* const before = is_first ? taps : taps_before + at;  // of the first stage not read
+        const Tap* const maximum = taps + windows;
+        float sum[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) { sum[i] = 0.0f; });
+        for_each_seeing(line, tile, [&](std::int64_t tap, const PoolRun& run) {
+          const auto number = static_cast<Tap>(tap * pitch);
+          for_each_in_run(run, dy + windows, [&](std::int64_t i, std::int64_t from, float gradient) {
+            const Tap own = is_first ? number : before[i] + number;
+            sum[i] += maximum[from] == own ? gradient : 0.0f;
+          });
+        });
+        write_tile(sum, tile.count, dx + at);
+      });
+}
+
+/// Where no window overlaps another, each looks for its maximum y once more, and writes what its points get.
+template <class T>
+void max_gradient_by_windows(const Execution& exec, const PoolShape& shape, std::int64_t samples, const T* x,
+                             const T* y, const T* dy, T* dx) {
+  const PoolAxis depth = pool_axis(shape, 0);
+  const PoolAxis height = pool_axis(shape, 1);
+  const PoolLine line{.axis = pool_axis(shape, 2), .inner = shape.input.channels};
+  const Divisor height_of(height.windows);
+  const Divisor depth_of(depth.windows);
+  const std::int64_t rows = depth.windows * height.windows;
+  const std::int64_t together = Divisor::most / rows;
+  for (std::int64_t first = 0; first < samples; first += together) {
+    for_each_pool_tile(
+        exec, "d_max_pool", launch::smaller(together, samples - first) * rows, line.axis.windows, line.inner,
+        KOKKOS_LAMBDA(const PoolTile& tile) {
+          const std::int64_t planes = height_of.quotient(tile.line);
+          const std::int64_t sample = depth_of.quotient(planes);
+          const Span depths = depth.seen(planes - sample * depth.windows);
+          const Span heights = height.seen(tile.line - planes * height.windows);
+          const std::int64_t at = (first * rows + tile.line) * line.outputs() + tile.first;
+          float largest[tile_width];
+          float gradient[tile_width];
+          std::int32_t is_free[tile_width];
+          copy_tile(y + at, tile.count, largest);
+          copy_tile(dy + at, tile.count, gradient);
+          for_each_in_tile(tile.count, [&](std::int64_t i) { is_free[i] = 1; });
+          for (std::int64_t d = depths.begin; d < depths.end; ++d) {
+            for (std::int64_t h = heights.begin; h < heights.end; ++h) {
+              const std::int64_t row = ((first + sample) * depth.points + d) * height.points + h;
+              for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
+                float part[tile_width];
+                for_each_in_run(run, x + row * line.inputs(), [&](std::int64_t i, std::int64_t, float value) {
+                  const bool hit = is_first_maximum(value, largest[i], is_free[i]);
+                  is_free[i] = hit ? 0 : is_free[i];
+                  part[i - run.to] = hit ? gradient[i] : 0.0f;
+                });
+                write_tile(part, run.count, dx + row * line.inputs() + run.from);
+              });
+            }
+          }
+        });
+  }
+}
+
+/// What a stage but the last one gives, which is the next one's input.
+template <class T>
+const T* values_before(std::size_t stage, const T* x, const PoolBuffers& buffers) {
+  return stage == 0 ? x : reinterpret_cast<const T*>(buffers.values[stage - 1]);
+}
+
+}  // namespace
+
+void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+                      void* workspace) {
+  check_pool_matrices(shape, x, y);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    const auto pool = [&](const PoolStages& stages, const PoolBuffers& buffers, std::int64_t first,
+                          std::int64_t count) {
+      for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+        T* const to = stage + 1 == stages.count() ? y.as<T>() + first * y.columns()
+                                                  : reinterpret_cast<T*>(buffers.values[stage]);
+        max_along(exec, stages[stage], count,
+                  values_before<T>(stage, x.as<T>() + first * x.columns(), buffers), to);
+      }
+    };
+    pool_samples(shape, PoolNeeds::max_forward(x.type()), x.rows(), workspace, pool);
+  });
+}
+
+void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+                       const Tensor& dy, const Tensor& dx, void* workspace) {
+  check_pool_matrices(shape, x, y);
+  check_pool_matrices(shape, x, dy);
+  check_pool_matrices(shape, dx, dy);
+  if (goes_by_windows(shape)) {
+    if (!all_points_seen(shape)) fill(exec, dx, 0);
+    dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+      max_gradient_by_windows(exec, shape, x.rows(), x.as<T>(), y.as<T>(), dy.as<T>(), dx.as<T>());
+    });
+    return;
+  }
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    const auto pool = [&](const PoolStages& stages, const PoolBuffers& buffers, std::int64_t first,
+                          std::int64_t count) {
+      const T* const input = x.as<T>() + first * x.columns();
+      for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+        const PoolLine& line = stages[stage];
+        T* const values = stage + 1 == stages.count() ? nullptr : reinterpret_cast<T*>(buffers.values[stage]);
+        if (stage == 0) {
+          find_maxima(exec, line, stages.pitch(stage), count, input, values, buffers.taps[stage]);
+        } else {
+          find_maxima_again(exec, line, stages.pitch(stage), count, values_before<T>(stage, input, buffers),
+                            buffers.taps[stage - 1], values, buffers.taps[stage]);
+        }
+      }
+      pass_gradients<T>(stages, buffers, dy.as<T>() + first * dy.columns(), dx.as<T>() + first * dx.columns(),
+                        [&](std::size_t stage, const auto* from, auto* to) {
+                          const PoolLine& line = stages[stage];
+                          const std::int64_t pitch = stages.pitch(stage);
+                          const Tap* const taps = buffers.taps[stage];
+                          if (stage == 0) {
+                            max_gradient_along<true>(exec, line, pitch, count, nullptr, taps, from, to);
+                          } else {
+                            max_gradient_along<false>(exec, line, pitch, count, buffers.taps[stage - 1], taps,
+                                                      from, to);
+                          }
+                        });
+    };
+    pool_samples(shape, PoolNeeds::max_backward(x.type()), x.rows(), workspace, pool);
+  });
+}
+
+}  // namespace mylos
