@@ -135,11 +135,13 @@ class LayerComparison {
     for (const auto& [own, other] : matched_) compare(here_[own], file_[other]);
     return std::move(differences_);
   }
-  [[nodiscard]] bool takes_first_or_last() const {
+  [[nodiscard]] bool takes_first() const {
     const auto first = std::find_if(here_.begin(), here_.end(), has_weights);
+    return first != here_.end() && matched_.contains(static_cast<std::size_t>(first - here_.begin()));
+  }
+  [[nodiscard]] bool takes_last() const {
     const auto last = std::find_if(here_.rbegin(), here_.rend(), has_weights);
-    return first != here_.end() && (matched_.contains(static_cast<std::size_t>(first - here_.begin())) ||
-                                    matched_.contains(static_cast<std::size_t>(here_.rend() - last) - 1));
+    return last != here_.rend() && matched_.contains(static_cast<std::size_t>(here_.rend() - last) - 1);
   }
   /// Whether a dense layer is taken that reads a grid, if samples lie on one.
   [[nodiscard]] bool takes_dense_on_grid() const {
@@ -277,8 +279,9 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
     }
   }
   Options before = here;
-  if (comparison.takes_first_or_last()) before.data.normalize = file.data.normalize;
-  for (KeyDifference& normalize : differing_keys(before, here)) differences.push_back(std::move(normalize));
+  if (comparison.takes_first() || comparison.takes_last()) before.data.normalize = file.data.normalize;
+  if (comparison.takes_last()) before.model.residual = file.model.residual;
+  for (KeyDifference& difference : differing_keys(before, here)) differences.push_back(std::move(difference));
   const std::vector<std::int64_t>& grid = file.data.shape.empty() ? file_grid : file.data.shape;
   if (comparison.takes_dense_on_grid() && !grid.empty() && !here.model.shape.empty() &&
       grid != here.model.shape) {

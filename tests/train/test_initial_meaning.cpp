@@ -54,6 +54,16 @@ TEST(InitialMeaning, OfAnMlpIsItsActivationNormAndNormalisation) {
               ElementsAre("model.activation", "model.norm"));
 }
 
+TEST(InitialMeaning, OfALastLayerIsWhetherTheInputIsAdded) {
+  Options file = mlp();
+  Options here = mlp();
+  file.model.loss = here.model.loss = LossType::mse;
+  file.model.residual = true;
+  EXPECT_THAT(differing(file, here, all_of_mlp), ElementsAre("model.residual"));
+  EXPECT_THAT(differing(here, file, {{"head", "head"}}), ElementsAre("model.residual"));
+  EXPECT_THAT(differing(file, here, {{"hidden1", "hidden1"}, {"hidden2", "hidden2"}}), IsEmpty());
+}
+
 TEST(InitialMeaning, LeavesOutWhatFineTuningChanges) {
   Options file = mlp();
   Options here = mlp();
