@@ -1,5 +1,8 @@
 // A network trained on a program's own views, on any number of ranks.
+#include <atomic>
+#include <functional>
 #include <limits>
+#include <span>
 
 #include "support/allocation_counter.hpp"
 #include "train/allocations.hpp"
@@ -148,6 +151,49 @@ TEST(OnlineTrainer, ASampleAloneIsTooFewForBatchNormalisation) {
         online.step(is_last ? many.inputs : none.inputs, is_last ? many.targets : none.targets).updated);
     EXPECT_NE(masters_of(online), before);
   }
+}
+
+TEST(OnlineTrainer, WithinAParallelRegionEveryCallIsAnErrorOfEveryThreadAndTrainingGoesOn) {
+  OnlineTrainer online(online_options(), MPI_COMM_WORLD);
+  const Samples good(0, 0, most);
+  online.step(good.inputs, good.targets);
+  const std::vector<float> before = masters_of(online);
+  const Matrix predictions("predictions", most, output_width);
+  const Labels labels("labels", most);
+  const Tensor tensor(predictions.data(), DType::fp32, most, output_width);
+  const std::vector<float> numbers(8, 1.0f);
+  const std::vector<std::function<void()>> calls{
+      [&] { online.infer(good.inputs, predictions); },
+      [&] { online.step(good.inputs, good.targets); },
+      [&] { online.step(good.inputs, labels); },
+      [&] { online.save("nothing.h5"); },
+      [&] { online.load("nothing.h5"); },
+      [&] { static_cast<void>(online.scaler()); },
+      [&] { OnlineTrainer(online_options(), MPI_COMM_SELF); },
+      [&] { convert(Execution{}, tensor, tensor); },
+      [&] { static_cast<void>(conversion_safety(std::span<const float>(numbers))); }};
+  for (const int threads : {1, 2}) {
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      std::atomic<int> entered = 0;
+      std::atomic<int> refused = 0;
+#pragma omp parallel num_threads(threads)
+      {
+        ++entered;
+        try {
+          calls[call]();
+        } catch (const Error& error) {
+          if (error.code() == ExitCode::failed &&
+              std::string(error.what()).find("inside an OpenMP parallel region") != std::string::npos)
+            ++refused;
+        }
+      }
+      EXPECT_GT(entered, 0);
+      EXPECT_EQ(refused, entered) << "call " << call;
+    }
+  }
+  EXPECT_EQ(masters_of(online), before);
+  online.infer(good.inputs, predictions);
+  EXPECT_EQ(online.step(good.inputs, good.targets).step, 2u);
 }
 
 TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
