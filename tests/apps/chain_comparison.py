@@ -30,6 +30,8 @@ def network_of(command, deck):
     network = Network(deck.sections["data"].get("shape"), arrays["inputs"].shape[1])
     for number, layer in enumerate(layers, start=1):
         network.add(layer, number, arrays["classes"] if "classes" in arrays else arrays["targets"].shape[1])
+    if deck.sections["model"].get("residual"):
+        network.add_residual()
     network.finish()
     return network
 

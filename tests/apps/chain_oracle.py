@@ -104,6 +104,10 @@ class Network:
                         lambda x, own, activation=layer["activation"]: activate(activation, x))
         self.places[name] = (len(self.operations), self.extents, self.channels)
 
+    def add_residual(self):
+        """model.residual."""
+        self.append("residual", "add", lambda x, own: x + own["skip"].reshape(x.shape), skip=0)
+
     def finish(self):
         if self.left:
             raise Impossible(next(iter(self.left.values())), "read by no later layer")

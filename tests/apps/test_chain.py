@@ -12,7 +12,10 @@ import tempfile
 import h5py
 import numpy
 
+from chain_comparison import compare_run
 from checkpoints import compare, last_checkpoint
+from random_chains import Deck
+from reference.runs import write_data
 from small_problem import Command
 
 DECK = """
@@ -217,6 +220,56 @@ def check_other_grid(command):
     command.must("predict", "own", "upright.h5", "out.h5")
 
 
+def check_residual(program):
+    """The input is added to the output, in float: against NumPy in double, and bit for bit where nothing is added to it."""
+    with tempfile.TemporaryDirectory() as folder:
+        command, source = Command(program, folder), numpy.random.default_rng(4)
+        states = source.standard_normal((21, 6, 5, 2)).astype("f4")
+        later = (states + 0.05 * numpy.roll(states, 1, axis=1)).astype("f4")
+        rows = [array.reshape(len(array), -1) for array in (states, later)]
+        test = dict(zip(("inputs", "targets"), (array[14:] for array in rows)))
+        deck = Deck({"run": {"steps": 2, "seed": 5, "folder": "run"},
+                     "data": {"train": "data.h5", "test": "test.h5", "batch": 6, "micro_batch": 4, "normalize": "standard",
+                              "shape": [6, 5, 2]},
+                     "model": {"type": "chain", "loss": "mse", "residual": True}, "precision": {"compute": "fp32"},
+                     "memory": {"recompute": "none", "times": "model"},
+                     "optimizer": {"type": "sgd", "momentum": 0.0, "lr": 0.05, "weight_decay": 0.0},
+                     "checkpoint": {"every": 1, "keep_last": 0}},
+                    [{"kind": "conv", "name": "first", "outputs": 4, "kernel": 3, "activation": "gelu"},
+                     {"kind": "conv", "name": "head", "outputs": 2, "kernel": 3}],
+                    dict(zip(("inputs", "targets"), (array[:14] for array in rows))))
+        (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
+        write_data(command.folder / "data.h5", deck.arrays)
+        write_data(command.folder / "test.h5", test)
+        command.must("train", "deck.toml")
+        compare_run(command, deck, test)
+        for compute in ("fp32", "bf16", "fp16"):
+            runs = [f"{compute}-{name}" for name in ("stored", "again", "restarted")]
+            for run, keys in zip(runs, (["memory.recompute=none"], ["memory.recompute=all"], ["memory.recompute=all"])):
+                stop = ["--stop-after", 1] if run == runs[2] else []
+                words = ["train", "deck.toml", f"run.folder={run}", f"precision.compute={compute}", *keys]
+                command.must(*words, *stop, ranks=2, code=85 if stop else 0)
+                if stop:
+                    command.must(*words, "--restart", "latest", ranks=2)
+            for run in runs[1:]:
+                compare(last_checkpoint(command, runs[0]), last_checkpoint(command, run), run)
+        command.must("train", "deck.toml", "run.folder=same", "precision.compute=bf16", "data.normalize=none",
+                     "optimizer.lr=1e-30", 'model.initialize=[{ match = "head/*", kind = "constant", value = 0.0 }]')
+        command.must("predict", "same", "test.h5", "same.h5")
+        with h5py.File(command.folder / "same.h5") as file:
+            assert numpy.array_equal(file["outputs"][()], test["inputs"]), "what is added to nothing is not the input"
+        assert "residual = true" in command.must("train", "deck.toml", "--check", "run.folder=new").stdout
+        assert re.search(r"^ *residual +add ", command.must("plan", "deck.toml").stdout, re.MULTILINE)
+        said = command.must("train", "deck.toml", "run.folder=new", "model.loss=binary_cross_entropy", code=2).stderr
+        assert "'model.residual'" in said, said
+        deck.sections["data"]["shape"] = [6, 10, 1]  # the convolutions take it, and give another one
+        deck.layers[1] |= {"outputs": 4, "stride": [2, 2], "padding": 1, "kernel": [3, 3]}
+        (command.folder / "other.toml").write_text(deck.text(), encoding="utf-8")
+        said = command.must("train", "other.toml", "run.folder=new", code=2).stderr
+        assert "input, 6 x 10 points of 1 channel, to its output, 3 x 5 points of 4 channels" in said, said
+
+
+
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
     prepare_bars(mylos, "train", 960, 1)
@@ -227,3 +280,4 @@ with tempfile.TemporaryDirectory() as directory:
     check_other_answers(mylos)
     check_other_grid(mylos)
     check_refused(mylos)
+    check_residual(str(pathlib.Path(sys.argv[1]).resolve()))

@@ -100,6 +100,52 @@ TEST(Network, GivesTheSameBitsWhateverIsComputedAgain) {
   }
 }
 
+ModelOptions stepper(std::int64_t channels) {
+  LayerOptions first = conv("first", 4, {3});
+  first.activation = Activation::gelu;
+  ModelOptions model = model_on({4, 6, 2}, 24 * channels, {first, conv("head", channels, {3})});
+  model.loss = LossType::mse;
+  model.residual = true;
+  return model;
+}
+
+TEST(Network, AddsItsInputInFloatWhereItIsResidual) {
+  PrecisionOptions precision;
+  precision.compute = DType::bf16;
+  const Chain chain = make_network(stepper(2), precision, 1, false);
+  ASSERT_EQ(chain.blocks.size(), 3u);
+  EXPECT_EQ(chain.signature(2).name, "residual");
+  EXPECT_EQ(chain.signature(2).kind, "add");
+  EXPECT_EQ(chain.skip_of(2), 0u);
+  EXPECT_EQ(chain.input_type(), DType::fp32);
+  EXPECT_EQ(chain.output_type(), DType::fp32);
+  EXPECT_EQ(chain.signature(0).compute_type, DType::bf16);
+  EXPECT_EQ(chain.signature(1).output_type, DType::bf16);
+  for (const char* of : {"residual", "add"}) {
+    precision.rules = {{of, DType::bf16}};
+    const Chain ruled = make_network(stepper(2), precision, 1, false);
+    EXPECT_EQ(ruled.input_type(), DType::bf16) << of;
+    EXPECT_EQ(ruled.output_type(), DType::bf16) << of;
+  }
+}
+
+TEST(Network, ThatIsResidualGivesTheSameBitsWhateverIsComputedAgain) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and targets", 8192);
+  const Tensor input = memory.tensor(0, DType::fp32, samples, 48);
+  const Tensor targets = memory.tensor(4096, DType::fp32, samples, 48);
+  test::set_values(input, test::drawn_values(samples * 48, 1));
+  test::set_values(targets, test::drawn_values(samples * 48, 2));
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      return make_network(stepper(2), precision, 3, true);
+    };
+    test::RecomputeTest({chain, samples, input, {.targets = targets.as<float>()}}).expect_equal_bits();
+  }
+}
+
 std::string refused(const ModelOptions& model) {
   try {
     (void)make_network(model, {}, 1, false);
@@ -144,6 +190,16 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   twice.repeat = 2;
   unnamed_block.name = "a.1";
   expect(model_on({4, 4, 1}, 3, {unnamed_block, twice, dense}), "layer 'a.1' " + taken);
+  expect(stepper(3),
+         "input, 4 x 6 points of 2 channels, to its output, 4 x 6 points of 3 channels: the shapes must be");
+  ModelOptions ends_dense = stepper(2);
+  ends_dense.chain.push_back(dense);
+  EXPECT_EQ(refused(ends_dense), "") << "a vector is as good as a grid of as many numbers";
+  ends_dense.outputs = 5;
+  expect(ends_dense, "4 x 6 points of 2 channels, to its output, a vector of 5");
+  ModelOptions named = stepper(2);
+  named.chain[0].name = "residual";
+  expect(named, "model.residual makes a layer 'residual'");
   std::vector<LayerOptions> doubling{conv("c0", 4, {3}), conv("c1", 4, {3})};
   for (int i = 2; i < 45; ++i) {
     doubling.push_back(

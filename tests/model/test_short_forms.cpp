@@ -89,6 +89,27 @@ TEST(ShortForms, AConvolutionalNetEndsInDenseLayers) {
             (9 * 3 * 8 + 16) + (9 * 8 * 16 + 32) + (4 * 4 * 16 * 32 + 32) + (32 * 10 + 10));
 }
 
+TEST(ShortForms, ThatAreResidualEndInTheSumWithTheirInput) {
+  ModelOptions model = short_form(ModelType::unet, {8, 16});
+  model.fields = 3;
+  model.outputs = 768;
+  model.residual = true;
+  EXPECT_TRUE(spelled_out(model).residual);
+  const Chain chain = chain_of(model);
+  EXPECT_EQ(chain.signature(chain.blocks.size() - 1).name, "residual");
+  EXPECT_EQ(chain.skip_of(chain.blocks.size() - 1), 0u);
+  ModelOptions mlp;
+  mlp.hidden = {8};
+  mlp.inputs = mlp.outputs = 5;
+  mlp.loss = LossType::mse;
+  mlp.residual = true;
+  const Chain of_mlp = chain_of(mlp);
+  EXPECT_EQ(of_mlp.signature(2).name, "residual");
+  EXPECT_EQ(of_mlp.skip_of(2), 0u);
+  mlp.outputs = 4;
+  EXPECT_THROW((void)chain_of(mlp), Error);
+}
+
 TEST(ShortForms, OthersStayAsTheyAre) {
   const ModelOptions mlp;
   EXPECT_EQ(spelled_out(mlp), mlp);
