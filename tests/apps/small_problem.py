@@ -4,6 +4,12 @@ import pathlib
 import random
 import subprocess
 
+SCALER = """[precision.scaler]
+mode = "dynamic"  # in every type
+initial_scale = 1024
+growth_interval = 7
+"""
+
 DECK = """
 [run]
 name = "small"
@@ -22,11 +28,7 @@ dropout = 0.2
 loss = "cross_entropy"
 [precision]
 compute = "bf16"
-[precision.scaler]
-mode = "dynamic"  # in every type
-initial_scale = 1024
-growth_interval = 7
-[optimizer]
+@SCALER@[optimizer]
 lr = 1e-2
 clip_norm = 1.0
 [schedule]
@@ -35,7 +37,7 @@ warmup = 3
 [checkpoint]
 every = 9
 keep_last = 0
-"""
+""".replace("@SCALER@", SCALER)
 
 # Of tokens, in places for the lines that a test adds.
 GPT_DECK = """

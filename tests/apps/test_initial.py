@@ -43,10 +43,13 @@ FREEZE = """
 match = ["embedding/*", "attention1/*"]
 frozen = true
 """
-FREEZE_ALL = """
+FREEZE_ALL_BUT = """
 [[optimizer.groups]]
 match = "*"
 frozen = true
+[[optimizer.groups]]
+match = "{}"
+frozen = false
 """
 
 
@@ -153,7 +156,8 @@ def check_round_trip(command, _):
         for name, tensor in before.items():
             own = tensors[".".join(name.rsplit("/", 1))]
             assert own.shape == tensor.shape and own.tobytes() == tensor.tobytes(), name
-        (command.folder / "deck.toml").write_text(deck + FREEZE_ALL, encoding="utf-8")
+        moves = ("head/bias", "top/bias")[number]
+        (command.folder / "deck.toml").write_text(deck + FREEZE_ALL_BUT.format(moves), encoding="utf-8")
         for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["precision.masters=none"]),
                             (2, ["precision.masters=none", "optimizer.shard=gradients"])):
             folder = f"{run}-{ranks}{len(keys)}"
@@ -162,7 +166,8 @@ def check_round_trip(command, _):
             after = weights_of(last_checkpoint(command, folder))
             word = "BF16" if "precision.masters=none" in keys else "F32"
             for name, tensor in before.items():
-                assert reference_gpt2.rounded(tensor, word).tobytes() == after[name].tobytes(), (name, ranks, keys)
+                as_taken = reference_gpt2.rounded(tensor, word).tobytes() == after[name].tobytes()
+                assert as_taken or name == moves, (name, ranks, keys)
     command.must("convert", "net0", "half.safetensors", "--type", "bf16")
     halves, words = reference_gpt2.read_safetensors(command.folder / "half.safetensors")
     assert words == {"BF16"}
@@ -178,14 +183,15 @@ def check_average(command, _):
     average = weights_of(checkpoint, "/average")
     assert average.keys() == weights_of(checkpoint).keys()
     assert any(tensor.tobytes() != weights_of(checkpoint)[name].tobytes() for name, tensor in average.items())
-    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL, encoding="utf-8")
+    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
     for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["optimizer.average=0.5"])):
         folder = f"averaged-{ranks}{len(keys)}"
         said = command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", f"run.initial={checkpoint}",
                             "initial.average=true", *keys, ranks=ranks).stdout
         assert "(average of weights in the checkpoint of step " in said, said
         after = weights_of(last_checkpoint(command, folder))
-        assert all(tensor.tobytes() == after[name].tobytes() for name, tensor in average.items()), (ranks, keys)
+        assert all(tensor.tobytes() == after[name].tobytes() for name, tensor in average.items() if name != "head/bias"), \
+            (ranks, keys)
     without = last_checkpoint(command, "averaged-10")
     for file, message in ((without, "has no average of its weights, which a run keeps where its deck says optimizer.average"),
                           ("net0.safetensors", "initial.average takes the moving average that a checkpoint keeps")):
@@ -199,10 +205,10 @@ def check_own_names_of_a_gpt(command, _):
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
     before = weights_of(command.folder / "gpt2.h5")
     assert all(tensors[name.replace("/", ".")].tobytes() == tensor.tobytes() for name, tensor in before.items())
-    (command.folder / "gpt.toml").write_text(TUNE.format(steps=1, data="", groups=FREEZE_ALL), encoding="utf-8")
+    (command.folder / "gpt.toml").write_text(TUNE.format(steps=1, data="", groups=FREEZE_ALL_BUT.format("final_norm/bias")), encoding="utf-8")
     command.must("train", "gpt.toml", "run.initial=own.safetensors", "run.folder=own")
     after = weights_of(last_checkpoint(command, "own"))
-    assert all(after[name].tobytes() == tensor.tobytes() for name, tensor in before.items())
+    assert all(after[name].tobytes() == tensor.tobytes() for name, tensor in before.items() if name != "final_norm/bias")
 
 
 def check_mistakes(command, _):
@@ -216,7 +222,7 @@ def check_mistakes(command, _):
         assert result.stderr.startswith(start + message), f"expected\n{message}\nin\n{result.stderr}"
         assert not (command.folder / "refused").exists()
 
-    refuse(f"deck.toml:{line}: 'initial.exclude' needs 'run.initial', the file to take")
+    refuse(f"deck.toml:{line}: 'initial.exclude' has an effect only with run.initial, and run.initial is not given; leave it out")
     refuse(f"deck.toml:{line}: initial.exclude: 'hed/*' matches no tensor of this model; near ones are head/",
            "run.initial=net0.safetensors")
     refuse(f"deck.toml:{line + 1}: initial.rename: 'hiden*' matches no tensor of net0.safetensors; near ones are ",

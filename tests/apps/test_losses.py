@@ -240,15 +240,18 @@ def check_refused(command):
         assert message in found, f"{message} is not in: {found}"
 
     write_deck(command, "huber")
-    expect("deck.toml:13: 'model.huber_delta' is a key of model.loss = \"huber\", and the loss is \"l1\"", "model.loss=l1")
-    expect("'model.label_smoothing' is a key of model.loss = \"cross_entropy\"", "model.label_smoothing=0.1")
-    expect("'model.class_weights' is a key of model.loss = \"cross_entropy\"", "model.class_weights=[1, 2]")
-    expect("target 0 (counted from 0) goes from -", "model.loss=binary_cross_entropy", "model.huber_delta=1")
+    only = "has an effect only with model.loss = "
+    expect(f"deck.toml:13: 'model.huber_delta' {only}\"huber\", and model.loss is \"l1\" (command line); leave it out", "model.loss=l1")
+    expect(f"'model.label_smoothing' {only}\"cross_entropy\"", "model.label_smoothing=0.1")
+    expect(f"'model.class_weights' {only}\"cross_entropy\"", "model.class_weights=[1, 2]")
+    write_deck(command, "mse")
+    expect("target 0 (counted from 0) goes from -", "model.loss=binary_cross_entropy")
     write_deck(command, "weighted")
     expect("model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
     expect("'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
+    (command.folder / "deck.toml").write_text(DECK.format(model="", data="classes", compute="fp32"), encoding="utf-8")
     expect("classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; use \"cross_entropy\"",
-           "model.loss=relative_l2", "model.class_weights=[]")
+           "model.loss=relative_l2")
 
 
 with tempfile.TemporaryDirectory() as directory:

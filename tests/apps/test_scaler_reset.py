@@ -13,7 +13,7 @@ import h5py
 import numpy
 
 from checkpoints import checkpoint_block, compare, history_without_times, last_checkpoint
-from small_problem import Command, prepare
+from small_problem import DECK, SCALER, Command, prepare
 
 INITIAL = 2 ** 24  # overflows at first
 TRAIN = ["train", "deck.toml", "precision.compute=fp16", f"precision.scaler.initial_scale={INITIAL}"]
@@ -106,7 +106,8 @@ def check_older_build(command, ranks):
 
 def check_other_type(command, ranks):
     """A run that goes on in half begins with half's scale: at bfloat16's, which is 1, small gradients would be lost."""
-    bf16 = ["train", "deck.toml", "run.folder=types"]
+    (command.folder / "types.toml").write_text(DECK.replace(SCALER, ""), encoding="utf-8")
+    bf16 = ["train", "types.toml", "run.folder=types"]
     command.must(*bf16, "--stop-after", 5, ranks=ranks, code=85)
     half = [*bf16, "precision.compute=fp16", "precision.scaler.initial_scale=4096", "--restart", "latest"]
     said = "the loss scaler is dynamic from here on (was off): the scale is 4096 (was 1)"
