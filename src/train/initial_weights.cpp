@@ -76,11 +76,7 @@ struct AllowedValues {
   float largest;
 };
 
-AllowedValues allowed_values(const ParameterStore& parameters, const std::string& path) {
-  DType type = DType::fp32;
-  for (const ParameterSlot& slot : parameters.layout().slots) {
-    if (slot.path() == path) type = slot.spec.type;
-  }
+AllowedValues allowed_values(DType type, const std::string& path) {
   const auto largest = static_cast<float>(limits_of(type).largest);
   return {path.ends_with("/running_variance") ? 0 : -largest, largest};
 }
@@ -96,6 +92,34 @@ void require_values(const WeightFile& file, const WeightEntry& entry, std::int64
       "there",
       file.path(), printable(entry.name), *wrong, first + (wrong - values.begin()), allowed.least,
       allowed.largest);
+}
+
+AllowedValues allowed_values(const ParameterStore& parameters, const std::string& path) {
+  DType type = DType::fp32;
+  for (const ParameterSlot& slot : parameters.layout().slots) {
+    if (slot.path() == path) type = slot.spec.type;
+  }
+  return allowed_values(type, path);
+}
+
+AllowedValues allowed_values(const Chain& chain, const std::string& path) {
+  DType type = DType::fp32;
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+    for (const ParameterSpec& spec : chain.stage_parameters(stage)) {
+      if (chain.stage_name(stage) + "/" + spec.name == path) type = spec.type;
+    }
+  }
+  return allowed_values(type, path);
+}
+
+/// Reads the tensor and keeps nothing of it.
+void require_all_values(WeightFile& file, const WeightEntry& entry, const AllowedValues& allowed) {
+  std::vector<float> values;
+  for (std::int64_t first = 0; first < entry.size(); first += piece) {
+    values.resize(static_cast<std::size_t>(std::min(piece, entry.size() - first)));
+    file.read(entry, first, values);
+    require_values(file, entry, first, values, allowed);
+  }
 }
 
 /// "a, b and 3 more"
@@ -115,6 +139,11 @@ InitialWeights::InitialWeights(RankGroup& ranks, const Options& options, const C
       file_(ranks, options.run.initial,
             options.initial.average ? StoredWeights::average : StoredWeights::current) {
   run_on_all(ranks, [&] { find(options, chain, places); });
+  run_on_all(ranks, [&] {  // before a run takes its memory, and for a check
+    if (ranks.rank() != 0) return;
+    for (const Taken& taken : taken_)
+      require_all_values(file_, file_.entries()[taken.entry], allowed_values(chain, taken.path));
+  });
 }
 
 void InitialWeights::find(const Options& options, const Chain& chain, const Places& places) {

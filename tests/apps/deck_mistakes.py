@@ -31,7 +31,8 @@ def without_effect(source, deck, folder):
             ("precision.adaptation.steps", 9), ("precision.adaptation.every", 9), ("schedule.rise_share", 0.2),
             ("initial.missing", "draw"), ("schedule.period", 3), ("precision.scaler.backoff_overflows", 3)]
     keys.append(("optimizer.betas", [0.5, 0.5]) if optimizer == "sgd" else ("optimizer.momentum", 0.5))
-    if deck.sections["precision"].get("compute") != "fp16":
+    precision = deck.sections["precision"]
+    if "fp16" not in [precision.get("compute"), *precision.get("rules", {}).values()]:
         keys.append(("precision.scaler.growth_interval", 5))
     if kind != "gpt":
         keys += [("data.augment.crop_fill", "edge"), ("data.window", "random"),
@@ -44,7 +45,7 @@ def unknown_or_out_of_range(source, deck, folder):
     return set_key(deck, *source.choice([
         ("data.bach", 3), ("optimizer.lr", -1), ("data.batch", 0), ("run.steps", "many"), ("run.log_every", 0),
         ("precision.compute", "fp64"), ("optimizer.type", "adagrad"), ("memory.recompute", "every 0"),
-        ("memory.recompute", [[0, 5000]]), ("kernels.gemm", "cublaslt"), ("communication.bucket", "25 GX")]))
+        ("memory.recompute", [[0, 5000]]), ("kernels.gemm", "mkl"), ("communication.bucket", "25 GX")]))
 
 
 def too_long_a_warmup(source, deck, folder):

@@ -24,7 +24,9 @@ from small_problem import Command
 def draw(seed, number):
     """A chain or short form, or an mlp or gpt in any type."""
     if number % 2 == 0:
-        return random_chains.draw(seed, number, 0, False)
+        deck = random_chains.draw(seed, number, 0, False)
+        deck.sections["memory"].pop("budget", None)  # what just fits one process may not fit the next
+        return deck
     deck = random_decks.draw(seed, number)
     source = random.Random(f"types {seed} {number}")
     deck.sections["precision"]["compute"] = source.choice(["fp32", "bf16", "fp16"])
