@@ -6,6 +6,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
+#include "mylos/config/schema.hpp"
 #include "mylos/config/sizes.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
@@ -156,7 +157,8 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
   if (request.earlier) return;  // the run has said so itself
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
-    if (is_free(difference.key)) continue;
+    const Key* key = schema().find_key(difference.key);
+    if (is_free(difference.key) || key->unmet(options) != nullptr) continue;  // or follows from another change
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));
   }
