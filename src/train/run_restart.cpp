@@ -6,7 +6,6 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/difference.hpp"
-#include "mylos/config/schema.hpp"
 #include "mylos/config/sizes.hpp"
 #include "mylos/model/make_chain.hpp"
 #include "mylos/model/parameter_layout.hpp"
@@ -157,8 +156,7 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
   if (request.earlier) return;  // the run has said so itself
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
-    const Key* key = schema().find_key(difference.key);
-    if (is_free(difference.key) || key->unmet(options) != nullptr) continue;  // or follows from another change
+    if (is_free(difference.key)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));
   }
