@@ -49,7 +49,7 @@ fs::path nearest_part(const fs::path& folder) {
   return nearest;
 }
 
-void require_possible(const std::string& folder, const Places& places) {
+void require_possible(const std::string& folder, bool is_written, const Places& places) {
   std::error_code failure;
   const fs::path nearest = nearest_part(folder);
   const std::string place = place_of(places, {"run.folder"});
@@ -57,7 +57,7 @@ void require_possible(const std::string& folder, const Places& places) {
     fail_input("{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
                nearest.string(), failure ? ": " + failure.message() : " is no folder");
   }
-  if (::access(nearest.c_str(), W_OK | X_OK) == 0) return;
+  if (!is_written || ::access(nearest.c_str(), W_OK | X_OK) == 0) return;
   fail_run("{}{}: the run's folder cannot be made or written: {}: {}", place, folder, nearest.string(),
            std::strerror(errno));
 }
@@ -66,7 +66,9 @@ void require_possible(const std::string& folder, const Places& places) {
 
 void require_possible_folder(RankGroup& ranks, const std::string& folder, const Places& places) {
   run_on_first(ranks, [&] {
-    for (const std::string& needed : {folder, folder + "/checkpoints"}) require_possible(needed, places);
+    require_possible(folder, true, places);
+    require_possible(folder + "/checkpoints", false,
+                     places);  // what is in it says more where it cannot be read
   });
 }
 

@@ -18,7 +18,7 @@ import numpy
 
 from checkpoints import compare, datasets, last_checkpoint, rows_without_times
 from processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
-from small_problem import Command, prepare, write_csv
+from small_problem import DECK, SCALER, Command, prepare, write_csv
 
 sys.path.append(__file__.rsplit("/", 2)[0] + "/support")
 import checkpoint_block
@@ -305,7 +305,7 @@ def check_new_metric(command):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        prepare(command)
+        prepare(command, DECK.replace(SCALER, ""))  # its growth would reach the cap, which is an event
         for check in (check_rows, check_best, check_patience, check_kill, check_metrics, check_older,
                       check_new_metric):
             check(command)

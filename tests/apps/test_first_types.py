@@ -19,7 +19,7 @@ from small_problem import Command, gpt_deck, prepare
 ADAPT = "precision.adapt=true"
 STEPS = 16
 SETTINGS = [ADAPT, f"precision.adaptation.steps={STEPS}"]
-GPT = gpt_deck(run="steps = 24\nlog_every = 4", data="batch = 8", tables="[checkpoint]\nevery = 8\n")
+GPT = gpt_deck(run="steps = 24\nlog_every = 4", data="batch = 8", tables="[schedule]\ntype = \"cosine\"\n[checkpoint]\nevery = 8\n")
 LARGE = """
 [run]
 name = "large"

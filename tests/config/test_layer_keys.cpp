@@ -92,4 +92,21 @@ TEST(Layers, FitEachOther) {
       "0 at place 2");
 }
 
+TEST(Layers, OfAnotherTypeThanAChainAreToldWhoseTheyAre) {
+  const std::string deck = "run.steps = 3\ndata.train = 'train.h5'\n[model]\n";
+  const std::string layers = "[[model.layers]]\nkind = 'dense'\n[[model.layers]]\nkind = 'dense'\n";
+  const std::string message = "[[model.layers]] needs model.type = \"chain\", and the type is ";
+  EXPECT_EQ(message_of(deck + layers), "deck.toml:4: " + message + "\"mlp\"");
+  for (const std::string type : {"mlp", "gpt", "cnn"}) {
+    EXPECT_EQ(message_of(deck + "type = '" + type + "'\n" + layers),
+              "deck.toml:5: " + message + '"' + type + '"');
+  }
+  EXPECT_EQ(message_of(deck, {"model.layers=[{ kind = \"dense\" }]"}),
+            "command line: " + message + "\"mlp\"");
+  EXPECT_EQ(message_of(deck + "layers = 2"),
+            "deck.toml:4: 'model.layers' has an effect only with model.type = \"gpt\" or \"chain\", and "
+            "model.type is "
+            "\"mlp\" (its default); leave it out");
+}
+
 }  // namespace mylos::testing::layer_keys_test
