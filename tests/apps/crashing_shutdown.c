@@ -21,7 +21,7 @@ static int is_place(const char* name) {
 }
 
 static void crash(void) {
-  volatile int* const nowhere = NULL;
+  int* volatile nowhere = NULL;  // volatile: a compiler may leave out what is undefined
   *nowhere = 1;
 }
 

@@ -49,14 +49,16 @@ def check_crashes(command, library):
 
 def check_isolation(command):
     """A process alone starts no daemon; a setting of the user's own comes before that."""
-    long = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=0", "run.log_every=10000"]
+    long = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=1000000000", "run.log_every=10000"]
     for setting, names in ((None, {"mylos"}), ("0", {"mylos", "orted"})):
         variables = {"OMPI_MCA_ess_singleton_isolated": setting} if setting else {}
         folder = f"alone-{setting}"
         with command.start(*long, f"run.folder={folder}", variables=variables) as run:
-            wait_until(lambda: (command.folder / folder / "checkpoints").exists(), "the run has not begun")
-            found = set(of_folder(command.folder).values())
-            run.send_signal(signal.SIGUSR1)
+            try:
+                wait_until(lambda: (command.folder / folder / "checkpoints").exists(), "the run has not begun")
+                found = set(of_folder(command.folder).values())
+            finally:
+                run.send_signal(signal.SIGUSR1)
             run.communicate()
             assert run.returncode == 85 and found == names, (setting, run.returncode, found)
         require_none_left(command)
@@ -95,7 +97,7 @@ def kinds_of(command, embedded, sources):
     (command.folder / "embedded.toml").write_text(deck, encoding="utf-8")
     command.must("train", "deck.toml", "run.folder=base", "run.steps=3")
     mylos = command.program
-    short = [mylos, "train", "deck.toml", "run.steps=3", "run.evaluate_every=0"]
+    short = [mylos, "train", "deck.toml", "run.steps=3"]
     return [("check", [mylos, "train", "deck.toml", "--check"], 0),
             ("train", [*short, "run.folder={place}"], 0),
             ("stop", [*short, "run.folder={place}", "--stop-after", "1"], 85),

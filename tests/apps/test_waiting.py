@@ -2,6 +2,7 @@
 
 usage: test_waiting.py MYLOS
 """
+import contextlib
 import os
 import pathlib
 import shutil
@@ -14,7 +15,7 @@ from processes import ranks_of, wait_until
 from small_problem import Command, environment, prepare
 
 SPIN = "1000"
-LONG = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=0", "run.log_every=10000"]
+LONG = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=1000000000", "run.log_every=10000"]
 SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
@@ -28,11 +29,20 @@ def settings_of(process):
     return {name: value for name, value in pairs if name in SETTINGS}
 
 
+@contextlib.contextmanager
+def ended(run):
+    """Whatever happens: it would go on for ever."""
+    try:
+        yield
+    finally:
+        run.terminate()
+
+
 def check_run(command, line, variables, expected, ranks=1):
     """The settings of each rank of a run; alone, that it is the process which was started."""
     folder = command.folder / "spinning"
     with subprocess.Popen(line, cwd=command.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as run:
+                          text=True) as run, ended(run):
         wait_until(lambda: (folder / "checkpoints").exists() or run.poll() is not None, "the run has not begun")
         assert run.poll() is None, run.communicate()
         found = ranks_of(command)
