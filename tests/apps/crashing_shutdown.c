@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern char* program_invocation_short_name;
@@ -21,8 +22,8 @@ static int is_place(const char* name) {
 }
 
 static void crash(void) {
-  int* volatile nowhere = NULL;  // volatile: a compiler may leave out what is undefined
-  *nowhere = 1;
+  volatile char* const nobodys = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *nobodys = 1;  // a compiler may leave out a write to NULL
 }
 
 static void* crash_in_thread(void* unused) {

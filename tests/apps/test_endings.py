@@ -28,17 +28,16 @@ def check_crashes(command, library):
         return command.run(*line, ranks=ranks, variables=variables)
 
     check = ["train", "deck.toml", "--check"]
-    sound = command.must(*check)
     for place in ("finalize", "thread", "abort", "exit"):
         end = crash(place, *check)
-        assert end.returncode == 0 and end.stdout == sound.stdout and end.stderr.count(WARNING) == 1, (place, end)
+        assert end.returncode == 0 and end.stdout.endswith("\n# in order\n") and end.stderr.count(WARNING) == 1, (place, end)
     lines = [(85, ["train", "deck.toml", "--stop-after", 1, "run.folder=stopped"]), (2, ["train", "deck.toml", "run.steps=0x"]),
              (0, ["types"]), (2, ["info", "nowhere"])]
     for code, line in lines:
         end = crash("exit", *line)
         assert end.returncode == code and end.stderr.count(WARNING) == 1, (line, end)
-    end = crash("finalize", *lines[0][1])
-    assert end.returncode == 85 and (command.folder / "stopped/requeue").exists(), end
+    end = crash("finalize", *lines[0][1][:-1], "run.folder=finalized")
+    assert end.returncode == 85 and (command.folder / "finalized/requeue").exists(), end
     end = crash("exit", *check, ranks=2)
     assert end.returncode == 0 and end.stderr.count(WARNING) == 2, end
     for ranks in (1, 2):  # our own faults are not hidden
@@ -93,7 +92,7 @@ class BusyMachine:
 
 def kinds_of(command, embedded, sources):
     """What is started, and the code that it must end with."""
-    deck = (sources / "apps/embedded/surrogate.toml").read_text(encoding="utf-8").replace("steps = 4000", "steps = 3")
+    deck = (sources / "apps/embedded/surrogate.toml").read_text(encoding="utf-8").replace("steps = 4000", "steps = 60")
     (command.folder / "embedded.toml").write_text(deck, encoding="utf-8")
     command.must("train", "deck.toml", "run.folder=base", "run.steps=3")
     mylos = command.program
@@ -132,7 +131,7 @@ def check_many(command, kinds, starts):
             warned += WARNING in end.stderr
             if end.returncode != code or WARNING in end.stderr:
                 print(f"{name}, start {done}: code {end.returncode}, expected {code}\n{end.stdout}\n{end.stderr}", flush=True)
-            if done % 500 == 0:
+            if done % 250 == 0:
                 print(f"{done} starts: {signals} ended by a signal, {warned} crashes in a shutdown", flush=True)
             assert end.returncode == code
     print(f"{starts} starts of {len(kinds)} kinds beside {BUSY} busy processes in {time.monotonic() - began:.0f} s: "

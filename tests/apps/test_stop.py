@@ -60,7 +60,7 @@ def check_ways_to_stop(command):
         (folder / "stop").touch()
 
     # mpirun passes SIGUSR1 on; SIGTERM it answers itself: with SIGTERM, and after these seconds with SIGKILL.
-    patient = ("--mca", "odls_base_sigkill_timeout", "60")
+    patient = ("--mca", "odls_base_sigkill_timeout", "4")
     cases = [
         ("usr1", 1, send(signal.SIGUSR1), (), STOPPED, "SIGUSR1"),
         ("int-twice", 1, send(signal.SIGINT, signal.SIGINT, signal.SIGTERM), (), STOPPED, "SIG"),
