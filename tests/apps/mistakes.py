@@ -28,7 +28,7 @@ RAW_DECKS = {
 }
 COMMANDS = {
     "trian deck.toml": "mylos: unknown command 'trian'; did you mean 'train'?\n`mylos --help` says more.",
-    "": "mylos: a command is missing; the commands are train, plan, advise, eval, predict, info, sample, prepare, convert, "
+    "": "mylos: a command is missing; the commands are train, plan, advise, eval, predict, info, sample, prepare, convert, init, "
         "types, check-precision, bench, report, manual\n`mylos --help` says more.",
     "prepare zebra": "mylos prepare: unknown command 'zebra'; the commands are idx, csv, images, fields, text, tokens, stamp\n"
                      "`mylos prepare --help` says more.",
