@@ -21,8 +21,6 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_lines = 12;  // of what weights are taken from where, as a run's log
-
 /// Host memory is the node's, and its ranks share it.
 void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
   const auto own = static_cast<std::int64_t>(bytes);
@@ -96,7 +94,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   });
   if (initial) {
     initial->load(*parameters, *buffers, exec);
-    for (const std::string& line : initial->lines(most_lines)) output.line(line);
+    for (const std::string& line : initial->lines()) output.line(line);
   }
   CheckpointState state = parameter_state(*parameters);
   add_buffers(state, *buffers);

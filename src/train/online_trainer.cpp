@@ -89,7 +89,6 @@ void require_same(RankGroup& ranks, const Options& options) {
   });
 }
 
-constexpr std::size_t most_lines = 12;  // of what weights are taken from where
 
 std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
@@ -142,7 +141,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   });
   if (initial) {
     initial->load(*assembly.trainer);
-    for (const std::string& text : initial->lines(most_lines)) line(text);
+    for (const std::string& text : initial->lines()) line(text);
   }
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty()) line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };

@@ -179,9 +179,8 @@ void Run::restore(const RunStart& start) {
 }
 
 void Run::begin_with(InitialWeights& weights, const RunStart& start) {
-  constexpr std::size_t most_lines = 12;
   weights.load(*parts_.trainer);
-  for (const std::string& text : weights.lines(most_lines)) start.line(text);
+  for (const std::string& text : weights.lines()) start.line(text);
 }
 
 /// A file of another name, or from elsewhere, may be of another branch of the run than the folder's own are:

@@ -31,7 +31,7 @@ class InitialWeights {
 
   /// What is taken from where, and what is drawn or not used, as lines of a log: at most `most` tensors and
   /// names of each kind; the others are counted.
-  [[nodiscard]] std::vector<std::string> lines(std::size_t most) const;
+  [[nodiscard]] std::vector<std::string> lines(std::size_t most = 12) const;
 
   /// All ranks, before the first step. Masters and compute weights of the network, and the average of its
   /// weights where there is one.
