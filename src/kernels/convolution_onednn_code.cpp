@@ -28,9 +28,25 @@ bool grows_with_the_row(const LibraryPass& pass, const dnnl::primitive_desc_base
   return is_by_batches(descriptor) && pass.map.to.extent[2] > longest_row;
 }
 
-/// Longer rows are left to GEMMs: oneDNN allocates the tables of the code above before it can be skipped, and
-/// its weights' gradient for AVX2 unrolls the row.
-constexpr std::int64_t max_row = 2048;
+bool unrolls_the_row(const LibraryPass& pass, const dnnl::primitive_desc_base& descriptor) {
+  return pass.pass == ConvolutionPass::weights &&
+         std::string_view(descriptor.impl_info_str()).starts_with("jit:avx2");
+}
+
+/// Longer rows are left to GEMMs, and so are all above `long_row` whose kernel reads many blocks of channels:
+/// oneDNN allocates the tables of the code above before it can be skipped, 256 bytes for a point of the row,
+/// or 2.9 KiB where it is so. They stay below 6 MiB.
+constexpr std::int64_t max_row = 16384;
+constexpr std::int64_t long_row = 2048;
+
+bool is_too_long(const LibraryPass& pass) {
+  constexpr std::int64_t channels_of_block = 16;
+  constexpr std::int64_t max_blocks = 32;
+  const std::int64_t row = std::max(pass.map.from.extent[2], pass.map.to.extent[2]);
+  const std::int64_t blocks =
+      (pass.map.group_from() + channels_of_block - 1) / channels_of_block * pass.map.taps();
+  return row > max_row || (row > long_row && blocks > max_blocks);
+}
 
 constexpr auto by_definition = dnnl::algorithm::convolution_direct;
 
@@ -82,6 +98,7 @@ dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pas
 /// gathered rows gather whole samples.
 bool is_fast(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
   if (grows_with_the_row(pass, descriptor)) return false;
+  if (unrolls_the_row(pass, descriptor) && pass.map.to.extent[2] > long_row) return false;
   const std::string_view name = descriptor.impl_info_str();
   return name.starts_with("jit") || name.starts_with("brgconv") || name.starts_with("brdgmm");
 }
@@ -104,9 +121,7 @@ std::size_t code_bytes_of(const LibraryPass& pass, const dnnl::primitive_desc& d
   const auto row = static_cast<std::size_t>(pass.map.to.extent[2]);
   const auto taps_of_row = static_cast<std::size_t>(pass.map.kernel[2]);
   if (is_by_batches(descriptor)) return (128 + 4 * taps_of_row) * kibibyte;
-  const bool unrolls_row = pass.pass == ConvolutionPass::weights &&
-                           std::string_view(descriptor.impl_info_str()).starts_with("jit:avx2");
-  return (96 + (unrolls_row ? row + row / 4 : 0)) * kibibyte;
+  return (96 + (unrolls_the_row(pass, descriptor) ? row + row / 4 : 0)) * kibibyte;
 }
 
 }  // namespace
@@ -117,7 +132,7 @@ memory::data_type convolution_type(DType type) {
 
 ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryPass& pass) {
   if (overruns_its_scratch(pass)) return {};
-  if (std::max(pass.map.from.extent[2], pass.map.to.extent[2]) > max_row) return {};
+  if (is_too_long(pass)) return {};
   const ConvolutionGeometry shape(pass);
   const bool gradient = pass.pass == ConvolutionPass::weights;
   ConvolutionCode result;

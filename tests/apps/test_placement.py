@@ -105,10 +105,11 @@ def check_nodes(command):
     if CORES == 1:
         return
     program = [command.program, "train", "deck.toml", "--check"]
-    require(start(command, [*nodes, "-H", "left:1", "-n", "1", *program, ":", "-H", "right:1", "-n", "1", "env",
-                            "OMP_NUM_THREADS=2"], threads=1),
-            "warning: rank 0 has 1 thread, rank 1 has 2: every step waits for the slowest; OMP_NUM_THREADS or run.threads "
-            "sets them")
+    # A plan has the workspace of a number of threads, so these ranks cannot share one: --check refuses as train does.
+    refused = subprocess.run([*nodes, "-H", "left:1", "-n", "1", *program, ":", "-H", "right:1", "-n", "1", "env",
+                              "OMP_NUM_THREADS=2", *program], cwd=command.folder, capture_output=True, text=True, timeout=600,
+                             env=environment())
+    assert refused.returncode == 2 and "number of threads" in refused.stderr, f"{refused.stdout}\n{refused.stderr}"
     print("three nodes under one launcher: each is judged by its own ranks")
 
 

@@ -117,6 +117,39 @@ TEST(SmallerMicroBatch, OfAReproducibleRunIsOneThatItsRanksCanShare) {
   expect_the_largest(run);
 }
 
+TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) {
+  for (const NormOver over : {NormOver::micro_batch, NormOver::ranks}) {
+    for (const int ranks : {1, 2}) {
+      Wide run(1536, 0, ranks);
+      run.options.model = {};
+      run.options.model.type = ModelType::chain;
+      run.options.model.inputs = features;
+      run.options.model.outputs = classes;
+      LayerOptions hidden{
+          .kind = LayerKind::dense, .outputs = 512, .norm = NormType::batchnorm, .norm_over = over};
+      hidden.repeat = 3;
+      run.options.model.chain = {hidden, {.kind = LayerKind::dense}};
+      const std::size_t budget = run.least_budget(run.share() / 2);
+      ASSERT_FALSE(run.has_plan(budget)) << "the deck's own micro-batch fits";
+      EXPECT_FALSE(may_shrink(run.options));
+      EXPECT_FALSE(smaller_micro_batch(run.problem(budget)));
+      try {
+        static_cast<void>(plan_memory(run.problem(budget)));
+        ADD_FAILURE() << "it fits";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+        EXPECT_THAT(error.what(),
+                    testing::AllOf(testing::HasSubstr("norm_over = \"ranks\""),
+                                   testing::HasSubstr("norm = \"groupnorm\""),
+                                   testing::HasSubstr("memory.on_oom = \"shrink\" takes no smaller")));
+      }
+      run.options.model.chain.front().norm = NormType::layernorm;
+      EXPECT_TRUE(may_shrink(run.options));
+      EXPECT_TRUE(smaller_micro_batch(run.problem(run.least_budget(run.share() / 2))));
+    }
+  }
+}
+
 TEST(SmallerMicroBatch, IsNoneWhereGradientsAreCutOverRanks) {
   Wide run(4096, 0, 2);
   const std::size_t budget = run.least_budget(512);
