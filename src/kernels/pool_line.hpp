@@ -128,8 +128,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_in_run(const PoolRun& run, const T* va
     for_each_in_tile(run.count, [&](std::int64_t i) { function(to + i, from + i, value[i]); });
   } else {
     for (std::int64_t i = 0; i < run.count; ++i) {
-      std::int64_t from = run.from + i * run.from_step;
-      asm volatile("" : "+r"(from));  // no vectors: they would gather and scatter, which takes longer
+      const std::int64_t from = run.from + i * run.from_step;
       function(run.to + i * run.to_step, from, to_float(values[from]));
     }
   }
