@@ -136,7 +136,7 @@ TEST(HealthWatch, AdvisesToClipByTheNormsThatDoNotExplode) {
   for (std::uint64_t step = 1; step <= 100; ++step) run.see(step_of(step, 1, step % 5 < 2 ? 3 : 2e4));
   ASSERT_EQ(run.all.size(), 60u);
   EXPECT_EQ(run.all.back().cause, health_cause::exploding);
-  EXPECT_NE(run.all.back().text.find("optimizer.clip_norm = 3 (the median norm of the last 40 steps is 3)"),
+  EXPECT_NE(run.all.back().text.find("optimizer.clip_norm = 3 (the median norm of the last 39 steps is 3)"),
             std::string::npos)
       << run.all.back().text;
 }
