@@ -83,7 +83,7 @@ const Batch* EvaluationReader::next() {
     if (!state.counts_outside) continue;
     const std::span inputs(reinterpret_cast<const float*>(sample.input),
                            static_cast<std::size_t>(shape.features));
-    state.outside_range.add(outside(state.normalizer.input_range, inputs, first_sample + i));
+    state.outside_range.add(outside(state.normalizer.input_range, inputs, first + i));
   }
   state.position += count;
   state.batch = state.buffer.batch(count, first_sample, 0);

@@ -47,6 +47,10 @@ TEST(EvaluationReader, CountsInputsOutsideOfTheTrainingRange) {
   EXPECT_EQ(both.samples, 3);
   EXPECT_EQ(both.first_sample, 1);
   EXPECT_EQ(both.first_column, 3);
+  EvaluationReader held_out(data, {6, 4}, normalizer, {.counts_outside = true});
+  while (held_out.next() != nullptr) {
+  }
+  EXPECT_EQ(held_out.outside_range().first_sample, 8) << "of the file, not of its part";
   EXPECT_EQ(outside_of(data, normalizer, 0, false).values, 0);
   EXPECT_EQ(outside_of(data, Normalizer{}, 0).values, 0) << "no range is known";
 }
