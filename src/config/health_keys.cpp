@@ -102,6 +102,8 @@ void add_health_keys(Schema& schema) {
   keys.only_with({"on_divergence"}, of_value("\"rewind\"", with_checkpoints()));
   keys.only_with({"rewinds", "rewind_on_loss", "rewind_lr_factor", "rewind_scale_factor", "rewind_float"},
                  with("health.on_divergence", {"rewind"}));
+  keys.only_with({"rewinds", "rewind_on_loss", "rewind_lr_factor", "rewind_scale_factor", "rewind_float"},
+                 with_checkpoints());
   keys.only_with({"rewind_scale_factor"}, with_loss_scale());
   keys.only_with({"rewind_float"}, with_half());
 }
