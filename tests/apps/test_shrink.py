@@ -155,12 +155,12 @@ def check_plan_file(command):
 
 def check_reproducible(command):
     """The micro-batch divides the batch, and a restart on other ranks keeps it, and with it the bits."""
-    keys = ["run.reproducible=true", "data.micro_batch=3072", "kernels.gemm=tiles"]
-    budget = budget_for(command, "mlp.toml", 1, 1536, *keys[:1], larger=3072)
+    keys = ["run.reproducible=true", "data.batch=4096", "data.micro_batch=2048", "kernels.gemm=tiles"]  # 1024 is the next
+    budget = budget_for(command, "mlp.toml", 1, 1024, *keys[:2], larger=2048)
     run = ["train", "mlp.toml", SHRINK, *keys]
     command.must(*run, budget, "run.folder=reproducible", "--stop-after", 2, code=85)
     size = taken(command, "reproducible")
-    assert size == 1536, size
+    assert size == 1024, size
     shutil.copytree(command.folder / "reproducible", command.folder / "reproducible-2")
     command.must(*run, budget, "run.folder=reproducible", "--restart", "latest")
     # A rank beside others is some MiB larger than a process alone, more than lies between two sizes. Where the budget has

@@ -78,9 +78,12 @@ def check_ways_to_stop(command):
 
 def check_notice(command, library):
     """Of a run that cannot come to it soon, here as its disk is slow: a line within 5 s, while it goes on."""
-    line = ["train", "deck.toml", "run.folder=slow", *LONG, "checkpoint.every=1", "checkpoint.background=false"]
+    always = [word for word in LONG if not word.startswith("checkpoint.every")]
+    line = ["train", "deck.toml", "run.folder=slow", *always, "checkpoint.every=1", "checkpoint.background=false"]
     with command.start(*line, variables={"LD_PRELOAD": library, "SLOW_DISK_S": "4"}) as process:
-        wait_until(lambda: any((command.folder / "slow").glob("checkpoints/*.tmp")), "no checkpoint is being written")
+        writing = command.folder / "slow/checkpoints"
+        wait_until(lambda: process.poll() is not None or any(writing.glob("*.tmp")), "no checkpoint is being written")
+        assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGTERM)
         assert select.select([process.stderr], [], [], 300)[0], "no word within 300 s"
         assert process.poll() is None, "the run was to be held up"
