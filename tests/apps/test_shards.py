@@ -111,8 +111,7 @@ def check_averages(command):
     """What `eval` says of the average is what it says of a checkpoint whose weights it is."""
     folder = "mixed-chain-mlp-average"
     file = last_checkpoint(command, folder)
-    said = command.must("eval", folder, "--average").stdout
-    plain = command.must("eval", folder).stdout
+    said, plain = (command.must("eval", folder, *more).stdout.splitlines()[0] for more in (["--average"], []))
     assert ", average of weights, on" in said and said.split(": ")[-1] != plain.split(": ")[-1], (said, plain)
     taken, none = ({entry["name"]: entry["bytes"] for entry in
                     json.loads(command.must("plan", "deck.toml", *more, "--json").stdout)["memory"]}
