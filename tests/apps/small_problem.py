@@ -3,6 +3,7 @@ import os
 import pathlib
 import random
 import subprocess
+import zlib
 
 SCALER = """[precision.scaler]
 mode = "dynamic"  # in every type
@@ -117,6 +118,13 @@ class Command:
             raise AssertionError(f"{arguments}: exit code {result.returncode}, expected {code}\n"
                                  f"{result.stdout}\n{result.stderr}")
         return result
+
+
+def renew_digests(file, name):
+    """Of a dataset of an open data file whose values were changed, which its digests would say first."""
+    rows, digests = file[name][()], file[f"digests/{name}"]
+    block = digests.attrs["rows"]
+    digests[...] = [zlib.crc32(rows[first:first + block].tobytes()) for first in range(0, len(rows), block)]
 
 
 def write_csv(path, samples, seed):

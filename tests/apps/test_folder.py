@@ -15,7 +15,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 from checkpoints import replace_signed
 from processes import wait_until
-from small_problem import DECK, Command, environment, prepare
+from small_problem import DECK, Command, environment, prepare, renew_digests
 
 STEP = "step-{:010d}.h5"
 
@@ -225,7 +225,7 @@ def check_failure_during_a_slow_write(command, library):
     shutil.copy(command.folder / "train.h5", command.folder / "nan.h5")
     with h5py.File(command.folder / "nan.h5", "r+") as file:
         file["inputs"][499, 3] = float("nan")
-        del file["digests"]  # which would end it before the first step
+        renew_digests(file, "inputs")  # which would end it before the first step
     fails = ("train", "deck.toml", "data.train=nan.h5", "data.normalize=none")
     command.must(*fails, "run.folder=quick", "checkpoint.every=1", ranks=2, code=2)
     last = names(command.folder / "quick")[-1]  # before the step that fails
