@@ -106,8 +106,11 @@ std::optional<Value> Key::effective(const Options& options) const {
 }
 
 const Key* Schema::find_key(std::string_view path) const {
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path() == path; });
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& key) {
+    const std::size_t dot = key.section.size();
+    return path.size() == dot + 1 + key.name.size() && path[dot] == '.' && path.starts_with(key.section) &&
+           path.ends_with(key.name);
+  });
   return found == keys.end() ? nullptr : &*found;
 }
 
