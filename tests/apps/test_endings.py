@@ -18,8 +18,8 @@ from processes import of_folder, require_none_left, wait_until
 from small_problem import Command, environment, prepare
 
 WARNING = "while libraries were shutting down; the command had done its work, and its exit code stands"
-SAMPLE = 24
-BUSY = 6
+SAMPLE = 12
+BUSY, BUSY_OF_SAMPLE = 6, 2  # the ordinary tests go on beside the sample
 
 
 def check_crashes(command, library):
@@ -105,7 +105,7 @@ def kinds_of(command, embedded, sources):
             ("embedded", [embedded, "embedded.toml"], 0)]
 
 
-def check_many(command, kinds, starts):
+def check_many(command, kinds, starts, busy):
     """Threads wait as they do for users: test_environment has them sleep."""
     variables = {name: value for name, value in environment().items() if name not in ("OMP_WAIT_POLICY", "OMP_NUM_THREADS")}
     variables["OMP_NUM_THREADS"] = "2"
@@ -125,7 +125,7 @@ def check_many(command, kinds, starts):
 
     began = time.monotonic()
     signals, warned = 0, 0
-    with BusyMachine(BUSY), concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with BusyMachine(busy), concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done, (name, code, end) in enumerate(pool.map(start, range(starts)), 1):
             signals += end.returncode < 0
             warned += WARNING in end.stderr
@@ -134,7 +134,7 @@ def check_many(command, kinds, starts):
             if done % 250 == 0:
                 print(f"{done} starts: {signals} ended by a signal, {warned} crashes in a shutdown", flush=True)
             assert end.returncode == code
-    print(f"{starts} starts of {len(kinds)} kinds beside {BUSY} busy processes in {time.monotonic() - began:.0f} s: "
+    print(f"{starts} starts of {len(kinds)} kinds beside {busy} busy processes in {time.monotonic() - began:.0f} s: "
           f"{signals} ended by a signal, {warned} crashes in a shutdown")
     assert signals == 0 and warned == 0
 
@@ -150,7 +150,7 @@ def main():
             check_crashes(command, library)
             check_isolation(command)
         check_starts_side_by_side(command, 800 if full else 48)
-        check_many(command, kinds_of(command, embedded, pathlib.Path(sources)), starts)
+        check_many(command, kinds_of(command, embedded, pathlib.Path(sources)), starts, BUSY if full else BUSY_OF_SAMPLE)
 
 
 main()
