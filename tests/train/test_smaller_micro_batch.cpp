@@ -120,7 +120,7 @@ TEST(SmallerMicroBatch, OfAReproducibleRunIsOneThatItsRanksCanShare) {
 TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) {
   for (const NormOver over : {NormOver::micro_batch, NormOver::ranks}) {
     for (const int ranks : {1, 2}) {
-      Wide run(1536, 0, ranks);
+      Wide run(12288, 0, ranks);
       run.options.model = {};
       run.options.model.type = ModelType::chain;
       run.options.model.inputs = features;
@@ -129,7 +129,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
           .kind = LayerKind::dense, .outputs = 512, .norm = NormType::batchnorm, .norm_over = over};
       hidden.repeat = 3;
       run.options.model.chain = {hidden, {.kind = LayerKind::dense}};
-      const std::size_t budget = run.least_budget(run.share() / 2);
+      const std::size_t budget = run.least_budget(run.share() / 4);
       ASSERT_FALSE(run.has_plan(budget)) << "the deck's own micro-batch fits";
       EXPECT_FALSE(may_shrink(run.options));
       EXPECT_FALSE(smaller_micro_batch(run.problem(budget)));
@@ -145,7 +145,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
       }
       run.options.model.chain.front().norm = NormType::layernorm;
       EXPECT_TRUE(may_shrink(run.options));
-      EXPECT_TRUE(smaller_micro_batch(run.problem(run.least_budget(run.share() / 2))));
+      EXPECT_TRUE(smaller_micro_batch(run.problem(run.least_budget(run.share() / 4))));
     }
   }
 }
