@@ -89,7 +89,6 @@ void require_same(RankGroup& ranks, const Options& options) {
   });
 }
 
-
 std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
 }
