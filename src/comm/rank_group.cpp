@@ -1,5 +1,6 @@
 #include "mylos/comm/rank_group.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
@@ -110,14 +111,19 @@ void RankGroup::all_gather(const void* own, void* all, std::size_t bytes) {
 void RankGroup::add_up(std::span<std::int64_t> values) {
   require_idle();
   if (size_ == 1 || values.empty()) return;
-  exchange_.resize(values.size_bytes());
-  std::memcpy(exchange_.data(), values.data(), values.size_bytes());
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, exchange_.data(), mpi_count(values.size()), MPI_INT64_T, MPI_SUM,
-                       communicator_, &request),
-        "sum");
-  wait(request, "sum");
-  std::memcpy(values.data(), exchange_.data(), values.size_bytes());
+  constexpr std::size_t max_values = 32768;  // of the buffer, which stays
+  while (!values.empty()) {
+    const auto piece = values.first(std::min(values.size(), max_values));
+    exchange_.resize(piece.size_bytes());
+    std::memcpy(exchange_.data(), piece.data(), piece.size_bytes());
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, exchange_.data(), mpi_count(piece.size()), MPI_INT64_T, MPI_SUM,
+                         communicator_, &request),
+          "sum");
+    wait(request, "sum");
+    std::memcpy(piece.data(), exchange_.data(), piece.size_bytes());
+    values = values.subspan(piece.size());
+  }
 }
 
 void RankGroup::barrier() {
