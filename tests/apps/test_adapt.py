@@ -34,14 +34,13 @@ norm = "layernorm"
 loss = "cross_entropy"
 [precision]
 compute = "fp32"
-[precision.scaler]
-initial_scale = 1024
 [optimizer]
 lr = 0.01
 [health]
 vanishing_norm = 0
 """
 INPUTS = "far.toml"
+FAR = ["precision.scaler.initial_scale=1024"]  # of the half that it adapts from
 
 # A scale that soon climbs again to where gradients overflow.
 LOOKS = ["precision.scaler.max_scale=1e9", "precision.adaptation.every=100"]
@@ -101,7 +100,7 @@ def check_inputs(command):
     """From the first step on, without any checkpoint: the layer that reads the inputs computes in float, and the norm behind
     it."""
     command.must("train", INPUTS, "run.folder=far-float")
-    adapt(command, INPUTS, "far")
+    adapt(command, INPUTS, "far", *FAR)
     changes = changes_of(command, "far")
     assert [one["float_layer"] for one in changes] == ["hidden1", "norm1"], changes
     rows = rows_without_times(command, "far", "history.csv")
@@ -153,7 +152,7 @@ def check_float_run(command):
     assert overflows(rows) == 0 and {row["scale"] for row in rows} == {"1"}, "nor is there a scale"
 
 
-CASES = {"head": (HEAD, 1, []), "far": (INPUTS, 1, []), "growth": (RATE, 1, CLIMBING), "stubborn": (RATE, 1, STUBBORN)}
+CASES = {"head": (HEAD, 1, []), "far": (INPUTS, 1, FAR), "growth": (RATE, 1, CLIMBING), "stubborn": (RATE, 1, STUBBORN)}
 
 
 def arguments_of(name, folder):
