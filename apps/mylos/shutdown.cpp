@@ -23,9 +23,9 @@ void end_with(int signal) {
   constexpr std::string_view after =
       " while libraries were shutting down; the command had done its work, and its exit code stands\n";
   const char digits[] = {static_cast<char>('0' + signal / 10 % 10), static_cast<char>('0' + signal % 10)};
-  ssize_t written = write(STDERR_FILENO, before.data(), before.size());
-  if (written > 0) written = write(STDERR_FILENO, digits, sizeof digits);
-  if (written > 0) written = write(STDERR_FILENO, after.data(), after.size());
+  ssize_t written = ::write(STDERR_FILENO, before.data(), before.size());
+  if (written > 0) written = ::write(STDERR_FILENO, digits, sizeof digits);
+  if (written > 0) written = ::write(STDERR_FILENO, after.data(), after.size());
   _exit(static_cast<int>(code));
 }
 
