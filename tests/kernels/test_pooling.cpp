@@ -227,13 +227,15 @@ TEST(MaxPool, KeepsSubnormalNumbers) {
 }
 
 TEST(Pool, GivesTheSameBitsForAnyNumberOfThreadsAndOfSamplesTogether) {
-  // More samples than the workspace takes at once.
+  // On hosts more samples than the workspace takes at once.
   const PoolShape shape = {
       .input = {{2, 40, 41}, 17}, .window = {2, 5, 4}, .stride = {1, 1, 2}, .padding = {1, 2, 1}};
   constexpr std::int64_t many = 11;
   const std::int64_t outputs = output_grid(shape).columns();
-  ASSERT_LT(max_pool_workspace(shape, DType::bf16, many).backward,
-            many * max_pool_workspace(shape, DType::bf16, 1).backward / 2);
+  if constexpr (runs_on_host) {  // a device's workspace has room for all of them
+    ASSERT_LT(max_pool_workspace(shape, DType::bf16, many).backward,
+              many * max_pool_workspace(shape, DType::bf16, 1).backward / 2);
+  }
   for (const DType type : test::all_types) {
     const test::Matrix x(type, many, shape.input.columns(), coarse_values(many * shape.input.columns(), 1));
     const test::Matrix dy(type, many, outputs, test::random_values(type, many * outputs, -1, 1, 2));
