@@ -8,6 +8,7 @@
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/launch.hpp"
 
 namespace mylos::pooling_test {
 
