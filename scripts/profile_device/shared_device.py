@@ -1,5 +1,5 @@
-"""Two ranks on one device over NCCL, which takes them from 2.30.3 on: one rank's overflow skips the step on both, the losses
-are those of one rank, and sharding changes no bit."""
+"""Two ranks on one device over NCCL, which takes them from 2.30.3 on: both skip a step that overflows, the losses are
+those of one rank, and sharding changes no bit."""
 
 import re
 

@@ -36,7 +36,7 @@ class ConvolutionByLibrary {
   /// Whether sums over samples are the same for any number of threads.
   [[nodiscard]] bool has_same_sums_by_any_threads() const;
 
-  /// Of a sample: the definition's, which has `by_definition`, or fewer by minimal filtering, the products
+  /// Of a sample: the definition's, which has `by_definition`, or fewer by Winograd convolution, the products
   /// alone.
   [[nodiscard]] double multiplied_flops(double by_definition) const;
 

@@ -294,7 +294,7 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
 std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>& differences,
                                                 const std::vector<std::string>& ignore,
                                                 const std::string& path, const Places& places) {
-  constexpr std::size_t most_told = 4;
+  constexpr std::size_t max_described = 4;
   std::vector<KeyDifference> ignored;
   std::vector<const KeyDifference*> refused;
   std::vector<std::string> keys;  // all that differ
@@ -310,23 +310,24 @@ std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>
     } else {
       refused.push_back(&difference);
     }
-    if (keys.size() < most_told) keys.push_back(difference.key);
+    if (keys.size() < max_described) keys.push_back(difference.key);
   }
   if (!refused.empty()) {
-    std::vector<std::string> told;
+    std::vector<std::string> described;
     std::vector<std::string> quoted;
     for (const KeyDifference* difference : refused) {
-      if (told.size() == most_told) break;
-      told.push_back(fmt::format("{} is {} here, and {} there", difference->key,
-                                 printable(difference->after, 200), printable(difference->before, 200)));
+      if (described.size() == max_described) break;
+      described.push_back(fmt::format("{} is {} here, and {} there", difference->key,
+                                      printable(difference->after, 200), printable(difference->before, 200)));
       quoted.push_back(fmt::format("\"{}\"", difference->key));
     }
-    const std::string more =
-        refused.size() > told.size() ? fmt::format("; and {} keys more", refused.size() - told.size()) : "";
+    const std::string more = refused.size() > described.size()
+                                 ? fmt::format("; and {} keys more", refused.size() - described.size())
+                                 : "";
     fail_input(
         "{}{}: holds weights of a network that computes otherwise with them: {}{}. Change the deck, or take "
         "the weights all the same: initial.ignore = [{}]",
-        place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(told, "; "), more,
+        place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "), more,
         fmt::join(quoted, ", "));
   }
   for (std::size_t i = 0; i < ignore.size(); ++i) {

@@ -1,5 +1,5 @@
 // RunStart: what a start of a run, or a check of one, finds out before the run takes its memory or writes a
-// file: data (run_start.cpp), whether the folder is its own (run_folder.cpp), where to go on from
+// file: data (run_start.cpp), whether the folder is its own (run_folder.cpp), where to resume from
 // (run_restart.cpp), types (run_types.cpp), the memory plan (run_memory.cpp). Run takes it from there
 // (run_setup.cpp). Throws Error on all ranks.
 #pragma once
@@ -18,7 +18,7 @@
 namespace mylos {
 
 struct RunStart {
-  /// `checks`: it measures and writes nothing, and takes no checkpoint to go on from.
+  /// `checks`: it measures and writes nothing, and takes no checkpoint to resume from.
   RunStart(RunRequest given, MPI_Comm ranks, bool checks = false);
 
   RunRequest request;

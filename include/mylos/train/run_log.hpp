@@ -25,7 +25,7 @@ class RunLog {
         events_(std::move(events)),
         progress_(output, static_cast<std::uint64_t>(total_steps)) {}
 
-  /// What speeds are told of from now on.
+  /// The work and the peak that speeds are computed from, from now on.
   void tell_speeds_of(const RunWork& work) { work_ = work; }
   [[nodiscard]] const RunWork& work() const { return work_; }
 

@@ -14,7 +14,7 @@ namespace mylos {
 
 struct Assembly;
 
-/// What speeds are told of.
+/// The work and the peak that speeds are computed from.
 struct RunWork {
   std::int64_t tokens_of_sample = 0;  // 0: the data are no tokens
   ChainFlops sample = {};
