@@ -2,6 +2,7 @@
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pooling.hpp"
 #include "pool_stages.hpp"
+#include "window_rows.hpp"
 
 namespace mylos {
 namespace {
@@ -147,48 +148,80 @@ void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_
       });
 }
 
-/// Where no window overlaps another, each looks for its maximum y once more, and writes what its points get.
-template <class T>
-void max_gradient_by_windows(const Execution& exec, const PoolShape& shape, std::int64_t samples, const T* x,
-                             const T* y, const T* dy, T* dx) {
-  const PoolAxis depth = pool_axis(shape, 0);
-  const PoolAxis height = pool_axis(shape, 1);
-  const PoolLine line{.axis = pool_axis(shape, 2), .inner = shape.input.channels};
-  const Divisor height_of(height.windows);
-  const Divisor depth_of(depth.windows);
-  const std::int64_t rows = depth.windows * height.windows;
-  const std::int64_t together = Divisor::most / rows;
-  for (std::int64_t first = 0; first < samples; first += together) {
-    for_each_pool_tile(
-        exec, "d_max_pool", launch::smaller(together, samples - first) * rows, line.axis.windows, line.inner,
-        KOKKOS_LAMBDA(const PoolTile& tile) {
-          const std::int64_t planes = height_of.quotient(tile.line);
-          const std::int64_t sample = depth_of.quotient(planes);
-          const Span depths = depth.seen(planes - sample * depth.windows);
-          const Span heights = height.seen(tile.line - planes * height.windows);
-          const std::int64_t at = (first * rows + tile.line) * line.outputs() + tile.first;
-          float largest[tile_width];
-          float gradient[tile_width];
-          std::int32_t is_free[tile_width];
-          copy_tile(y + at, tile.count, largest);
-          copy_tile(dy + at, tile.count, gradient);
-          for_each_in_tile(tile.count, [&](std::int64_t i) { is_free[i] = 1; });
-          for (std::int64_t d = depths.begin; d < depths.end; ++d) {
-            for (std::int64_t h = heights.begin; h < heights.end; ++h) {
-              const std::int64_t row = ((first + sample) * depth.points + d) * height.points + h;
-              for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
-                float part[tile_width];
-                for_each_in_run(run, x + row * line.inputs(), [&](std::int64_t i, std::int64_t, float value) {
-                  const bool hit = is_first_maximum(value, largest[i], is_free[i]);
-                  is_free[i] = hit ? 0 : is_free[i];
-                  part[i - run.to] = hit ? gradient[i] : 0.0f;
-                });
-                write_tile(part, run.count, dx + row * line.inputs() + run.from);
-              });
-            }
+/// The same of the first stage on hosts, where points have few elements: a loop over windows, in their order,
+/// instead of one over their taps, each of which would meet a few elements alone. Taps are counted along this
+/// axis.
+template <class From, class To>
+void scatter_max_gradient(const Execution& exec, const PoolLine& line, std::int64_t samples, const Tap* taps,
+                          const From* dy, To* dx) {
+  for_each_pool_tile(
+      exec, "d_max_pool", samples * line.lines, line.axis.points, line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const Tap* const maximum = taps + tile.line * line.outputs();
+        const From* const gradient = dy + tile.line * line.outputs();
+        const std::int64_t first_window = line.axis.seeing(tile.first / line.inner).begin;
+        const std::int64_t end_window = line.axis.seeing((tile.first + tile.count - 1) / line.inner).end;
+        float sum[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) { sum[i] = 0.0f; });
+        for (std::int64_t window = first_window; window < end_window; ++window) {
+          const std::int64_t begin =
+              (window * line.axis.stride - line.axis.padding) * line.inner - tile.first;
+          for (std::int64_t channel = 0; channel < line.inner; ++channel) {
+            const std::int64_t element = window * line.inner + channel;
+            const std::int64_t to = begin + maximum[element] * line.inner + channel;
+            if (to >= 0 && to < tile.count) sum[to] += to_float(gradient[element]);
           }
+        }
+        write_tile(sum, tile.count, dx + tile.line * line.inputs() + tile.first);
+      });
+}
+
+template <class T>
+void max_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t samples, const T* x, T* y) {
+  for_each_pool_tile(
+      exec, "max_pool", samples * rows.of_sample(), rows.line.axis.windows, rows.line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const PoolLine& line = rows.line;
+        float largest[tile_width];
+        for_each_in_tile(tile.count, [&](std::int64_t i) { largest[i] = -INFINITY; });
+        rows.for_each_row(tile.line, [&](std::int64_t row) {
+          for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
+            for_each_in_run(run, x + row * line.inputs(), [&](std::int64_t i, std::int64_t, float value) {
+              largest[i] = is_larger(value, largest[i]) ? value : largest[i];
+            });
+          });
         });
-  }
+        write_back(largest, tile.count, y + tile.line * line.outputs() + tile.first);
+      });
+}
+
+/// Each window looks for its maximum y once more, and writes what its points get.
+template <class T>
+void max_gradient_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t samples, const T* x,
+                             const T* y, const T* dy, T* dx) {
+  for_each_pool_tile(
+      exec, "d_max_pool", samples * rows.of_sample(), rows.line.axis.windows, rows.line.inner,
+      KOKKOS_LAMBDA(const PoolTile& tile) {
+        const PoolLine& line = rows.line;
+        const std::int64_t at = tile.line * line.outputs() + tile.first;
+        float largest[tile_width];
+        float gradient[tile_width];
+        std::int32_t is_free[tile_width];
+        copy_tile(y + at, tile.count, largest);
+        copy_tile(dy + at, tile.count, gradient);
+        for_each_in_tile(tile.count, [&](std::int64_t i) { is_free[i] = 1; });
+        rows.for_each_row(tile.line, [&](std::int64_t row) {
+          for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
+            float part[tile_width];
+            for_each_in_run(run, x + row * line.inputs(), [&](std::int64_t i, std::int64_t, float value) {
+              const bool hit = is_first_maximum(value, largest[i], is_free[i]);
+              is_free[i] = hit ? 0 : is_free[i];
+              part[i - run.to] = hit ? gradient[i] : 0.0f;
+            });
+            write_tile(part, run.count, dx + row * line.inputs() + run.from);
+          });
+        });
+      });
 }
 
 /// What a stage but the last one gives, which is the next one's input.
@@ -203,6 +236,12 @@ void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tenso
                       void* workspace) {
   check_pool_matrices(shape, x, y);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    if (goes_by_windows(shape)) {
+      for_window_rows(shape, x.rows(), [&](const WindowRows& rows, std::int64_t first, std::int64_t count) {
+        max_by_windows(exec, rows, count, x.as<T>() + first * x.columns(), y.as<T>() + first * y.columns());
+      });
+      return;
+    }
     const auto pool = [&](const PoolStages& stages, const PoolBuffers& buffers, std::int64_t first,
                           std::int64_t count) {
       for (std::size_t stage = 0; stage < stages.count(); ++stage) {
@@ -224,7 +263,12 @@ void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tens
   if (goes_by_windows(shape)) {
     if (!all_points_seen(shape)) fill(exec, dx, 0);
     dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-      max_gradient_by_windows(exec, shape, x.rows(), x.as<T>(), y.as<T>(), dy.as<T>(), dx.as<T>());
+      for_window_rows(shape, x.rows(), [&](const WindowRows& rows, std::int64_t first, std::int64_t count) {
+        const std::int64_t inputs = first * x.columns();
+        const std::int64_t outputs = first * y.columns();
+        max_gradient_by_windows(exec, rows, count, x.as<T>() + inputs, y.as<T>() + outputs,
+                                dy.as<T>() + outputs, dx.as<T>() + inputs);
+      });
     });
     return;
   }
@@ -247,7 +291,10 @@ void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tens
                           const PoolLine& line = stages[stage];
                           const std::int64_t pitch = stages.pitch(stage);
                           const Tap* const taps = buffers.taps[stage];
-                          if (stage == 0) {
+                          if (stage == 0 && runs_on_host && pitch == 1 && line.axis.stride > 1 &&
+                              line.inner <= few_channels) {
+                            scatter_max_gradient(exec, line, count, taps, from, to);
+                          } else if (stage == 0) {
                             max_gradient_along<true>(exec, line, pitch, count, nullptr, taps, from, to);
                           } else {
                             max_gradient_along<false>(exec, line, pitch, count, buffers.taps[stage - 1], taps,

@@ -138,8 +138,9 @@ double pool_steps(const PoolShape& shape) {
 
 PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_t samples) {
   const PoolStages stages(shape);
+  if (goes_by_windows(shape)) return {};
   return {pool_workspace_bytes(stages, PoolNeeds::max_forward(type), samples),
-          goes_by_windows(shape) ? 0 : pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
+          pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
 }
 
 PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples) {

@@ -1,0 +1,48 @@
+// WindowRows: a pool whose windows do not overlap, by rows of windows.
+#pragma once
+
+#include "pool_stages.hpp"
+
+namespace mylos {
+
+/// Rows of windows along the width, of samples, and the rows of points that they see: where no window
+/// overlaps another, a pass over them reads each point once.
+struct WindowRows {
+  explicit WindowRows(const PoolShape& shape)
+      : depth(pool_axis(shape, 0)),
+        height(pool_axis(shape, 1)),
+        line{.axis = pool_axis(shape, 2), .inner = shape.input.channels},
+        depth_of(depth.windows),
+        height_of(height.windows) {}
+
+  [[nodiscard]] std::int64_t of_sample() const { return depth.windows * height.windows; }
+
+  /// function(row) for the rows of points that a row of windows sees, in their order.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_row(std::int64_t windows, const Function& function) const {
+    const std::int64_t planes = height_of.quotient(windows);
+    const std::int64_t sample = depth_of.quotient(planes);
+    const Span depths = depth.seen(planes - sample * depth.windows);
+    const Span heights = height.seen(windows - planes * height.windows);
+    for (std::int64_t d = depths.begin; d < depths.end; ++d)
+      for (std::int64_t h = heights.begin; h < heights.end; ++h)
+        function((sample * depth.points + d) * height.points + h);
+  }
+
+  PoolAxis depth;
+  PoolAxis height;
+  PoolLine line;
+  Divisor depth_of;
+  Divisor height_of;
+};
+
+/// pass(rows, first, count) for samples [first, first + count), whose rows of windows a Divisor can number.
+template <class Pass>
+void for_window_rows(const PoolShape& shape, std::int64_t samples, const Pass& pass) {
+  const WindowRows rows(shape);
+  const std::int64_t together = Divisor::most / rows.of_sample();
+  for (std::int64_t first = 0; first < samples; first += together)
+    pass(rows, first, launch::smaller(together, samples - first));
+}
+
+}  // namespace mylos
