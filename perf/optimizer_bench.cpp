@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include "mylos/kernels/launch.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/optim/optimizer.hpp"
 
 namespace mylos {

@@ -1,6 +1,7 @@
 #include "mylos/model/make_chain.hpp"
 
 #include "mylos/model/gpt.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/network.hpp"
 #include "mylos/model/short_forms.hpp"
 

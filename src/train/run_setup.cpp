@@ -13,6 +13,7 @@
 #include "mylos/checkpoint/folder.hpp"
 #include "mylos/comm/collective_error.hpp"
 #include "mylos/config/sizes.hpp"
+#include "mylos/model/chain_flops.hpp"
 #include "mylos/train/plan_document.hpp"
 #include "mylos/train/scaler_restart.hpp"
 #include "run_start.hpp"
@@ -39,6 +40,16 @@ CheckpointOptions kept_checkpoints(const Options& options) {
   CheckpointOptions checkpoint = options.checkpoint;
   checkpoint.keep_last_regular = options.health.on_divergence == OnDivergence::rewind;
   return checkpoint;
+}
+
+/// Of a run whose trainer is made.
+RunWork work_of(const Assembly& parts, double peak_flops) {
+  const Chain& chain = parts.trainer->model().chain();
+  const bool has_tokens = parts.options.model.type == ModelType::gpt;
+  return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
+          .sample = flops_of_sample(chain, *parts.gemm, parts.memory.plan.schedule),
+          .peak_flops = peak_flops,
+          .peak_is_measured = parts.options.run.peak_flops == 0};
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "mylos/comm/collective_error.hpp"
-#include "mylos/train/assembly.hpp"
 
 namespace mylos {
 
@@ -53,15 +52,6 @@ double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, Ran
   std::vector<ProductStretches> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   return best_rate(all);
-}
-
-RunWork work_of(const Assembly& parts, double peak_flops) {
-  const Chain& chain = parts.trainer->model().chain();
-  const bool has_tokens = parts.options.model.type == ModelType::gpt;
-  return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
-          .sample = flops_of_sample(chain, *parts.gemm, parts.memory.plan.schedule),
-          .peak_flops = peak_flops,
-          .peak_is_measured = parts.options.run.peak_flops == 0};
 }
 
 }  // namespace mylos

@@ -3,7 +3,6 @@
 #include "mylos/data/augmentation.hpp"
 #include "mylos/data/evaluation_reader.hpp"
 #include "mylos/data/loader.hpp"
-#include "mylos/train/measures.hpp"
 
 namespace mylos {
 namespace {

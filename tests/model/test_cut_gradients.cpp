@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model/padded_gpt.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/parameter_store.hpp"
 
 namespace mylos::cut_gradients_test {

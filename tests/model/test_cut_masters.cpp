@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/padded_gpt.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/model.hpp"
 
 namespace mylos::model_test {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "mylos/model/gpt.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/parameter_slices.hpp"
 #include "mylos/model/parameter_store.hpp"
 #include "support/device_values.hpp"

@@ -5,6 +5,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/schedules.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/model.hpp"
 #include "support/device_values.hpp"
 

@@ -1,3 +1,4 @@
+#include "mylos/model/mlp.hpp"
 // Whatever a schedule keeps and computes again, the gradients are the same bits.
 #include "model/recompute.hpp"
 #include "model/skipping_chain.hpp"

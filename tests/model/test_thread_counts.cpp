@@ -3,6 +3,7 @@
 
 #include "model/small_gpt.hpp"
 #include "mylos/kernels/gemm.hpp"
+#include "mylos/model/mlp.hpp"
 #include "support/executions.hpp"
 
 namespace mylos::thread_counts_test {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/model.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
 

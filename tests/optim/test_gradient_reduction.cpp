@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mylos/base/random.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/model/model.hpp"
 #include "mylos/optim/gradient_reduction.hpp"
 #include "support/device_values.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mylos/model/mlp.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "support/device_values.hpp"
 

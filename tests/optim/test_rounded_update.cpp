@@ -5,7 +5,7 @@
 #include <random>
 
 #include "mylos/base/stochastic_rounding.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/model/mlp.hpp"
 #include "mylos/optim/optimizer.hpp"
 #include "optim/updates.hpp"
 #include "support/device_values.hpp"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "mylos/model/mlp.hpp"
 #include "mylos/optim/optimizer.hpp"
 
 namespace mylos::test {

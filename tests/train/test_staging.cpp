@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/model/mlp.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::staging_test {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "mylos/comm/collective_error.hpp"
+#include "mylos/model/mlp.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

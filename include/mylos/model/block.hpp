@@ -17,7 +17,7 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/gemm.hpp"
-#include "mylos/model/buffers.hpp"
+#include "mylos/model/buffer_spec.hpp"
 #include "mylos/model/parameter_tensors.hpp"
 #include "mylos/model/signature.hpp"
 #include "mylos/model/sums_over_ranks.hpp"

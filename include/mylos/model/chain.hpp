@@ -49,9 +49,4 @@ void require_weights(const Chain& chain, const Places& places = {});
 /// Throws Error (bad_input) if a rule of the deck speaks of no layer of the chain.
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision);
 
-/// The multi-layer perceptron of the deck: hidden1, [norm1,] hidden2, ..., head; then the loss.
-/// `model.inputs` and `model.outputs` are set. `accumulates`: a step has several micro-batches.
-[[nodiscard]] Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-                             bool accumulates);
-
 }  // namespace mylos

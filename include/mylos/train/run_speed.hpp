@@ -12,8 +12,6 @@
 
 namespace mylos {
 
-struct Assembly;
-
 /// The work and the peak that speeds are computed from.
 struct RunWork {
   std::int64_t tokens_of_sample = 0;  // 0: the data are no tokens
@@ -46,8 +44,5 @@ struct RunSpeed {
 /// side, in at most so many bytes as far as that is possible. All ranks call it.
 [[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
                                    std::size_t most_bytes);
-
-/// Of a run whose trainer is made.
-[[nodiscard]] RunWork work_of(const Assembly& parts, double peak_flops);
 
 }  // namespace mylos

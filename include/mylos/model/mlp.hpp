@@ -1,0 +1,13 @@
+// The multi-layer perceptron of the deck (model.type = "mlp").
+#pragma once
+
+#include "mylos/model/chain.hpp"
+
+namespace mylos {
+
+/// hidden1, [norm1,] hidden2, ..., head; then the loss.
+/// `model.inputs` and `model.outputs` are set. `accumulates`: a step has several micro-batches.
+[[nodiscard]] Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                             bool accumulates);
+
+}  // namespace mylos

@@ -1,0 +1,84 @@
+#include "mylos/model/mlp.hpp"
+
+#include "mylos/model/dense.hpp"
+#include "mylos/model/norm_block.hpp"
+#include "mylos/model/output_loss.hpp"
+#include "mylos/precision/policy.hpp"
+#include "residual_output.hpp"
+
+namespace mylos {
+namespace {
+
+/// Appends blocks one after the other, each with the types that the policy gives it.
+class MlpBuilder {
+ public:
+  MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+             bool accumulates)
+      : precision_(precision),
+        seed_(seed),
+        accumulates_(accumulates),
+        width_(model.inputs),
+        entry_type_(type_of_residual_input(model, precision)) {
+    chain_.masters = precision.masters;
+  }
+
+  void add_dense(const std::string& name, std::int64_t outputs, Activation activation, double dropout) {
+    DenseOptions options;
+    options.name = name;
+    options.inputs = width_;
+    options.outputs = outputs;
+    options.activation = activation;
+    options.dropout = dropout;
+    options.type = compute_type(precision_, name, "linear");
+    options.input_type = chain_.blocks.empty() ? entry_type_.value_or(options.type) : last_type();
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty();
+    options.seed = seed_;
+    append(std::make_unique<Dense>(std::move(options)));
+  }
+
+  void add_norm(const std::string& name, NormType type) {
+    NormOptions options;
+    options.name = name;
+    options.norm = {.type = type, .width = width_};
+    options.type = compute_type(precision_, name, kind_of(type));
+    options.input_type = last_type();
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    append(std::make_unique<NormBlock>(std::move(options)));
+  }
+
+  Chain finish(const ModelOptions& model) {
+    append_residual(chain_, model, {.grid = {.channels = model.inputs}}, {.grid = {.channels = width_}});
+    chain_.head = std::make_unique<OutputLoss>(model, width_, last_type());
+    return std::move(chain_);
+  }
+
+ private:
+  [[nodiscard]] DType last_type() const { return chain_.blocks.back()->signature().output_type; }
+  void append(std::unique_ptr<Block> block) {
+    width_ = block->signature().outputs;
+    chain_.blocks.push_back(std::move(block));
+  }
+
+  const PrecisionOptions& precision_;
+  std::uint64_t seed_;
+  bool accumulates_;
+  std::int64_t width_;
+  std::optional<DType> entry_type_;  // where it is not that of the first layer
+  Chain chain_;
+};
+
+}  // namespace
+
+Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+               bool accumulates) {
+  MlpBuilder builder(model, precision, seed, accumulates);
+  for (std::size_t i = 0; i < model.hidden.size(); ++i) {
+    builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
+    if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);
+  }
+  builder.add_dense("head", model.outputs, Activation::none, 0);
+  return builder.finish(model);
+}
+
+}  // namespace mylos
