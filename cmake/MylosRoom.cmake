@@ -13,9 +13,10 @@ function(mylos_add_room name)
     cmake_language(DEFER CALL mylos_copy_room)
   endif()
 endfunction()
-set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include")
+# What users include, and what is ours.
+set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/base/emulated_device")  # base/emulation.hpp
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
 endif()
 set(mylos_precompiled_headers Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 
@@ -26,6 +27,7 @@ function(mylos_link_rooms target)
     list(TRANSFORM ARGN REPLACE "^mylos_[a-z]+$" Mylos::mylos)
   endif()
   target_link_libraries(${target} PUBLIC ${ARGN})
+  target_include_directories(${target} PRIVATE ${mylos_include_folders})  # Mylos::mylos has what users include
 endfunction()
 
 # mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets. What stands outside of

@@ -5,10 +5,10 @@
 #include <Kokkos_Core.hpp>
 #include <string>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/kernels/attention.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {

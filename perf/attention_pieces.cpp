@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/fused_attention.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {

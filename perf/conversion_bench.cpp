@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace {

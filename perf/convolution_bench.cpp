@@ -6,9 +6,9 @@
 #include <Kokkos_Core.hpp>
 #include <string>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/convolution.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
 
 namespace {
 

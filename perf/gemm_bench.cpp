@@ -1,6 +1,7 @@
-// Products by engine, type and shape, in GFLOP/s (mylos/kernels/layer_products.hpp).
+// Products by engine, type and shape, in GFLOP/s (kernels/gemm/layer_products.hpp).
 //
-//   gemm_bench --table    the lines of src/kernels/gemm_table.cpp for this machine's processor
+//   gemm_bench --table    the lines of src/mylos/kernels/gemm/tiles/gemm_table.cpp for this machine's
+//   processor
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
@@ -8,8 +9,8 @@
 #include <string_view>
 
 #include "gemm_engine_table.hpp"
-#include "mylos/base/arena.hpp"
-#include "mylos/kernels/layer_products.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/kernels/gemm/layer_products.hpp"
 
 namespace mylos {
 namespace {

@@ -10,12 +10,12 @@
 #include <limits>
 #include <optional>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/timing.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/gemm_measure.hpp"
-#include "mylos/kernels/layer_products.hpp"
+#include "mylos/kernels/gemm/gemm_measure.hpp"
+#include "mylos/kernels/gemm/layer_products.hpp"
 
 extern char** environ;  // NOLINT: what a child inherits
 

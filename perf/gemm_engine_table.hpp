@@ -1,4 +1,4 @@
-// gemm_bench --table: measures the lines of src/kernels/gemm_table.cpp on this machine.
+// gemm_bench --table: measures the lines of src/mylos/kernels/gemm/tiles/gemm_table.cpp on this machine.
 #pragma once
 
 #include <string>

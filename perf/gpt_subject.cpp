@@ -1,6 +1,6 @@
 #include "gpt_subject.hpp"
 
-#include "mylos/model/gpt.hpp"
+#include "mylos/model/network/gpt.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "cross_entropy.hpp"
-#include "mylos/model/classifier.hpp"
+#include "mylos/kernels/pointwise/cross_entropy.hpp"
+#include "mylos/model/network/classifier.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {

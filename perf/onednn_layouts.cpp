@@ -2,7 +2,7 @@
 #include <dnnl.hpp>
 
 #include "library_layouts.hpp"
-#include "onednn_versions.hpp"  // of the kernels
+#include "mylos/kernels/vendor/host/onednn_versions.hpp"  // of the kernels
 
 namespace mylos {
 namespace {

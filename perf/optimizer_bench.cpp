@@ -9,9 +9,9 @@
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
-#include "mylos/kernels/launch.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 
 namespace mylos {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos::pieces {

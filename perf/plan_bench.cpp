@@ -5,9 +5,9 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/model/placement.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/memory/placement.hpp"
+#include "mylos/model/network/make_chain.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/plan.hpp"
 

@@ -16,11 +16,11 @@
 #include <memory>
 #include <sstream>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/pooling.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
 namespace {
 

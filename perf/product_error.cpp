@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/random.hpp"
-#include "mylos/base/timing.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {

@@ -10,7 +10,7 @@
 #include <mpi.h>
 
 #include "commands.hpp"
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "step_program.hpp"
 

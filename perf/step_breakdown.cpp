@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "library_convolution.hpp"
-#include "mylos/base/timing.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos {
 namespace {

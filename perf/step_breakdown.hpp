@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "mylos/base/timing.hpp"
+#include "mylos/base/device/timing.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

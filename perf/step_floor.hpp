@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "library_layouts.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos {
 

@@ -15,7 +15,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {

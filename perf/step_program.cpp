@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "mylos/base/timing.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/assembly.hpp"
-#include "mylos/train/calibration.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/assembly.hpp"
+#include "mylos/train/plan/calibration.hpp"
 #include "step_breakdown.hpp"
 
 namespace mylos {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/train/batch_source.hpp"
+#include "mylos/train/step/batch_source.hpp"
 #include "step_floor.hpp"
 
 namespace mylos {

@@ -58,7 +58,7 @@ stays_out() {
     { [ -z "$cuda_libraries" ] && grep -qE "$of_cuda" <<<"$1"; }
 }
 
-# What src/kernels/cudnn_library.cpp looks for, where the build has cuDNN and the folder too: no program is linked with it.
+# What src/mylos/kernels/vendor/nvidia/cudnn_library.cpp looks for, where the build has cuDNN and the folder too: no program is linked with it.
 pack_cudnn() {  # FOLDER
   local name names=(libcudnn.so.9)
   grep -q 'libcudnn\.so\.9' "$target/bin/mylos" || return 0

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/prepare_fields.hpp"
-#include "mylos/train/draw_options.hpp"
-#include "mylos/train/stop_requests.hpp"
+#include "mylos/data/prepare/prepare_fields.hpp"
+#include "mylos/train/start/stop_requests.hpp"
+#include "mylos/train/step/draw_options.hpp"
 
 namespace mylos::app {
 

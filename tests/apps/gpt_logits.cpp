@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/model/gpt.hpp"
-#include "mylos/model/model.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/model/network/gpt.hpp"
+#include "mylos/model/network/model.hpp"
+#include "mylos/train/start/run_state.hpp"
 #include "support/device_values.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // A program that this processor cannot run, and that would say so if it were started all the same.
 #include <cstdio>
 
-#include "../../apps/mylos/processor.hpp"
+#include "../../apps/mylos/launch/processor.hpp"
 
 namespace mylos::app {
 

@@ -1,5 +1,5 @@
 // The table of mylos advise, on made-up measurements of a machine that counts joules.
-#include "../../apps/mylos/advise_report.hpp"
+#include "../../apps/mylos/tables/advise_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../../apps/mylos/placement_report.hpp"
+#include "../../apps/mylos/launch/placement_report.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "../../apps/mylos/processor.hpp"
+#include "../../apps/mylos/launch/processor.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The line for whoever asked a run to stop whose steps are long.
-#include "../../apps/mylos/stop_notice.hpp"
+#include "../../apps/mylos/launch/stop_notice.hpp"
 
 #include <gtest/gtest.h>
 

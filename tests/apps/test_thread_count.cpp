@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../apps/mylos/thread_count.hpp"
+#include "../../apps/mylos/launch/thread_count.hpp"
+#include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/threads.hpp"
 
 namespace {
 

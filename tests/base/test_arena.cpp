@@ -1,5 +1,5 @@
 // Arenas and the tensors that are cut from them.
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/binary_tree.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
 
 namespace mylos {
 namespace {

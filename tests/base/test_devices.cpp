@@ -1,5 +1,5 @@
 // Which devices a build runs on, from what a driver may say.
-#include "mylos/base/devices.hpp"
+#include "mylos/base/device/devices.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "mylos/base/exact_sum.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
 
 namespace mylos {
 namespace {

@@ -1,5 +1,5 @@
 // Workspaces that are cut by the function that states their bytes.
-#include "mylos/base/pieces.hpp"
+#include "mylos/base/device/pieces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Random numbers: the published test vectors, and what a number may and may not depend on.
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/base/regular_file.hpp"
+#include "mylos/base/errors/regular_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Stochastic rounding against its definition, over all 65536 draws of its random bits.
-#include "mylos/base/stochastic_rounding.hpp"
+#include "mylos/base/numbers/stochastic_rounding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/base/utf8.hpp"
+#include "mylos/base/errors/utf8.hpp"
 
 namespace mylos::text_test {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "mylos/base/timing.hpp"
+#include "mylos/base/device/timing.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "base/vector_lanes.hpp"
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "base/vector_lanes.cpp"
 #include <hwy/foreach_target.h>

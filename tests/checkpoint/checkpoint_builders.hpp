@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::test {
 

@@ -6,11 +6,11 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/verify.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/io/piece_digest.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/verify.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/io/files/piece_digest.hpp"
 
 namespace mylos::damage_test {
 

@@ -12,8 +12,8 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::failing_disk_test {
 

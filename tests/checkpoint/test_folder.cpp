@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::folder_test {
 

@@ -7,9 +7,9 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::full_disk_test {
 

@@ -6,9 +6,9 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::hostile_checkpoint_test {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "checkpoint/laid_out_file.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/checkpoint/file/laid_out_file.hpp"
 
 namespace mylos::laid_out_file_test {
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/piece_writer.hpp"
-#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/piece_writer.hpp"
 
 namespace mylos::piece_writer_test {
 

@@ -6,11 +6,11 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/background_writer.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/replicas.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/background_writer.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::pieces_test {
 

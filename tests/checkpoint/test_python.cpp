@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::python_test {
 

@@ -4,7 +4,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/replicas.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
 
 namespace mylos::replicas_test {
 

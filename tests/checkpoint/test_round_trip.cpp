@@ -3,10 +3,10 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::round_trip_test {
 

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "checkpoint/stored_datasets.hpp"
-#include "checkpoint/user_block.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/checkpoint/file/stored_datasets.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
 
 namespace mylos::contents_test {
 

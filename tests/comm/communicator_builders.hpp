@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "mylos/base/float16.hpp"
-#include "mylos/comm/communicator.hpp"
-#include "mylos/comm/slices.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/comm/ranks/slices.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::test {

@@ -3,7 +3,7 @@
 
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/comm/slices.hpp"
+#include "mylos/comm/ranks/slices.hpp"
 
 namespace mylos::arrival_test {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::collective_error_test {
 

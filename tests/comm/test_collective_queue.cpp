@@ -1,6 +1,6 @@
 // The operations of a communicator while they are under way: by a thread of their own, and in the caller's
 // waits.
-#include "comm/collective_queue.hpp"
+#include "mylos/comm/group/collective_queue.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "comm/communicator_builders.hpp"
-#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/device/seconds_since.hpp"
 
 namespace mylos::collective_queue_test {
 

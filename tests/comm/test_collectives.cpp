@@ -13,7 +13,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
-#include "mylos/comm/slices.hpp"
+#include "mylos/comm/ranks/slices.hpp"
 #include "support/device_values.hpp"
 #include "support/tree.hpp"
 

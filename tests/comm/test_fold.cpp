@@ -1,5 +1,5 @@
 // The sum over ranks by a thread of its own beside that by kernels: the same bits.
-#include "comm/fold.hpp"
+#include "mylos/comm/group/fold.hpp"
 
 #include <gtest/gtest.h>
 

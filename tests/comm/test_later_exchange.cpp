@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "mylos/comm/later_exchange.hpp"
+#include "mylos/comm/group/later_exchange.hpp"
 
 namespace mylos::later_exchange_test {
 

@@ -1,5 +1,5 @@
 // The ranks of a node. Several nodes: tests/apps/test_placement.py.
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <thread>
 
-#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/device/seconds_since.hpp"
 
 namespace mylos::rank_group_test {
 

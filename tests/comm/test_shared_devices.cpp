@@ -1,5 +1,5 @@
 // Which ranks share a device, and that NCCL refuses those that do before it starts.
-#include "mylos/comm/shared_devices.hpp"
+#include "mylos/comm/ranks/shared_devices.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "mylos/comm/slices.hpp"
+#include "mylos/comm/ranks/slices.hpp"
 
 namespace mylos::slices_test {
 

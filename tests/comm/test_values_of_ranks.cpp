@@ -1,5 +1,5 @@
 // Who has which value of what should be the same on all ranks.
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 #include <gtest/gtest.h>
 

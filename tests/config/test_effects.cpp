@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "config/deck_builders.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos::testing::effects_test {
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "config/deck_builders.hpp"
-#include "mylos/config/manual.hpp"
+#include "mylos/config/deck/manual.hpp"
 
 namespace mylos::testing::hostile_decks_test {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "config/deck_builders.hpp"
-#include "mylos/config/manual.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/deck/manual.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos::testing::manual_test {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "config/deck_builders.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos::testing::other_names_test {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "config/deck_builders.hpp"
-#include "mylos/config/difference.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/deck/difference.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos::testing::resolved_deck_test {
 

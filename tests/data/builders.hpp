@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "io/support.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::testing_support {
 

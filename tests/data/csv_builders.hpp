@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/builders.hpp"
-#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 
 namespace mylos::testing_support {
 

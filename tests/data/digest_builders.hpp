@@ -5,7 +5,7 @@
 
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
-#include "mylos/data/stamp.hpp"
+#include "mylos/data/tokens/stamp.hpp"
 
 namespace mylos::testing_support {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/augmentation.hpp"
+#include "mylos/data/feed/augmentation.hpp"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <map>
 
 #include "data/builders.hpp"
-#include "mylos/data/loader.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/loader.hpp"
+#include "mylos/data/feed/share.hpp"
 #include "support/allocation_counter.hpp"
 
 namespace mylos::augmentation_test {

@@ -1,4 +1,4 @@
-#include "mylos/data/block_digests.hpp"
+#include "mylos/data/files/block_digests.hpp"
 
 #include <gtest/gtest.h>
 

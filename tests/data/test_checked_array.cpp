@@ -1,10 +1,10 @@
-#include "mylos/data/checked_array.hpp"
+#include "mylos/data/files/checked_array.hpp"
 
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos::checked_array_test {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/column_names.hpp"
+#include "mylos/data/files/column_names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "mylos/data/dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
 
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
-#include "mylos/data/dataset_writer.hpp"
-#include "mylos/data/sample_meaning.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
 
 namespace mylos::dataset_test {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/evaluation_reader.hpp"
+#include "mylos/data/feed/evaluation_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/loader.hpp"
+#include "mylos/data/feed/loader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "data/digest_builders.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/data/evaluation_reader.hpp"
+#include "mylos/data/feed/evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
 
 namespace mylos::loader_test {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
-#include "mylos/data/loader.hpp"
-#include "mylos/data/token_loader.hpp"
+#include "mylos/data/feed/loader.hpp"
+#include "mylos/data/tokens/token_loader.hpp"
 
 namespace mylos::loader_digests_test {
 

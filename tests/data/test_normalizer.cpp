@@ -1,4 +1,4 @@
-#include "mylos/data/normalizer.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/permutation.hpp"
+#include "mylos/data/files/permutation.hpp"
 
 #include <gtest/gtest.h>
 

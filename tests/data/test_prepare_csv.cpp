@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 
 #include <gtest/gtest.h>
 

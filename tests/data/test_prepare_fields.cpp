@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_fields.hpp"
+#include "mylos/data/prepare/prepare_fields.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_idx.hpp"
+#include "mylos/data/prepare/prepare_idx.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_images.hpp"
+#include "mylos/data/prepare/prepare_images.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_text.hpp"
+#include "mylos/data/prepare/prepare_text.hpp"
 
 #include <gtest/gtest.h>
 

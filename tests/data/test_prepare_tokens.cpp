@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_tokens.hpp"
+#include "mylos/data/prepare/prepare_tokens.hpp"
 
 #include <gtest/gtest.h>
 

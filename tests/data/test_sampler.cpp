@@ -1,4 +1,4 @@
-#include "mylos/data/sampler.hpp"
+#include "mylos/data/feed/sampler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "io/support.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/share.hpp"
 
 namespace mylos::sampler_test {
 

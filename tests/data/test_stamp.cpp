@@ -1,11 +1,11 @@
-#include "mylos/data/stamp.hpp"
+#include "mylos/data/tokens/stamp.hpp"
 
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/dataset_writer.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos::stamp_test {
 

@@ -1,10 +1,10 @@
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
-#include "mylos/data/token_writer.hpp"
+#include "mylos/data/tokens/token_writer.hpp"
 
 namespace mylos::token_dataset_test {
 

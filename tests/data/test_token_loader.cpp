@@ -1,4 +1,4 @@
-#include "mylos/data/token_loader.hpp"
+#include "mylos/data/tokens/token_loader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "data/token_builders.hpp"
-#include "mylos/data/share.hpp"
-#include "mylos/data/token_evaluation_reader.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/data/tokens/token_evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
 
 namespace mylos::token_loader_test {

@@ -1,4 +1,4 @@
-#include "mylos/data/token_sampler.hpp"
+#include "mylos/data/tokens/token_sampler.hpp"
 
 #include <gtest/gtest.h>
 

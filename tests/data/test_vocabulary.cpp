@@ -1,4 +1,4 @@
-#include "mylos/data/vocabulary.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "io/support.hpp"
-#include "mylos/data/batch.hpp"
-#include "mylos/data/token_dataset.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::testing_support {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cudnn_device.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
 
 namespace mylos::test {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attention_cudnn.hpp"
 #include "described_devices.hpp"
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
 
 namespace {
 

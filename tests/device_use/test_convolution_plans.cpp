@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "convolution_cudnn.hpp"
 #include "described_devices.hpp"
+#include "mylos/kernels/vendor/nvidia/convolution_cudnn.hpp"
 
 namespace {
 

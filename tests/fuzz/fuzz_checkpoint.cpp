@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-#include "checkpoint/user_block.hpp"
 #include "hostile_hdf5.hpp"
 #include "hostile_input.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A table, as `mylos prepare csv` reads it. The first bytes say what is asked of it.
 #include "hostile_input.hpp"
-#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mylos;

@@ -4,10 +4,10 @@
 
 #include "hostile_hdf5.hpp"
 #include "hostile_input.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/sample_meaning.hpp"
-#include "mylos/data/stamp.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/tokens/stamp.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace {
 

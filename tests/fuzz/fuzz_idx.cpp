@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "hostile_input.hpp"
-#include "mylos/data/prepare_idx.hpp"
+#include "mylos/data/prepare/prepare_idx.hpp"
 
 namespace {
 

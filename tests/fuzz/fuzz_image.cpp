@@ -5,8 +5,8 @@
 #include <cstring>
 #include <span>
 
-#include "data/image_decoders.hpp"
 #include "hostile_input.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 namespace {
 

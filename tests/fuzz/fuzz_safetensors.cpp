@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "hostile_input.hpp"
-#include "mylos/io/safetensors.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mylos;

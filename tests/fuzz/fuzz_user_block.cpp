@@ -1,5 +1,5 @@
 // The first 512 bytes of a checkpoint and what follows them, which is checked before HDF5 sees the file.
-#include "checkpoint/user_block.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
 
 #include "hostile_input.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos::fuzz {
 namespace {

@@ -25,7 +25,7 @@ def decks():
 
 
 def user_blocks():
-    """As src/checkpoint/user_block.cpp writes them."""
+    """As src/mylos/checkpoint/file/user_block.cpp writes them."""
     for rest in (b"", b"HDF5 would follow"):
         yield checkpoint_block.block(rest) + rest
     yield b"mylos-checkpoint 4\nbytes 99\n"

@@ -1,4 +1,4 @@
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Counters of energy as Linux shows them, in a folder of files whose numbers the test turns.
-#include "mylos/io/energy_counter.hpp"
+#include "mylos/io/system/energy_counter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 #include <gtest/gtest.h>
 

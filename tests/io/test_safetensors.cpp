@@ -1,4 +1,4 @@
-#include "mylos/io/safetensors.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

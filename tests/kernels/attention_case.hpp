@@ -6,7 +6,7 @@
 #include "kernels/batching_engine.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reference_attention.hpp"
-#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos::attention_test {
 

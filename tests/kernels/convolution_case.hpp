@@ -11,7 +11,7 @@
 #include "kernels/batching_engine.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
-#include "mylos/kernels/convolution.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
 
 namespace mylos::test {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::test {
 

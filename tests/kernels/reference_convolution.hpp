@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "mylos/kernels/convolution_shape.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
 
 namespace mylos::test {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/library_convolution.hpp"
 #include "kernels/own_engine.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos::test {
 

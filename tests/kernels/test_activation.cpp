@@ -1,5 +1,5 @@
 // Activation functions: values and gradients against double precision, the fused bias gradient, aliasing.
-#include "mylos/kernels/activation.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 
 #include <gtest/gtest.h>
 

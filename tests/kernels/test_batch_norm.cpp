@@ -1,5 +1,5 @@
 // Batch normalisation against a double reference and its central differences, over several ranks' sums too.
-#include "mylos/kernels/batch_norm.hpp"
+#include "mylos/kernels/norm/batch_norm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Which convolutions go to an engine's library of convolutions, and runs of fewer samples than were planned.
-#include "kernels/convolution_by_library.hpp"
 #include "kernels/convolution_case.hpp"
 #include "kernels/refusing_convolutions.hpp"
 #include "mylos/base/instructions.hpp"
+#include "mylos/kernels/convolution/convolution_by_library.hpp"
 
 namespace mylos::convolution_library_test {
 

@@ -1,5 +1,5 @@
 // What grids convolutions make, and which are refused.
-#include "mylos/kernels/convolution_shape.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

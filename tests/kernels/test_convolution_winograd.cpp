@@ -1,5 +1,5 @@
 // Convolutions by minimal filtering, whatever their size, against seven loops in double.
-#include "kernels/convolution_winograd.hpp"
+#include "mylos/kernels/convolution/convolution_winograd.hpp"
 
 #include "kernels/convolution_case.hpp"
 #include "kernels/own_engine.hpp"

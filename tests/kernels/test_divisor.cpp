@@ -1,5 +1,5 @@
 // Division by a product and a shift gives the quotients of the operator.
-#include "mylos/kernels/divisor.hpp"
+#include "mylos/kernels/launch/divisor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Dropout: which elements it drops, and that nothing but seed, name, step, sample and column decides it.
-#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/activation.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 
 namespace mylos::dropout_test {
 

@@ -1,5 +1,5 @@
 // Token and position embedding: sums in double, ties of tokens, dropout, and any number of threads.
-#include "mylos/kernels/embedding.hpp"
+#include "mylos/kernels/pointwise/embedding.hpp"
 
 #include <gtest/gtest.h>
 

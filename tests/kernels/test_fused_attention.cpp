@@ -1,7 +1,7 @@
 // What is said of a vendor's fused attention from shapes alone.
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
 
 namespace mylos::test_fused_attention {
 namespace {

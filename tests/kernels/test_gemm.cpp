@@ -1,5 +1,5 @@
 // Every engine of this build, every form of product and every combination of types, against sums in double.
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "support/cases.hpp"

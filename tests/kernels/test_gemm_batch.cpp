@@ -7,7 +7,7 @@
 
 #include "kernels/matrix.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::gemm_batch_test {
 

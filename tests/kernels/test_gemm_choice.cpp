@@ -6,9 +6,9 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/gemm_ranked.hpp"
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/gemm_measure.hpp"
+#include "mylos/kernels/gemm/gemm_measure.hpp"
+#include "mylos/kernels/gemm/gemm_ranked.hpp"
 
 namespace mylos::gemm_choice_test {
 

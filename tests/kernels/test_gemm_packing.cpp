@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::gemm_packing_test {
 

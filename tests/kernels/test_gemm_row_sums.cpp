@@ -6,7 +6,7 @@
 
 #include "kernels/matrix.hpp"
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 #include "support/cases.hpp"
 #include "support/device_values.hpp"
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 #include "support/cases.hpp"
 
 namespace mylos::gemm_threads_test {

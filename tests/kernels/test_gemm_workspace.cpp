@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/kernels/layernorm.hpp"
-#include "mylos/kernels/rmsnorm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/norm/layernorm.hpp"
+#include "mylos/kernels/norm/rmsnorm.hpp"
 #include "support/cases.hpp"
 
 namespace mylos::gemm_workspace_test {

@@ -3,7 +3,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
-#include "mylos/kernels/pooling.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
 namespace mylos::global_average_test {
 

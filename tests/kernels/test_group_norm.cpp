@@ -1,5 +1,5 @@
 // Group normalisation against a double reference and its central differences.
-#include "mylos/kernels/group_norm.hpp"
+#include "mylos/kernels/norm/group_norm.hpp"
 
 #include <gtest/gtest.h>
 

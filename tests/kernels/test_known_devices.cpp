@@ -1,5 +1,5 @@
 // The table of devices: figures that a data sheet may have, in the order in which their makers sold them.
-#include "mylos/kernels/known_devices.hpp"
+#include "mylos/kernels/rates/known_devices.hpp"
 
 #include <gtest/gtest.h>
 

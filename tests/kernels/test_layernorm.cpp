@@ -1,5 +1,5 @@
 // Layer normalisation against a double reference and its central differences.
-#include "mylos/kernels/layernorm.hpp"
+#include "mylos/kernels/norm/layernorm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a vendor's library is told of a product, against sums over what it would read; and what computes the
 // product where the library refuses.
-#include "kernels/library_product.hpp"
+#include "mylos/kernels/gemm/library_product.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/gemm_epilogue.hpp"
 #include "kernels/matrix.hpp"
-#include "kernels/product_row_sums.hpp"
+#include "mylos/kernels/gemm/gemm_epilogue.hpp"
+#include "mylos/kernels/gemm/product_row_sums.hpp"
 
 namespace mylos::library_product_test {
 

@@ -1,5 +1,5 @@
 // Losses against double references, their gradients against central differences, and hostile inputs.
-#include "mylos/kernels/loss.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
 #include <gtest/gtest.h>
 

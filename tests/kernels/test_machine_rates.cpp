@@ -1,10 +1,10 @@
 // Rates by a clock and an engine whose speeds are known.
-#include "mylos/kernels/machine_rates.hpp"
+#include "mylos/kernels/rates/machine_rates.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/product_support.hpp"
-#include "mylos/kernels/stream_rate.hpp"
+#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/rates/stream_rate.hpp"
 
 namespace mylos::machine_rates_test {
 

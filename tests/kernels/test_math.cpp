@@ -1,5 +1,5 @@
 // The vectorisable elementary functions against double precision, in units in the last place.
-#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/launch/math.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::math_test {
 

@@ -1,5 +1,5 @@
 // Pooling against its definition, in double; its gradients against central differences and the adjoint.
-#include "mylos/kernels/pooling.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::pooling_test {
 

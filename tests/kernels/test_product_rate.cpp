@@ -1,5 +1,5 @@
 // The rate of an engine whose speed is known.
-#include "mylos/kernels/product_rate.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Reductions: exact where arithmetic is, blind to no element, the same for any number of threads.
-#include "mylos/kernels/reduce.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 
 #include <gtest/gtest.h>
 

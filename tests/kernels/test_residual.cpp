@@ -1,10 +1,10 @@
 // Residual connections and gated units against their formulas in double.
-#include "mylos/kernels/residual.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
 
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/gated.hpp"
+#include "mylos/kernels/pointwise/gated.hpp"
 
 namespace mylos::residual_test {
 

@@ -1,5 +1,5 @@
 // Root-mean-square normalisation against a double reference and its central differences.
-#include "mylos/kernels/rmsnorm.hpp"
+#include "mylos/kernels/norm/rmsnorm.hpp"
 
 #include <gtest/gtest.h>
 

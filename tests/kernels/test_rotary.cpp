@@ -1,5 +1,5 @@
 // Rotary positions against the formula in double, and their transpose.
-#include "mylos/kernels/rotary.hpp"
+#include "mylos/kernels/attention/rotary.hpp"
 
 #include <gtest/gtest.h>
 

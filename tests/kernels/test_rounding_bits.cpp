@@ -1,5 +1,5 @@
 // The random bits of stochastic rounding: a function of (stream, update, element) alone.
-#include "mylos/kernels/rounding_bits.hpp"
+#include "mylos/kernels/launch/rounding_bits.hpp"
 
 #include <gtest/gtest.h>
 

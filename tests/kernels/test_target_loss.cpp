@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "kernels/matrix.hpp"
-#include "mylos/kernels/loss.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos::target_loss_test {
 

@@ -1,5 +1,5 @@
 // Tiles of any type and length: what is read and written, element by element as the types convert.
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::tile_values_test {
 

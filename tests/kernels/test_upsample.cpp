@@ -1,5 +1,5 @@
 // Finer grids against their definition in double, and backward against the adjoint.
-#include "mylos/kernels/upsample.hpp"
+#include "mylos/kernels/grid/upsample.hpp"
 
 #include <gtest/gtest.h>
 

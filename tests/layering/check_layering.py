@@ -1,5 +1,6 @@
-"""Checks that every include points down the floor plan, that each outside library is seen only where it is wrapped,
-and that no source file grew past what a reader holds in mind. Usage: check_layering.py REPOSITORY"""
+"""Checks that every include points down: from room to room, from topic to topic, and from our headers to the public
+ones; that each outside library is seen only where it is wrapped; and that no file and no folder grew past what a reader
+holds in mind. Usage: check_layering.py REPOSITORY"""
 
 import pathlib
 import re
@@ -19,22 +20,37 @@ FLOORS = [
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
-# These two read and write the options of every room, those above included; options.hpp files are plain structs.
-MAY_SEE_ALL_OPTIONS = {"config", "checkpoint"}
+# The topic folders of a room: a topic may include itself and those before it. "." is the room's own folder.
+TOPICS = {
+    "base": "errors numbers vector device",
+    "kernels": "launch gemm grid pointwise convolution attention norm rates vendor",
+    "comm": "ranks group",
+    "io": "files hdf5 system safetensors",
+    "model": "block chain layers grid memory parameters network",
+    "optim": "gradients update",
+    "data": "files feed tokens prepare run",
+    "config": "schema keys deck",
+    "checkpoint": "file write",
+    "train": "step history evaluation health plan start adapt online run",
+    "apps": "commands.hpp launch options tables report commands main.cpp",
+}
 
-# Outside header -> the files (paths without include/mylos/ or src/) that may include it.
+# These read the options of every room, those above included; options.hpp files are plain structs.
+MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
+
+# Outside header -> the files (paths without include/mylos/ or src/mylos/) that may include it.
 WRAPPED = {
     r"hdf5(_hl)?\.h": r"io/.*hdf5.*",
     r"nccl\.h": r"comm/.*nccl.*",
-    r"nvml\.h": r"io/nvml_energy\.cpp",
+    r"nvml\.h": r"io/system/nvml_energy\.cpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
-    r"nlohmann/.*": r"train/(stored_plan|plan_document|run_summary|run_events|amendments|confusion_file|target_file)\.cpp|io/safetensors.*|interchange/gpt2_config\.cpp|"
-                    r"apps/mylos/(advise|precision)_json\.cpp|apps/mylos/report/.*",
-    r"png\.h": r"data/image_png\.cpp",
-    r"turbojpeg\.h": r"data/image_jpeg\.cpp",
-    r"xxhash\.h": r"io/digest\.cpp",
+    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|confusion_file|target_file)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
+                    r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
+    r"png\.h": r"data/prepare/image_png\.cpp",
+    r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
+    r"xxhash\.h": r"io/files/digest\.cpp",
     r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
 }
 
@@ -47,48 +63,75 @@ DECLARED_IN = {
 # From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
 # docs/architecture.md says what each answers.
 MEMORY_WAY = """
-model/chain_cost model/schedule model/lifetimes model/transient_depths model/placement
+model/chain/chain_cost model/memory/schedule model/memory/lifetimes model/memory/transient_depths model/memory/placement
 planner/lists planner/rotor planner/plan
-train/stored_plan train/memory_statement train/product_choice train/rehearsal train/calibration train/memory_plan train/smaller_micro_batch train/plan_document
-train/shared_plan
+train/plan/stored_plan train/plan/memory_statement train/plan/product_choice train/plan/rehearsal train/plan/calibration train/plan/memory_plan
+train/plan/smaller_micro_batch train/plan/plan_document train/plan/shared_plan
 """.split()
 
 LONGEST = 350  # lines; few files should come near it
+MOST_FILES = 30  # of a folder of src
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 
 def room_and_place(path):
-    """(room, path inside the floor plan): include/mylos/io/x.hpp -> ("io", "io/x.hpp")."""
+    """(room, path inside the floor plan): src/mylos/io/files/x.hpp -> ("io", "io/files/x.hpp")."""
     parts = list(path.parts)
-    if parts[0] == "include":
+    if parts[0] in ("include", "src"):
         parts = parts[2:]
-    elif parts[0] == "src":
-        parts = parts[1:]
     room = parts[0] if len(parts) > 1 else "train"  # include/mylos/mylos.hpp is the library's whole face
     return room, "/".join(parts)
 
 
-def climbs(room, place, header):
+def topic_of(place):
+    """The folder inside the room: "." of the room's own files. Of the command, its own files are topics too."""
+    room, *folders, file = place.split("/")
+    if room == "apps":
+        return folders[1] if len(folders) > 1 else file
+    return folders[0] if folders else "."
+
+
+def climbs(place, header):
     """Whether a file of the memory's way includes one that comes later on it."""
     file, _, _ = place.rpartition(".")
     header, _, _ = header.removeprefix("mylos/").rpartition(".")
-    other = header if "/" in header else f"{room}/{header}"
-    return file in MEMORY_WAY and other in MEMORY_WAY[MEMORY_WAY.index(file) + 1 :]
+    return file in MEMORY_WAY and header in MEMORY_WAY[MEMORY_WAY.index(file) + 1 :]
 
 
-def check_include(room, place, header):
-    if climbs(room, place, header):
+def climbs_topics(room, place, target):
+    """What is wrong with an include from one topic of the room to another."""
+    order = TOPICS.get(room, ".").split()
+    own, other = topic_of(place), topic_of(target)
+    for topic in (own, other):
+        if topic not in order:
+            return f"{topic} is not among the topics of {room}: {', '.join(order)}"
+    if order.index(other) > order.index(own):
+        return f"the topic {own} may not include {target}: {other} comes after it"
+    return None
+
+
+def check_include(repository, room, place, header, is_public):
+    if climbs(place, header):
         return f"{header} comes later on a memory problem's way"
     match = re.fullmatch(r"mylos/(\w+)/(.+)", header)
-    if match:
+    if match and header.startswith("mylos/"):
         target, file = match.groups()
         if target not in FLOOR_OF:
             return f"includes the unknown room {target}"
-        if target == room or FLOOR_OF[target] < FLOOR_OF[room]:
-            return None
-        if file == "options.hpp" and room in MAY_SEE_ALL_OPTIONS:
+        if (repository / "include" / header).exists():
+            same_floor = target == room or FLOOR_OF[target] < FLOOR_OF[room]
+            if same_floor or (file == "options.hpp" and room in MAY_SEE_ALL_OPTIONS):
+                return None
+            return f"{room} may not include {header}: {target} is not below it"
+        if is_public:
+            return f"{header} is not public, and include/ is all that users have"
+        if target == room:
+            return climbs_topics(room, place, f"{target}/{file}")
+        if FLOOR_OF[target] < FLOOR_OF[room]:
             return None
         return f"{room} may not include {header}: {target} is not below it"
+    if room == "apps" and (repository / "apps/mylos" / header).exists():
+        return climbs_topics(room, place, f"apps/mylos/{header}")
     for pattern, allowed in WRAPPED.items():
         if re.fullmatch(pattern, header) and not re.fullmatch(allowed, place):
             return f"{header} may be included only by {allowed}"
@@ -103,6 +146,20 @@ def check_calls(text):
     return [f"{call}) is declared in {header}" for call, header in DECLARED_IN.items() if call in text and header not in headers]
 
 
+def unused_public_headers(repository):
+    """Headers of include/ that mylos.hpp does not lead to: they are ours, and belong beside their sources."""
+    include = repository / "include"
+    seen, left = set(), ["mylos/mylos.hpp"]
+    while left:
+        header = left.pop()
+        if header in seen or not (include / header).exists():
+            continue
+        seen.add(header)
+        left += [line.group(1) for line in map(INCLUDE.match, (include / header).read_text().splitlines()) if line]
+    headers = {str(path.relative_to(include)) for path in include.rglob("*.hpp")}
+    return [f"include/{header}: mylos.hpp does not lead to it" for header in sorted(headers - seen)]
+
+
 def main(repository):
     problems, files = [], 0
     for top in ("include", "src", "apps"):
@@ -115,9 +172,14 @@ def main(repository):
                 continue
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 include = INCLUDE.match(line)
-                problem = include and check_include(room, place, include.group(1))
+                problem = include and check_include(repository, room, place, include.group(1), top == "include")
                 if problem:
                     problems.append(f"{relative}:{number}: {problem}")
+    for folder in filter(pathlib.Path.is_dir, (repository / "src").rglob("*")):
+        count = sum(path.is_file() for path in folder.iterdir())
+        if count > MOST_FILES:
+            problems.append(f"{folder.relative_to(repository)}: {count} files, more than {MOST_FILES}")
+    problems += unused_public_headers(repository)
     for top in ("include", "src", "apps", "tests", "perf"):
         for path in sorted((repository / top).rglob("*")):
             if path.suffix in (".cpp", ".hpp", ".py", ".cmake") and len(path.read_text().splitlines()) > LONGEST:

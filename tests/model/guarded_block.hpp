@@ -10,7 +10,7 @@
 
 #include "model/scribbling_gemm.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "mylos/model/gpt.hpp"
+#include "mylos/model/network/gpt.hpp"
 
 namespace mylos::test {
 

@@ -9,8 +9,8 @@
 #include "model/guarded_block.hpp"
 #include "model/schedules.hpp"
 #include "model/scribbling_block.hpp"
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/network/model.hpp"
 #include "support/cases.hpp"
 
 namespace mylos::test {

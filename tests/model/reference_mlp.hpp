@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/options.hpp"
 
 namespace mylos::test {

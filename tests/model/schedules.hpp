@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/schedule.hpp"
 
 namespace mylos::test {
 

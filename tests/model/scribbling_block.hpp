@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::test {

@@ -2,8 +2,8 @@
 // if asked to, one that passes gradients through GELU.
 #pragma once
 
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::test {

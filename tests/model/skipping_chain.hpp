@@ -1,11 +1,11 @@
 // A chain whose blocks read earlier boundaries: twice the same, the chain's input, and one in another type.
 #pragma once
 
-#include "mylos/model/activation_block.hpp"
-#include "mylos/model/chain.hpp"
-#include "mylos/model/dense.hpp"
-#include "mylos/model/join.hpp"
-#include "mylos/model/output_loss.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/layers/activation_block.hpp"
+#include "mylos/model/layers/dense.hpp"
+#include "mylos/model/layers/join.hpp"
+#include "mylos/model/layers/output_loss.hpp"
 
 namespace mylos::test {
 

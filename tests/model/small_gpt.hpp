@@ -2,8 +2,8 @@
 #pragma once
 
 #include "model/guarded_block.hpp"
-#include "mylos/model/gpt.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/gpt.hpp"
+#include "mylos/model/network/model.hpp"
 
 namespace mylos::test {
 

@@ -1,5 +1,5 @@
 // Batch normalisation as a block: which statistics it normalises by, and when they move.
-#include "mylos/model/batch_norm_block.hpp"
+#include "mylos/model/grid/batch_norm_block.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Modelled times against the roofline on paper.
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/known_devices.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/kernels/rates/known_devices.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::chain_cost_test {
 

@@ -1,11 +1,11 @@
 // The FLOPs of a step against formulas on paper.
-#include "mylos/model/chain_flops.hpp"
+#include "mylos/model/memory/chain_flops.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/model/convolution_block.hpp"
+#include "mylos/model/grid/convolution_block.hpp"
 
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::chain_flops_test {
 

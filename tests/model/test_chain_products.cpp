@@ -1,6 +1,6 @@
 // The products that a chain states are those that it computes.
-#include "mylos/model/chain_products.hpp"
-#include "mylos/model/mlp.hpp"
+#include "mylos/model/chain/chain_products.hpp"
+#include "mylos/model/network/mlp.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Where numbers lie with channels first, against loops over points and channels.
-#include "mylos/model/channels_first.hpp"
+#include "mylos/model/parameters/channels_first.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::channels_first_test {
 

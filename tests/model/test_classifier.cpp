@@ -4,7 +4,7 @@
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
 #include "model/small_gpt.hpp"
-#include "mylos/model/classifier.hpp"
+#include "mylos/model/network/classifier.hpp"
 
 namespace mylos::classifier_test {
 

@@ -1,6 +1,6 @@
 // ConvolutionBlock in memory of exactly the stated bytes: against its definition in double, with every
 // activation, and the same bits whatever is kept.
-#include "mylos/model/convolution_block.hpp"
+#include "mylos/model/grid/convolution_block.hpp"
 
 #include <gtest/gtest.h>
 

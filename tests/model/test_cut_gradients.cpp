@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "model/padded_gpt.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 
 namespace mylos::cut_gradients_test {
 

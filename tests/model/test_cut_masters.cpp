@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "model/padded_gpt.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::cut_masters_test {

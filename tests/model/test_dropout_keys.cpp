@@ -6,7 +6,7 @@
 #include <set>
 
 #include "model/small_gpt.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::dropout_keys_test {
 

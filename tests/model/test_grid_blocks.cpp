@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "model/guarded_block.hpp"
-#include "mylos/model/activation_block.hpp"
-#include "mylos/model/batch_norm_block.hpp"
-#include "mylos/model/group_norm_block.hpp"
-#include "mylos/model/norm_block.hpp"
-#include "mylos/model/pool_block.hpp"
-#include "mylos/model/upsample_block.hpp"
+#include "mylos/model/grid/batch_norm_block.hpp"
+#include "mylos/model/grid/group_norm_block.hpp"
+#include "mylos/model/grid/pool_block.hpp"
+#include "mylos/model/grid/upsample_block.hpp"
+#include "mylos/model/layers/activation_block.hpp"
+#include "mylos/model/layers/norm_block.hpp"
 
 namespace mylos::grid_blocks_test {
 

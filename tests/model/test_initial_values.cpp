@@ -1,6 +1,6 @@
 // Initial values by the rules of the deck, against the moments of their distributions and the definition of
 // an orthogonal matrix.
-#include "mylos/model/initial_values.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <map>
 
-#include "mylos/model/make_chain.hpp"
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
 

@@ -1,5 +1,5 @@
 // Networks with skips: gradients against double differences, evaluation against training.
-#include "mylos/model/join.hpp"
+#include "mylos/model/layers/join.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "model/scribbling_block.hpp"
 #include "model/skipping_chain.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/model.hpp"
 
 namespace mylos::join_test {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
-#include "mylos/model/key_value_cache.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos::key_value_cache_test {
 

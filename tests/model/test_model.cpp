@@ -6,8 +6,8 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/network/model.hpp"
 
 namespace mylos::model_test {
 

@@ -1,5 +1,5 @@
 // Networks whose layers a deck lists: the blocks that they become, and what does not fit.
-#include "mylos/model/network.hpp"
+#include "mylos/model/network/network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Names of tensors that a pattern was likely meant for.
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 
 #include <gtest/gtest.h>
 

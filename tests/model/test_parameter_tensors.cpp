@@ -1,5 +1,5 @@
 // A stage's tensors are found by the names that its parameters have.
-#include "mylos/model/parameter_tensors.hpp"
+#include "mylos/model/block/parameter_tensors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "mylos/model/gpt.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/parameter_slices.hpp"
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/model/network/gpt.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/parameters/parameter_slices.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::parameters_test {

@@ -5,8 +5,8 @@
 
 #include "model/guarded_block.hpp"
 #include "model/schedules.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/network/model.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::ragged_test {

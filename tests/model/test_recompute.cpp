@@ -1,4 +1,4 @@
-#include "mylos/model/mlp.hpp"
+#include "mylos/model/network/mlp.hpp"
 // Whatever a schedule keeps and computes again, the gradients are the same bits.
 #include "model/recompute.hpp"
 #include "model/skipping_chain.hpp"

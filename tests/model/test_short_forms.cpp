@@ -1,12 +1,12 @@
 // Short forms of networks on grids: the layers that they stand for.
-#include "mylos/model/short_forms.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "mylos/base/error.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::short_forms_test {
 

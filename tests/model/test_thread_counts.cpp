@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/mlp.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/network/mlp.hpp"
 #include "support/executions.hpp"
 
 namespace mylos::thread_counts_test {

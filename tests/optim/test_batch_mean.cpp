@@ -1,5 +1,5 @@
 // A batch's mean is divided once, wherever that is, and before what is divided is rounded to 16 bits.
-#include "mylos/optim/batch_mean.hpp"
+#include "mylos/optim/gradients/batch_mean.hpp"
 
 #include <gtest/gtest.h>
 

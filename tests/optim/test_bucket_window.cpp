@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/model.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/network/model.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
 
 namespace mylos::bucket_window_test {
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "model/padded_gpt.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::cut_gradients_test {

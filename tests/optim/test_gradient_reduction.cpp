@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "mylos/base/random.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/model.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/network/model.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 #include "support/tree.hpp"
 

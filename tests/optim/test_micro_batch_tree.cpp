@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "mylos/base/binary_tree.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/optim/micro_batch_tree.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/optim/gradients/micro_batch_tree.hpp"
 #include "support/device_values.hpp"
 #include "support/tree.hpp"
 

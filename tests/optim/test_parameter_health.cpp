@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "mylos/model/mlp.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::parameter_health_test {

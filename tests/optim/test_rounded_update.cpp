@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "mylos/base/stochastic_rounding.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/base/numbers/stochastic_rounding.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 #include "optim/updates.hpp"
 #include "support/device_values.hpp"
 

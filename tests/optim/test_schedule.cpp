@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "mylos/optim/schedule.hpp"
+#include "mylos/optim/update/schedule.hpp"
 
 namespace mylos::schedule_test {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "mylos/optim/step_state.hpp"
+#include "mylos/optim/update/step_state.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::step_state_test {

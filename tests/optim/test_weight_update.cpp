@@ -4,7 +4,7 @@
 #include <random>
 
 #include "model/small_gpt.hpp"
-#include "mylos/optim/weight_update.hpp"
+#include "mylos/optim/update/weight_update.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::weight_update_test {

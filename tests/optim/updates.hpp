@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "mylos/model/mlp.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 
 namespace mylos::test {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos::test {
 

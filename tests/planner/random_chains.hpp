@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <random>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos::test {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos::test {
 

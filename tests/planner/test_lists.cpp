@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
-#include "mylos/model/placement.hpp"
+#include "mylos/model/memory/placement.hpp"
 
 namespace mylos::lists_test {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "exhaustive_search.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"

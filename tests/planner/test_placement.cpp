@@ -5,9 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/model/placement.hpp"
+#include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/rotor.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/device/seconds_since.hpp"
 #include "mylos/precision/exact_squares.hpp"
 #include "support/device_values.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos::test {
 

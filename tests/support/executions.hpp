@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/emulation.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/emulation.hpp"
 
 namespace mylos::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/base/devices.hpp"
+#include "mylos/base/device/devices.hpp"
 #include "mylos/base/error.hpp"
 #include "support/instructions.hpp"
 #include "support/leak_check.hpp"

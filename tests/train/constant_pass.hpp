@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mylos/data/evaluation_pass.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::testing_support {

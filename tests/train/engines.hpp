@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::testing_support {
 

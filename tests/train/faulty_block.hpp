@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::testing_support {

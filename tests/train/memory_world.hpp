@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::testing_support {

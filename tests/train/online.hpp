@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/mylos.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/step/trainer.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::online_support {

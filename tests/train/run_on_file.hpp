@@ -7,9 +7,9 @@
 
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/staging.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/step/staging.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::testing_support {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/random.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/step/trainer.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
 

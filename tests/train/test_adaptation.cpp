@@ -1,9 +1,9 @@
 // What a run changes of its types and of its loss scale's growth, by what it sees of its steps.
-#include "mylos/train/adaptation.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/train/health_watch.hpp"
+#include "mylos/train/health/health_watch.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::adaptation_test {

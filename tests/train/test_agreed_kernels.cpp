@@ -1,5 +1,5 @@
 // All ranks compute by the same instructions.
-#include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/step/agreed_kernels.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

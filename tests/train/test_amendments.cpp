@@ -1,5 +1,5 @@
 // What a run changed of its own deck: what it makes of the options, of a deck's text, and of a stranger's.
-#include "mylos/train/amendments.hpp"
+#include "mylos/train/history/amendments.hpp"
 
 #include <gtest/gtest.h>
 

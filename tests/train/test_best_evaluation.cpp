@@ -1,5 +1,5 @@
 // Which evaluation was the best, and when patience is over.
-#include "mylos/train/best_evaluation.hpp"
+#include "mylos/train/evaluation/best_evaluation.hpp"
 
 #include <gtest/gtest.h>
 

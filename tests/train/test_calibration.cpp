@@ -4,11 +4,11 @@
 #include <cmath>
 #include <memory>
 
-#include "mylos/model/block_shapes.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/calibration.hpp"
-#include "mylos/train/memory_plan.hpp"
-#include "mylos/train/plan_document.hpp"
+#include "mylos/model/chain/block_shapes.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/plan/plan_document.hpp"
 #include "train/allocations.hpp"
 #include "train/synthetic.hpp"
 

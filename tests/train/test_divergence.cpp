@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "mylos/train/fault_replay.hpp"
+#include "mylos/train/health/fault_replay.hpp"
 #include "support/cases.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"

@@ -1,5 +1,5 @@
 // What an evaluation says of the samples of all ranks.
-#include "mylos/train/evaluation.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Evaluations as rows of evaluations.csv and of a checkpoint, and what is cut and filled at a restart.
-#include "mylos/train/evaluation_log.hpp"
+#include "mylos/train/evaluation/evaluation_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/train/training_loss.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/train/history/training_loss.hpp"
 
 namespace mylos::evaluation_log_test {
 

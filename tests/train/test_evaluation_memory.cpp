@@ -1,7 +1,7 @@
 // An evaluation takes the memory that is stated of it, and gives it back.
 #include <gtest/gtest.h>
 
-#include "mylos/train/evaluation.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 #include "train/allocations.hpp"
 #include "train/constant_pass.hpp"
 #include "train/memory_world.hpp"

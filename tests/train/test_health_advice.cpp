@@ -1,5 +1,5 @@
 // Advice names keys with values that the deck does not have.
-#include "mylos/train/health_advice.hpp"
+#include "mylos/train/health/health_advice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "mylos/train/fault_replay.hpp"
-#include "mylos/train/run_health.hpp"
+#include "mylos/train/health/fault_replay.hpp"
+#include "mylos/train/run/run_health.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

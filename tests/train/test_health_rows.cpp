@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/train/health_rows.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/train/health/health_rows.hpp"
 
 namespace mylos::health_rows_test {
 

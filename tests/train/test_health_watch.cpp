@@ -6,9 +6,9 @@
 #include <random>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/train/health_watch.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 namespace mylos::health_watch_test {
 

@@ -1,5 +1,5 @@
 // history.csv on a disk that fills up.
-#include "mylos/train/history.hpp"
+#include "mylos/train/history/history.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A row of the history as text, and as a checkpoint holds it.
-#include "mylos/train/history_columns.hpp"
+#include "mylos/train/history/history_columns.hpp"
 
 #include <gtest/gtest.h>
 

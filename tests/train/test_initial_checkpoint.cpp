@@ -1,10 +1,10 @@
 // The checkpoint of what a run begins with, against the trainer of the same options.
-#include "mylos/train/initial_checkpoint.hpp"
+#include "mylos/train/run/initial_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/checkpoint/file/weight_file.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::initial_checkpoint_test {

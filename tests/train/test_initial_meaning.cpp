@@ -1,5 +1,5 @@
 // In what the network of a file of initial weights computes otherwise than the one that is to take them.
-#include "mylos/train/initial_meaning.hpp"
+#include "mylos/train/start/initial_meaning.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A run that begins with the weights of a file, on any number of ranks and however its masters are cut.
-#include "mylos/train/initial_weights.hpp"
+#include "mylos/train/start/initial_weights.hpp"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -8,9 +8,9 @@
 #include <map>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/start/run_state.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::initial_weights_test {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "mylos/checkpoint/state_copy.hpp"
-#include "mylos/train/plan_document.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/checkpoint/write/state_copy.hpp"
+#include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/start/run_state.hpp"
 #include "train/allocations.hpp"
 #include "train/memory_world.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mylos/train/plan_document.hpp"
+#include "mylos/train/plan/plan_document.hpp"
 #include "train/memory_world.hpp"
 
 namespace mylos::memory_budget_test {

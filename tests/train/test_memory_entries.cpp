@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "data/builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/train/evaluation.hpp"
-#include "mylos/train/health_rows.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/staging.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/health/health_rows.hpp"
+#include "mylos/train/step/staging.hpp"
 #include "support/allocation_counter.hpp"
 #include "train/allocations.hpp"
 #include "train/constant_pass.hpp"

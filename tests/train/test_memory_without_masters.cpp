@@ -1,7 +1,7 @@
 // What a rank takes less without master weights.
 #include <gtest/gtest.h>
 
-#include "mylos/train/memory_statement.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::memory_without_masters_test {

@@ -1,5 +1,5 @@
 // By which metric a run's best checkpoint and its patience go.
-#include "mylos/train/metric.hpp"
+#include "mylos/train/evaluation/metric.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/train/start/run_state.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::parameter_average_test {

@@ -1,12 +1,12 @@
 // What parameters do by the groups of the deck.
-#include "mylos/optim/parameter_groups.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::parameter_groups_test {

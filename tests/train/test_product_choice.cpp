@@ -1,12 +1,12 @@
 // What a plan says of its products is what computes them, now and at a restart.
-#include "mylos/train/product_choice.hpp"
+#include "mylos/train/plan/product_choice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "mylos/train/shared_plan.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 #include "train/engines.hpp"
 #include "train/synthetic.hpp"
 

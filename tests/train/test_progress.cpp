@@ -1,5 +1,5 @@
 // What a progress line says, and that a live one fits its terminal.
-#include "mylos/train/progress.hpp"
+#include "mylos/train/history/progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

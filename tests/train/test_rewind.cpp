@@ -1,12 +1,12 @@
 // What a run that has diverged changes, by the cause.
-#include "mylos/train/rewind.hpp"
+#include "mylos/train/health/rewind.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "mylos/train/float_layers.hpp"
-#include "mylos/train/health_watch.hpp"
+#include "mylos/train/health/float_layers.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 namespace mylos::rewind_test {
 

@@ -1,6 +1,6 @@
 // Runs in this process, on all ranks: what a start counts and keeps over returns, restarts and changes of
 // type.
-#include "mylos/train/run.hpp"
+#include "mylos/train/run/run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Where the time of a start goes.
-#include "mylos/train/run_clock.hpp"
+#include "mylos/train/history/run_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/train/run_events.hpp"
+#include "mylos/train/history/run_events.hpp"
 
 namespace mylos {
 namespace {

@@ -1,12 +1,12 @@
 // What a run says of its steps, and what of it comes back from a checkpoint.
-#include "mylos/train/run_log.hpp"
+#include "mylos/train/run/run_log.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::run_log_test {

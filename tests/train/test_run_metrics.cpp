@@ -1,10 +1,10 @@
 // Metrics of all ranks, and the speeds that follow from them.
-#include "mylos/train/run_metrics.hpp"
+#include "mylos/train/run/run_metrics.hpp"
 
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/train/run_speed.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/train/history/run_speed.hpp"
 
 namespace mylos::run_metrics_test {
 

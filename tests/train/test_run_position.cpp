@@ -1,5 +1,5 @@
 // Where a run is, and when its start and its epochs are over.
-#include "mylos/train/run_position.hpp"
+#include "mylos/train/run/run_position.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What of a run's state comes back from a checkpoint.
-#include "mylos/train/run_state.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "checkpoint/checkpoint_builders.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/train/float_layers.hpp"
-#include "mylos/train/scaler_restart.hpp"
+#include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/health/float_layers.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::run_state_test {

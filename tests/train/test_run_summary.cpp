@@ -1,5 +1,5 @@
 // The end of a start in words and as JSON.
-#include "mylos/train/run_summary.hpp"
+#include "mylos/train/run/run_summary.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
 
 namespace mylos::sample_data_test {
 

@@ -1,5 +1,5 @@
 // Every partition of a step into ranks and micro-batches, against a list of all its micro-batches.
-#include "mylos/train/sample_needs.hpp"
+#include "mylos/train/plan/sample_needs.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::sample_needs_test {
 

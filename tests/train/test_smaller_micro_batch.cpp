@@ -1,5 +1,5 @@
 // memory.on_oom = "shrink" takes the largest micro-batch that has a plan, found by trying all of them.
-#include "mylos/train/smaller_micro_batch.hpp"
+#include "mylos/train/plan/smaller_micro_batch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "mylos/train/memory_plan.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/step/step_plan.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::smaller_micro_batch_test {

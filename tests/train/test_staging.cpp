@@ -1,10 +1,10 @@
 // Staging: what the network is told of a batch of the host.
-#include "mylos/train/staging.hpp"
+#include "mylos/train/step/staging.hpp"
 
 #include <gtest/gtest.h>
 
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/mlp.hpp"
+#include "mylos/model/network/mlp.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::staging_test {

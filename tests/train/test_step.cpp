@@ -6,8 +6,8 @@
 #include <cstring>
 #include <thread>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/model/mlp.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/model/network/mlp.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

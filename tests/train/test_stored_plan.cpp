@@ -1,14 +1,14 @@
 // Plans that come from files: the same after a round trip, and refused with a reason where they are hostile
 // or foreign.
-#include "mylos/train/stored_plan.hpp"
+#include "mylos/train/plan/stored_plan.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
-#include "mylos/train/plan_document.hpp"
+#include "mylos/train/plan/plan_document.hpp"
 #include "planner/random_chains.hpp"
 
 namespace mylos::stored_plan_test {

@@ -1,10 +1,10 @@
 // What is advised, on made-up measurements; and the largest micro-batch against every smaller and larger one.
-#include "mylos/train/type_advice.hpp"
+#include "mylos/train/adapt/type_advice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 #include "train/memory_world.hpp"
 
 namespace mylos::type_advice_test {

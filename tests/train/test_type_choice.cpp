@@ -1,5 +1,5 @@
 // Which type a run takes of those that were tried, on made-up measurements.
-#include "mylos/train/type_choice.hpp"
+#include "mylos/train/adapt/type_choice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Trials of a small network on a small table: in turns, with the losses of the run itself, and with nothing
 // left behind.
-#include "mylos/train/type_trials.hpp"
+#include "mylos/train/adapt/type_trials.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "data/builders.hpp"
-#include "mylos/comm/communicator.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/staging.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/step/staging.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos::type_trials_test {
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mylos/checkpoint/replicas.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
+#include "mylos/train/start/run_state.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

@@ -6,21 +6,21 @@
 #include <filesystem>
 #include <optional>
 
-#include "advise_report.hpp"
 #include "commands.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/agreed_data.hpp"
-#include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/ranks_energy.hpp"
-#include "mylos/train/run_check.hpp"
-#include "mylos/train/shared_plan.hpp"
-#include "mylos/train/step_plan.hpp"
-#include "runtime.hpp"
-#include "shared_deck.hpp"
-#include "standard_output.hpp"
+#include "launch/runtime.hpp"
+#include "launch/shared_deck.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/agreed_data.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/history/ranks_energy.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
+#include "mylos/train/run/run_check.hpp"
+#include "mylos/train/step/agreed_kernels.hpp"
+#include "mylos/train/step/step_plan.hpp"
+#include "tables/advise_report.hpp"
 
 namespace mylos::app {
 namespace {

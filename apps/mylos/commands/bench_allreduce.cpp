@@ -8,21 +8,21 @@
 #include <cmath>
 #include <set>
 
-#include "bench_measurement.hpp"
-#include "bench_report.hpp"
 #include "commands.hpp"
-#include "mylos/base/arena.hpp"
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/base/timing.hpp"
-#include "mylos/base/units.hpp"
+#include "commands/bench_measurement.hpp"
+#include "launch/placement.hpp"
+#include "launch/runtime.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/comm/communicator.hpp"
-#include "mylos/comm/slices.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/comm/ranks/slices.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "placement.hpp"
-#include "runtime.hpp"
-#include "standard_output.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "tables/bench_report.hpp"
 
 namespace mylos::app {
 namespace {

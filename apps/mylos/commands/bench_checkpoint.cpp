@@ -7,23 +7,23 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "bench_measurement.hpp"
-#include "bench_report.hpp"
 #include "commands.hpp"
-#include "mylos/base/arena.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/timing.hpp"
-#include "mylos/base/units.hpp"
+#include "commands/bench_measurement.hpp"
+#include "launch/runtime.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/stop_signals.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/comm/slices.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "runtime.hpp"
-#include "standard_output.hpp"
-#include "stop_signals.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/slices.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "tables/bench_report.hpp"
 
 namespace mylos::app {
 namespace {

@@ -7,18 +7,18 @@
 #include <optional>
 #include <string_view>
 
-#include "bench_measurement.hpp"
-#include "bench_report.hpp"
 #include "commands.hpp"
-#include "mylos/base/arena.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/timing.hpp"
+#include "commands/bench_measurement.hpp"
+#include "launch/runtime.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/kernels/layer_products.hpp"
-#include "mylos/kernels/noise.hpp"
-#include "runtime.hpp"
-#include "standard_output.hpp"
+#include "mylos/kernels/gemm/layer_products.hpp"
+#include "mylos/kernels/launch/noise.hpp"
+#include "tables/bench_report.hpp"
 
 namespace mylos::app {
 namespace {

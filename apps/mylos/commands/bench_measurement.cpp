@@ -1,4 +1,4 @@
-#include "bench_measurement.hpp"
+#include "commands/bench_measurement.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/system_memory.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos::app {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos::app {
 

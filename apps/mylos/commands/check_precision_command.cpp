@@ -4,21 +4,21 @@
 #include <cstdlib>
 #include <optional>
 
-#include "array_pieces.hpp"
 #include "commands.hpp"
-#include "core_set.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/sample_meaning.hpp"
-#include "mylos/data/token_dataset.hpp"
-#include "precision_report.hpp"
-#include "shared_deck.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
-#include "thread_count.hpp"
-#include "trained_model.hpp"
+#include "commands/array_pieces.hpp"
+#include "commands/trained_model.hpp"
+#include "launch/core_set.hpp"
+#include "launch/shared_deck.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "launch/thread_count.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
+#include "tables/precision_report.hpp"
 
 namespace mylos::app {
 namespace {

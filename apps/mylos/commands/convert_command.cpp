@@ -4,16 +4,16 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/checkpoint/reader.hpp"
+#include "commands/trained_model.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
 #include "mylos/interchange/weight_export.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "standard_output.hpp"
-#include "trained_model.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 namespace {

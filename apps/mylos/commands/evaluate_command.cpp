@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "standard_output.hpp"
-#include "trained_model.hpp"
-#include "trained_samples.hpp"
+#include "commands/trained_model.hpp"
+#include "commands/trained_samples.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
 namespace {

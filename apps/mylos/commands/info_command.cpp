@@ -3,14 +3,14 @@
 #include <mpi.h>
 
 #include "commands.hpp"
+#include "commands/trained_model.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/io/hdf5.hpp"
-#include "mylos/kernels/fused_attention.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
-#include "trained_model.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::app {
 namespace {

@@ -5,13 +5,13 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/train/initial_checkpoint.hpp"
-#include "runtime.hpp"
-#include "shared_deck.hpp"
-#include "standard_output.hpp"
+#include "launch/runtime.hpp"
+#include "launch/shared_deck.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/train/run/initial_checkpoint.hpp"
 
 namespace mylos::app {
 namespace {

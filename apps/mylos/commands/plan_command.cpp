@@ -7,19 +7,19 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/plan_device.hpp"
+#include "launch/runtime.hpp"
+#include "launch/standard_output.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/model/initial_values.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/optim/parameter_groups.hpp"
-#include "mylos/train/network_table.hpp"
-#include "mylos/train/plan_document.hpp"
-#include "mylos/train/plan_table.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/smaller_micro_batch.hpp"
-#include "plan_device.hpp"
-#include "runtime.hpp"
-#include "standard_output.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/smaller_micro_batch.hpp"
+#include "mylos/train/plan/tables/network_table.hpp"
+#include "mylos/train/plan/tables/plan_table.hpp"
 
 namespace mylos::app {
 namespace {

@@ -1,9 +1,9 @@
-#include "plan_device.hpp"
+#include "commands/plan_device.hpp"
 
 #include <fmt/format.h>
 
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/base/units.hpp"
 
 namespace mylos::app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "commands.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/known_devices.hpp"
+#include "mylos/kernels/rates/known_devices.hpp"
 
 namespace mylos::app {
 

@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "commands.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "prediction_file.hpp"
-#include "standard_output.hpp"
-#include "trained_model.hpp"
-#include "trained_samples.hpp"
+#include "commands/prediction_file.hpp"
+#include "commands/trained_model.hpp"
+#include "commands/trained_samples.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 namespace {

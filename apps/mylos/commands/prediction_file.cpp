@@ -1,4 +1,4 @@
-#include "prediction_file.hpp"
+#include "commands/prediction_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/column_names.hpp"
-#include "mylos/data/file_with_room.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::app {
 namespace {

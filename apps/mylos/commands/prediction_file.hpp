@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/share.hpp"
 
 namespace mylos::app {
 

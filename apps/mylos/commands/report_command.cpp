@@ -11,15 +11,15 @@
 #include <thread>
 
 #include "commands.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "report/report_page.hpp"
 #include "report/run_folder.hpp"
 #include "report/run_report.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
 
 namespace mylos::app {
 namespace {

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/train/text_generator.hpp"
-#include "trained_model.hpp"
+#include "commands/trained_model.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/train/evaluation/text_generator.hpp"
 
 namespace mylos::app {
 namespace {

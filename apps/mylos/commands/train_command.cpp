@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "mylos/train/run.hpp"
-#include "mylos/train/run_check.hpp"
-#include "runtime.hpp"
-#include "shared_deck.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
-#include "stop_notice.hpp"
+#include "launch/runtime.hpp"
+#include "launch/shared_deck.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "launch/stop_notice.hpp"
+#include "mylos/train/run/run.hpp"
+#include "mylos/train/run/run_check.hpp"
 
 namespace mylos::app {
 namespace {

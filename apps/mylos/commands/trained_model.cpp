@@ -1,4 +1,4 @@
-#include "trained_model.hpp"
+#include "commands/trained_model.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,22 +7,22 @@
 #include <iterator>
 #include <sstream>
 
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/model/key_value_cache.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/model/parameter_layout.hpp"
-#include "mylos/model/placement.hpp"
-#include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/run_state.hpp"
-#include "standard_output.hpp"
-#include "trained_samples.hpp"
+#include "commands/trained_samples.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
+#include "mylos/model/memory/placement.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/start/run_state.hpp"
+#include "mylos/train/step/agreed_kernels.hpp"
 
 namespace mylos::app {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "launch/runtime.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/train/evaluation.hpp"
-#include "mylos/train/run_data.hpp"
-#include "runtime.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 
 namespace mylos::app {
 

@@ -1,4 +1,4 @@
-#include "trained_samples.hpp"
+#include "commands/trained_samples.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
 namespace {

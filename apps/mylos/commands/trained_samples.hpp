@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "trained_model.hpp"
+#include "commands/trained_model.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
 
 namespace mylos::app {
 

@@ -5,13 +5,13 @@
 #include <array>
 
 #include "commands.hpp"
+#include "launch/runtime.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/dtype_limits.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "mylos/kernels/product_support.hpp"
-#include "runtime.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::app {
 namespace {

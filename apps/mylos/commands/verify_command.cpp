@@ -3,15 +3,15 @@
 
 #include <filesystem>
 
-#include "child_process.hpp"
 #include "commands.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/checkpoint/verify.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
-#include "trained_model.hpp"
+#include "commands/trained_model.hpp"
+#include "launch/child_process.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/file/verify.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
 namespace {

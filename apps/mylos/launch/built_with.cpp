@@ -1,5 +1,5 @@
 // Compiled like the rest of the program, to say what its compiler was allowed to use. It holds no code.
-#include "processor.hpp"
+#include "launch/processor.hpp"
 
 namespace mylos::app {
 

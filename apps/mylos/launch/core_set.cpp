@@ -1,5 +1,5 @@
 // A file of its own, without Kokkos: nvcc 13 breaks down on cpu_set_t in containers.
-#include "core_set.hpp"
+#include "launch/core_set.hpp"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "placement.hpp"
+#include "launch/placement.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "mylos/base/hash.hpp"
+#include "mylos/base/numbers/hash.hpp"
 
 namespace mylos::app {
 

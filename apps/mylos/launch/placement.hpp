@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "core_set.hpp"
-#include "mylos/base/devices.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "launch/core_set.hpp"
+#include "mylos/base/device/devices.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos::app {
 

@@ -1,4 +1,4 @@
-#include "placement_report.hpp"
+#include "launch/placement_report.hpp"
 
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "mylos/base/execution.hpp"
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos::app {
 namespace {

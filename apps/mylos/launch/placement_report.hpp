@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "placement.hpp"
+#include "launch/placement.hpp"
 
 namespace mylos::app {
 

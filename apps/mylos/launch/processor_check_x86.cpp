@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "processor.hpp"
+#include "launch/processor.hpp"
 
 namespace mylos::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "processor.hpp"
+#include "launch/processor.hpp"
 
 namespace mylos::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime.hpp"
+#include "launch/runtime.hpp"
 
 #include <fmt/ranges.h>
 #ifdef KOKKOS_ENABLE_OPENMP
@@ -13,13 +13,13 @@
 #include <thread>
 #include <vector>
 
-#include "mylos/base/devices.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "placement_report.hpp"
-#include "shutdown.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
-#include "thread_count.hpp"
+#include "launch/placement_report.hpp"
+#include "launch/shutdown.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "launch/thread_count.hpp"
+#include "mylos/base/device/devices.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
 namespace {

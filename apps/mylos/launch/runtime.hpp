@@ -6,8 +6,8 @@
 #include <Kokkos_Core.hpp>
 #include <functional>
 
+#include "launch/placement.hpp"
 #include "mylos/base/error.hpp"
-#include "placement.hpp"
 
 namespace mylos::app {
 

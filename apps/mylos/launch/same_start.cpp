@@ -1,4 +1,4 @@
-#include "same_start.hpp"
+#include "launch/same_start.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/comm/same_code.hpp"
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/comm/ranks/same_code.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos::app {
 namespace {

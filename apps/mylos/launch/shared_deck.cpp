@@ -1,6 +1,6 @@
-#include "shared_deck.hpp"
+#include "launch/shared_deck.hpp"
 
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/config/deck.hpp"
 
 namespace mylos::app {

@@ -1,4 +1,4 @@
-#include "shutdown.hpp"
+#include "launch/shutdown.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "standard_output.hpp"
+#include "launch/standard_output.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mylos/train/progress.hpp"
+#include "mylos/train/history/progress.hpp"
 
 namespace mylos::app {
 

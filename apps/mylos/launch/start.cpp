@@ -1,4 +1,4 @@
-#include "start.hpp"
+#include "launch/start.hpp"
 
 #include <algorithm>
 #include <array>

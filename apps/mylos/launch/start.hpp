@@ -3,7 +3,7 @@
 // there.
 #pragma once
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos::app {
 

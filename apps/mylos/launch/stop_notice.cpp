@@ -1,4 +1,4 @@
-#include "stop_notice.hpp"
+#include "launch/stop_notice.hpp"
 
 #include <fmt/format.h>
 

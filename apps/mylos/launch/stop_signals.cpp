@@ -1,4 +1,4 @@
-#include "stop_signals.hpp"
+#include "launch/stop_signals.hpp"
 
 #include <array>
 #include <utility>

@@ -1,12 +1,12 @@
-#include "thread_count.hpp"
+#include "launch/thread_count.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
+#include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/threads.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
 namespace {

@@ -1,7 +1,7 @@
 // How many threads a rank starts.
 #pragma once
 
-#include "placement.hpp"
+#include "launch/placement.hpp"
 
 namespace mylos::app {
 

@@ -1,15 +1,15 @@
-#include "usage.hpp"
+#include "launch/usage.hpp"
 
 #include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
 
-#include "mylos/base/nearest.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "standard_output.hpp"
-#include "start.hpp"
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/base/numbers/nearest.hpp"
 
 namespace mylos::app {
 namespace {

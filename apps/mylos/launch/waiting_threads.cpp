@@ -1,4 +1,4 @@
-#include "waiting_threads.hpp"
+#include "launch/waiting_threads.hpp"
 
 #include <dlfcn.h>
 #include <sys/auxv.h>

@@ -1,7 +1,7 @@
-#include "advise_options.hpp"
+#include "options/advise_options.hpp"
 
-#include "mylos/train/type_trials.hpp"
-#include "usage.hpp"
+#include "launch/usage.hpp"
+#include "mylos/train/adapt/type_trials.hpp"
 
 namespace mylos::app {
 namespace {

@@ -1,8 +1,8 @@
-#include "bench_options.hpp"
+#include "options/bench_options.hpp"
 
+#include "launch/usage.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/comm/options.hpp"
-#include "usage.hpp"
 
 namespace mylos::app {
 namespace {

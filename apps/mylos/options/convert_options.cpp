@@ -1,6 +1,6 @@
-#include "convert_options.hpp"
+#include "options/convert_options.hpp"
 
-#include "usage.hpp"
+#include "launch/usage.hpp"
 
 namespace mylos::app {
 

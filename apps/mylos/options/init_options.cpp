@@ -1,4 +1,4 @@
-#include "init_options.hpp"
+#include "options/init_options.hpp"
 
 namespace mylos::app {
 

@@ -1,4 +1,4 @@
-#include "precision_options.hpp"
+#include "options/precision_options.hpp"
 
 namespace mylos::app {
 

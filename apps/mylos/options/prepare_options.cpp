@@ -1,9 +1,9 @@
-#include "prepare_options.hpp"
+#include "options/prepare_options.hpp"
 
 #include <limits>
 
-#include "mylos/data/dataset_format.hpp"
-#include "usage.hpp"
+#include "launch/usage.hpp"
+#include "mylos/data/files/dataset_format.hpp"
 
 namespace mylos::app {
 namespace {

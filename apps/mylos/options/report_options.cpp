@@ -1,6 +1,6 @@
-#include "report_options.hpp"
+#include "options/report_options.hpp"
 
-#include "usage.hpp"
+#include "launch/usage.hpp"
 
 namespace mylos::app {
 namespace {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <filesystem>
 
-#include "../child_process.hpp"
 #include "curves_json.hpp"
+#include "launch/child_process.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/checkpoint/folder.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 #include "run_table.hpp"
 #include "thinned_steps.hpp"
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::app {
 namespace {

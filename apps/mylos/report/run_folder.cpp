@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/folder.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 
 namespace mylos::app {
 namespace {

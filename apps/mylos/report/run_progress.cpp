@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/io/folder_lock.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/io/files/folder_lock.hpp"
 
 namespace mylos::app {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "../commands.hpp"
-#include "mylos/checkpoint/verify.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/checkpoint/file/verify.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::app {
 namespace {

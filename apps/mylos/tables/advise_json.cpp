@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "advise_report.hpp"
+#include "tables/advise_report.hpp"
 
 namespace mylos::app {
 namespace {

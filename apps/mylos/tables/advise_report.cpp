@@ -1,4 +1,4 @@
-#include "advise_report.hpp"
+#include "tables/advise_report.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "mylos/base/timing.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos::app {
 namespace {

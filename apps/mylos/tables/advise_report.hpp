@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/type_advice.hpp"
+#include "mylos/train/adapt/type_advice.hpp"
 
 namespace mylos::app {
 

@@ -1,4 +1,4 @@
-#include "bench_report.hpp"
+#include "tables/bench_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "precision_report.hpp"
+#include "tables/precision_report.hpp"
 
 namespace mylos::app {
 namespace {

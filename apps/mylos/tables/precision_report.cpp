@@ -1,4 +1,4 @@
-#include "precision_report.hpp"
+#include "tables/precision_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,8 +8,8 @@
 
 namespace mylos {
 
-/// `automatic`: by a table of what was measured before (src/kernels/gemm_table.cpp). `measure`: by what is
-/// measured when the run starts.
+/// `automatic`: by a table of what was measured before (src/mylos/kernels/gemm/tiles/gemm_table.cpp).
+/// `measure`: by what is measured when the run starts.
 enum class GemmChoice { automatic, measure, onednn, cublaslt, kokkos, tiles };
 
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {

@@ -3,14 +3,14 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/model/gpt.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/network/gpt.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 namespace mylos {
 namespace {

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
-#include "mylos/io/safetensors.hpp"
-#include "transpose.hpp"
+#include "mylos/interchange/transpose.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 namespace mylos {
 namespace {

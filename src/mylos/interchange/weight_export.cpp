@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/io/safetensors.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/model/channels_first.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/channels_first.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 namespace mylos {
 namespace {

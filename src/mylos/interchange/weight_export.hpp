@@ -1,11 +1,11 @@
 // The weights of a checkpoint as safetensors, under our own names: of any network. The numbers lie as PyTorch
-// keeps them (model/channels_first.hpp), and metadata say so (WeightMetadata).
+// keeps them (model/parameters/channels_first.hpp), and metadata say so (WeightMetadata).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/precision/conversion_safety.hpp"
 
 namespace mylos {

@@ -8,9 +8,9 @@
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/safetensors.hpp"
-#include "transpose.hpp"
+#include "mylos/interchange/transpose.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 namespace mylos {
 namespace {

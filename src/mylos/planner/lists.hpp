@@ -1,11 +1,11 @@
 // Lists of operations that a user asks for by a rule instead of a budget. The list in which every block keeps
-// all is store_all (model/schedule.hpp).
+// all is store_all (model/memory/schedule.hpp).
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/schedule.hpp"
 #include "mylos/planner/options.hpp"
 
 namespace mylos {

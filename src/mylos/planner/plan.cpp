@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/rotor.hpp"

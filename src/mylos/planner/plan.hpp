@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "mylos/model/placement.hpp"
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/placement.hpp"
+#include "mylos/model/memory/schedule.hpp"
 #include "mylos/planner/options.hpp"
 
 namespace mylos {

@@ -22,7 +22,7 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/schedule.hpp"
 
 namespace mylos {
 

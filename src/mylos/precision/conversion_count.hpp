@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "conversion_layout.hpp"
+#include "mylos/precision/conversion_layout.hpp"
 
 namespace mylos::conversion_count {
 

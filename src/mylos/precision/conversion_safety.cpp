@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "conversion_count.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/parallel_region.hpp"
+#include "mylos/precision/conversion_count.hpp"
 
 namespace mylos {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/timed.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timed.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/precision/neighbour_squares.hpp"
 
 namespace mylos {

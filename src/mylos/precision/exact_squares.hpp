@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/exact_sum.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/base/tensor.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/reduce.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 
 namespace mylos {
 namespace {

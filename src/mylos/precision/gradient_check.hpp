@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/comm/agreement.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/precision/exact_squares.hpp"
 
 namespace mylos {

@@ -1,6 +1,6 @@
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
-#include "huge_pages.hpp"
+#include "mylos/base/device/huge_pages.hpp"
 
 namespace mylos {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mylos/base/devices.hpp"
+#include "mylos/base/device/devices.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 

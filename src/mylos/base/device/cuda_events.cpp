@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "mylos/base/device_event.hpp"
+#include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
 
 namespace mylos {

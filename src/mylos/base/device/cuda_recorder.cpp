@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/device/work_recorder.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/work_recorder.hpp"
 
 namespace mylos {
 namespace {

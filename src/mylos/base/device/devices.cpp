@@ -1,4 +1,4 @@
-#include "mylos/base/devices.hpp"
+#include "mylos/base/device/devices.hpp"
 
 #include "mylos/base/error.hpp"
 

@@ -1,5 +1,5 @@
 // In place of cuda_devices.cpp where kernels run on the host.
-#include "mylos/base/devices.hpp"
+#include "mylos/base/device/devices.hpp"
 
 namespace mylos {
 

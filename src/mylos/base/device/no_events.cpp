@@ -1,5 +1,5 @@
 // In place of cuda_events.cpp where kernels run on the host.
-#include "mylos/base/device_event.hpp"
+#include "mylos/base/device/device_event.hpp"
 
 namespace mylos {
 

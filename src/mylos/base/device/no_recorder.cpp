@@ -1,5 +1,5 @@
 // In place of cuda_recorder.cpp where a launch costs little, or nothing can record it.
-#include "mylos/base/work_recorder.hpp"
+#include "mylos/base/device/work_recorder.hpp"
 
 namespace mylos {
 

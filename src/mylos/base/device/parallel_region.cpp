@@ -1,4 +1,4 @@
-#include "mylos/base/parallel_region.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 
 #include <omp.h>
 

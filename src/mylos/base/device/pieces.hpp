@@ -4,7 +4,7 @@
 // Pieces only counts.
 #pragma once
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "mylos/base/seconds_since.hpp"
+#include "mylos/base/device/seconds_since.hpp"
 
 namespace mylos {
 

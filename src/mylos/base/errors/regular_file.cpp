@@ -1,4 +1,4 @@
-#include "mylos/base/regular_file.hpp"
+#include "mylos/base/errors/regular_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "mylos/base/utf8.hpp"
+#include "mylos/base/errors/utf8.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {

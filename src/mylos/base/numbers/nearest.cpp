@@ -1,4 +1,4 @@
-#include "mylos/base/nearest.hpp"
+#include "mylos/base/numbers/nearest.hpp"
 
 #include <algorithm>
 #include <numeric>

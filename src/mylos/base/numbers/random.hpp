@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "mylos/base/hash.hpp"
+#include "mylos/base/numbers/hash.hpp"
 
 namespace mylos {
 

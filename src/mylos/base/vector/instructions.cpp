@@ -6,7 +6,7 @@
 #include <array>
 
 #include "mylos/base/error.hpp"
-#include "vector_dispatch.hpp"
+#include "mylos/base/vector/vector_dispatch.hpp"
 
 namespace mylos {
 namespace {

@@ -1,5 +1,5 @@
 // Kernels run on a device: no vector code for hosts is in this build.
-#include "vector_dispatch.hpp"
+#include "mylos/base/vector/vector_dispatch.hpp"
 
 namespace mylos::vector_dispatch {
 

@@ -1,8 +1,8 @@
-#include "vector_dispatch.hpp"
+#include "mylos/base/vector/vector_dispatch.hpp"
 
 #include <atomic>
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 // Highway's headers last: they read what is above.
 #include <hwy/highway.h>
 

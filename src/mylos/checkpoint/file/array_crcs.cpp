@@ -1,11 +1,11 @@
-#include "array_crcs.hpp"
+#include "mylos/checkpoint/file/array_crcs.hpp"
 
 #include <algorithm>
 #include <tuple>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/digest.hpp"
-#include "stored_bytes.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "file_structure.hpp"
-#include "writing_group.hpp"
+#include "mylos/checkpoint/file/file_structure.hpp"
+#include "mylos/checkpoint/file/writing_group.hpp"
 
 namespace mylos {
 

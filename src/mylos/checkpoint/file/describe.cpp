@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/describe.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <sstream>
 
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/reader.hpp"
-#include "stored_bytes.hpp"
-#include "user_block.hpp"
-#include "walk.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/checkpoint/file/walk.hpp"
 
 namespace mylos {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "file_structure.hpp"
+#include "mylos/checkpoint/file/file_structure.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "mylos/io/atomic_publish.hpp"
-#include "stored_bytes.hpp"
-#include "user_block.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

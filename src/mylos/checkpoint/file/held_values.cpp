@@ -1,4 +1,4 @@
-#include "held_values.hpp"
+#include "mylos/checkpoint/file/held_values.hpp"
 
 #include <algorithm>
 #include <cstring>

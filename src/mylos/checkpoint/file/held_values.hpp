@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 
 namespace mylos {
 

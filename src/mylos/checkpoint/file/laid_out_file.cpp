@@ -1,13 +1,13 @@
-#include "laid_out_file.hpp"
+#include "mylos/checkpoint/file/laid_out_file.hpp"
 
 #include <utility>
 
-#include "array_crcs.hpp"
-#include "mylos/io/raw_file.hpp"
-#include "own_file.hpp"
-#include "stored_bytes.hpp"
-#include "stored_datasets.hpp"
-#include "user_block.hpp"
+#include "mylos/checkpoint/file/array_crcs.hpp"
+#include "mylos/checkpoint/file/own_file.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/checkpoint/file/stored_datasets.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/io/files/raw_file.hpp"
 
 namespace mylos {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "file_structure.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "writing_group.hpp"
+#include "mylos/checkpoint/file/file_structure.hpp"
+#include "mylos/checkpoint/file/writing_group.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
 
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "stored_bytes.hpp"
-#include "user_block.hpp"
-#include "walk.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/checkpoint/file/walk.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

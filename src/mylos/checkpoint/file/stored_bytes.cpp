@@ -1,4 +1,4 @@
-#include "stored_bytes.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,11 +6,11 @@
 #include <functional>
 #include <vector>
 
-#include "held_values.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/io/digest.hpp"
-#include "mylos/io/hdf5_dispatch.hpp"
+#include "mylos/checkpoint/file/held_values.hpp"
+#include "mylos/io/files/digest.hpp"
+#include "mylos/io/hdf5/hdf5_dispatch.hpp"
 
 namespace mylos {
 namespace {

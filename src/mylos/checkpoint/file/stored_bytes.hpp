@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/io/hdf5.hpp"
-#include "mylos/io/raw_file.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/io/files/raw_file.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

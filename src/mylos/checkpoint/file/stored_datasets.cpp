@@ -1,8 +1,8 @@
-#include "stored_datasets.hpp"
+#include "mylos/checkpoint/file/stored_datasets.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/raw_file.hpp"
-#include "user_block.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/io/files/raw_file.hpp"
 
 namespace mylos {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/io/piece_digest.hpp"
+#include "mylos/io/files/piece_digest.hpp"
 
 namespace mylos {
 

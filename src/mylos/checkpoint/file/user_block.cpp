@@ -1,4 +1,4 @@
-#include "user_block.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/piece_digest.hpp"
-#include "mylos/io/raw_file.hpp"
+#include "mylos/io/files/piece_digest.hpp"
+#include "mylos/io/files/raw_file.hpp"
 
 namespace mylos {
 namespace {

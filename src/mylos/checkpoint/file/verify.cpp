@@ -1,11 +1,11 @@
-#include "mylos/checkpoint/verify.hpp"
+#include "mylos/checkpoint/file/verify.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/io/hdf5.hpp"
-#include "stored_bytes.hpp"
-#include "user_block.hpp"
-#include "walk.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/checkpoint/file/walk.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

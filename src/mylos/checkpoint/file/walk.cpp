@@ -1,9 +1,9 @@
-#include "walk.hpp"
+#include "mylos/checkpoint/file/walk.hpp"
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/checkpoint/file/weight_file.hpp"
 
 #include <fmt/ranges.h>
 
@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/checkpoint/describe.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/digest.hpp"
-#include "stored_bytes.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 namespace {

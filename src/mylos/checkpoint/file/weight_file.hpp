@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/io/safetensors.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 namespace mylos {
 
@@ -24,7 +24,7 @@ enum class StoredWeights { current, average };
 /// it.
 struct WeightMetadata {
   static constexpr const char* layout = "mylos.layout";
-  static constexpr const char* channels_first = "channels_first";  // as PyTorch (model/channels_first.hpp)
+  static constexpr const char* channels_first = "channels_first";  // as PyTorch (model/parameters/channels_first.hpp)
   static constexpr const char* channels_last = "channels_last";    // as a checkpoint
   static constexpr const char* deck = "mylos.deck";                // of the run, resolved
   static constexpr const char* step = "mylos.step";

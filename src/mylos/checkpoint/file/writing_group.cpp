@@ -1,8 +1,8 @@
-#include "writing_group.hpp"
+#include "mylos/checkpoint/file/writing_group.hpp"
 
 #include <algorithm>
 
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/checkpoint/background_writer.hpp"
+#include "mylos/checkpoint/write/background_writer.hpp"
 
 #include <chrono>
 
+#include "mylos/base/device/region.hpp"
+#include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos {
 

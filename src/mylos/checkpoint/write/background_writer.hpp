@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "mylos/checkpoint/background_task.hpp"
+#include "mylos/checkpoint/file/outcome.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
-#include "mylos/checkpoint/outcome.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/checkpoint/state_copy.hpp"
+#include "mylos/checkpoint/write/background_task.hpp"
+#include "mylos/checkpoint/write/state_copy.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
 // What a checkpoint's header and state get only when they are written.
 #pragma once
 
-#include "mylos/checkpoint/state.hpp"
-#include "writing_group.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/checkpoint/file/writing_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "mylos/base/error.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "user_block.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/checkpoint/options.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/piece_writer.hpp"
+#include "mylos/checkpoint/write/piece_writer.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,14 +6,14 @@
 #include <span>
 #include <thread>
 
-#include "completion.hpp"
-#include "laid_out_file.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/checkpoint/background_task.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/checkpoint/file/laid_out_file.hpp"
+#include "mylos/checkpoint/write/background_task.hpp"
+#include "mylos/checkpoint/write/completion.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

@@ -11,12 +11,12 @@
 #include <optional>
 #include <string>
 
+#include "mylos/checkpoint/file/outcome.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
-#include "mylos/checkpoint/outcome.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/checkpoint/state_copy.hpp"
-#include "mylos/comm/later_exchange.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/checkpoint/write/state_copy.hpp"
+#include "mylos/comm/group/later_exchange.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/replicas.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/hash.hpp"
-#include "stored_bytes.hpp"
+#include "mylos/base/numbers/hash.hpp"
+#include "mylos/checkpoint/file/stored_bytes.hpp"
 
 namespace mylos {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "mylos/base/execution.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

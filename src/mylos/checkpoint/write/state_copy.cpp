@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/state_copy.hpp"
+#include "mylos/checkpoint/write/state_copy.hpp"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 
 namespace mylos {
 

@@ -1,17 +1,17 @@
-#include "mylos/checkpoint/writer.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
 
 #include <algorithm>
 #include <ctime>
 #include <memory>
 
-#include "completion.hpp"
-#include "laid_out_file.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/slices.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/raw_file.hpp"
-#include "writing_group.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/checkpoint/file/laid_out_file.hpp"
+#include "mylos/checkpoint/file/writing_group.hpp"
+#include "mylos/checkpoint/write/completion.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/slices.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/files/raw_file.hpp"
 
 namespace mylos {
 namespace {

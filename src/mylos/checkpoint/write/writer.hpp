@@ -7,9 +7,9 @@
 
 #include <string>
 
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

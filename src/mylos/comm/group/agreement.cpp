@@ -1,12 +1,12 @@
-#include "mylos/comm/agreement.hpp"
+#include "mylos/comm/group/agreement.hpp"
 
 #include <bit>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/binary_tree.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 namespace {

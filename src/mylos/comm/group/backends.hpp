@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 

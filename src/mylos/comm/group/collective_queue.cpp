@@ -1,11 +1,11 @@
-#include "collective_queue.hpp"
+#include "mylos/comm/group/collective_queue.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 
-#include "mylos/base/seconds_since.hpp"
-#include "poll_pause.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/comm/ranks/poll_pause.hpp"
 
 namespace mylos {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "mpi_operation.hpp"
+#include "mylos/comm/group/mpi_operation.hpp"
 
 namespace mylos {
 

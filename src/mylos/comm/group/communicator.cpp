@@ -1,10 +1,10 @@
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 #include <fmt/ranges.h>
 
-#include "backends.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/comm/same_code.hpp"
+#include "mylos/comm/group/backends.hpp"
+#include "mylos/comm/ranks/same_code.hpp"
 
 namespace mylos {
 

@@ -17,9 +17,9 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/comm/agreement.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "exchange_staging.hpp"
+#include "mylos/comm/group/exchange_staging.hpp"
 
 #include "mylos/base/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {

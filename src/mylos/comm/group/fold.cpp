@@ -1,9 +1,9 @@
-#include "fold.hpp"
+#include "mylos/comm/group/fold.hpp"
 
-#include "mylos/base/binary_tree.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
 
 namespace mylos {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mylos/base/execution.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "gpu_aware_mpi.hpp"
+#include "mylos/comm/group/gpu_aware_mpi.hpp"
 
 #include <mpi.h>
 

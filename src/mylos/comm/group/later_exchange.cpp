@@ -1,4 +1,4 @@
-#include "mylos/comm/later_exchange.hpp"
+#include "mylos/comm/group/later_exchange.hpp"
 
 #include <climits>
 #include <memory>

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

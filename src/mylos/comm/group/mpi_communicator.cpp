@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "backends.hpp"
-#include "collective_queue.hpp"
-#include "exchange_staging.hpp"
-#include "fold.hpp"
-#include "gpu_aware_mpi.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/backends.hpp"
+#include "mylos/comm/group/collective_queue.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/comm/group/exchange_staging.hpp"
+#include "mylos/comm/group/fold.hpp"
+#include "mylos/comm/group/gpu_aware_mpi.hpp"
 
 namespace mylos {
 namespace {

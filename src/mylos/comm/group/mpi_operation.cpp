@@ -1,8 +1,8 @@
-#include "mpi_operation.hpp"
+#include "mylos/comm/group/mpi_operation.hpp"
 
-#include "exchange_staging.hpp"
-#include "fold.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/comm/group/exchange_staging.hpp"
+#include "mylos/comm/group/fold.hpp"
 
 namespace mylos {
 

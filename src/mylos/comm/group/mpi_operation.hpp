@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "mylos/base/execution.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 

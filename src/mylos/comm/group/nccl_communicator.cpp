@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "backends.hpp"
-#include "fold.hpp"
-#include "mylos/base/device_event.hpp"
+#include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
-#include "mylos/comm/shared_devices.hpp"
-#include "nccl_interface.hpp"
+#include "mylos/comm/group/backends.hpp"
+#include "mylos/comm/group/fold.hpp"
+#include "mylos/comm/group/nccl_interface.hpp"
+#include "mylos/comm/ranks/shared_devices.hpp"
 
 namespace mylos {
 namespace {

@@ -1,6 +1,6 @@
 // In place of nccl_communicator.cpp where NCCL is not built.
-#include "backends.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/comm/group/backends.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <future>
 #include <vector>
 
-#include "mylos/base/hash.hpp"
+#include "mylos/base/numbers/hash.hpp"
 
 namespace mylos {
 namespace {

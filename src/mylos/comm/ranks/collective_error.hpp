@@ -7,7 +7,7 @@
 #include <string>
 
 #include "mylos/base/error.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,9 +7,9 @@
 #include <memory>
 #include <thread>
 
+#include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/seconds_since.hpp"
-#include "poll_pause.hpp"
+#include "mylos/comm/ranks/poll_pause.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
-#include "mylos/comm/same_code.hpp"
+#include "mylos/comm/ranks/same_code.hpp"
 
 #include "mylos/base/version.hpp"
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos {
 

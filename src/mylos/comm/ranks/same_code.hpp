@@ -2,7 +2,7 @@
 // that suits its processor.
 #pragma once
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/comm/shared_devices.hpp"
+#include "mylos/comm/ranks/shared_devices.hpp"
 
 #include <algorithm>
 #include <set>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "mylos/base/devices.hpp"
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/base/device/devices.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

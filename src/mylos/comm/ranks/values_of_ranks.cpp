@@ -1,12 +1,12 @@
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "mylos/base/hash.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/numbers/hash.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 namespace {

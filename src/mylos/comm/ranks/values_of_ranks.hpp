@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

@@ -8,14 +8,14 @@
 #include <map>
 #include <set>
 
-#include "checks.hpp"
-#include "deck_text.hpp"
-#include "entries.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/config/schema.hpp"
-#include "mylos/model/short_forms.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/config/schema/checks.hpp"
+#include "mylos/config/schema/deck_text.hpp"
+#include "mylos/config/schema/entries.hpp"
+#include "mylos/config/schema/schema.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 
 namespace mylos {
 namespace {

@@ -1,6 +1,6 @@
-#include "mylos/config/difference.hpp"
+#include "mylos/config/deck/difference.hpp"
 
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 namespace {

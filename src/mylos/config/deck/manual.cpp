@@ -1,9 +1,9 @@
-#include "mylos/config/manual.hpp"
+#include "mylos/config/deck/manual.hpp"
 
 #include <fmt/format.h>
 
-#include "layer_keys.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/keys/layer_keys.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 namespace {
@@ -139,7 +139,7 @@ std::string deck_manual() {
     }
     if (section.name == "model") manual += fmt::format(layers_introduction, layers_manual());
   }
-  manual += "\nThis page is written by `mylos manual` from the schema in `src/config`.\n";
+  manual += "\nThis page is written by `mylos manual` from the schema in `src/mylos/config`.\n";
   return manual;
 }
 

@@ -1,10 +1,10 @@
 // [precision.adaptation]: what a run with precision.adapt tries at its start, and what it looks at later.
 #include <algorithm>
 
-#include "keys.hpp"
-#include "limits.hpp"
-#include "sections.hpp"
-#include "type_words.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
+#include "mylos/config/schema/type_words.hpp"
 
 namespace mylos {
 namespace {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "checks.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/checks.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
-#include "initialize_key.hpp"
+#include "mylos/config/keys/initialize_key.hpp"
 
-#include "keys.hpp"
-#include "mylos/base/nearest.hpp"
+#include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/keys.hpp"
 
 namespace mylos {
 namespace {

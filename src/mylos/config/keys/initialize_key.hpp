@@ -1,7 +1,7 @@
 // [[model.initialize]]: the distributions of initial values.
 #pragma once
 
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "layer_keys.hpp"
+#include "mylos/config/keys/layer_keys.hpp"
 
 #include <functional>
 
-#include "keys.hpp"
-#include "limits.hpp"
-#include "mylos/base/nearest.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
 
 namespace mylos {
 namespace {

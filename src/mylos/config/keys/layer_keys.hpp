@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "keys.hpp"
-#include "mylos/config/value.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/value.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {

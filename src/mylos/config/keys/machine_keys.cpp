@@ -1,8 +1,8 @@
 // [communication], [checkpoint] and [kernels]: what may change with the machine and never changes the
 // mathematics.
-#include "keys.hpp"
-#include "limits.hpp"
-#include "sections.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

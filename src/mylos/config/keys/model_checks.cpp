@@ -1,10 +1,10 @@
 // Checks of the keys of [model] against each other.
 #include <algorithm>
 
-#include "checks.hpp"
-#include "deck_mistakes.hpp"
-#include "limits.hpp"
-#include "mylos/model/short_forms.hpp"
+#include "mylos/config/schema/checks.hpp"
+#include "mylos/config/schema/deck_mistakes.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 
 namespace mylos {
 namespace {

@@ -1,9 +1,9 @@
 // [model].
-#include "initialize_key.hpp"
-#include "keys.hpp"
-#include "layer_keys.hpp"
-#include "limits.hpp"
-#include "sections.hpp"
+#include "mylos/config/keys/initialize_key.hpp"
+#include "mylos/config/keys/layer_keys.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

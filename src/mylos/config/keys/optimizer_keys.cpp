@@ -1,7 +1,7 @@
 // [optimizer].
-#include "keys.hpp"
-#include "mylos/base/nearest.hpp"
-#include "sections.hpp"
+#include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

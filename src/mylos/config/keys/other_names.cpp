@@ -1,5 +1,5 @@
 // What other frameworks call our keys: a newcomer's deck may say it so.
-#include "sections.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 

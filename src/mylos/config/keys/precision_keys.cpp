@@ -1,11 +1,11 @@
 // [precision] and [precision.scaler].
 #include <algorithm>
 
-#include "keys.hpp"
-#include "limits.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
+#include "mylos/config/schema/type_words.hpp"
 #include "mylos/precision/recent_overflows.hpp"
-#include "sections.hpp"
-#include "type_words.hpp"
 
 namespace mylos {
 namespace {

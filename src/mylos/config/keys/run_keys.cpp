@@ -1,9 +1,9 @@
 // [run] and [data].
-#include "keys.hpp"
-#include "limits.hpp"
-#include "mylos/base/threads.hpp"
-#include "mylos/base/units.hpp"
-#include "sections.hpp"
+#include "mylos/base/device/threads.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // [schedule].
-#include "keys.hpp"
-#include "limits.hpp"
-#include "sections.hpp"
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

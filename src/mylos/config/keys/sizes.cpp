@@ -1,4 +1,4 @@
-#include "mylos/config/sizes.hpp"
+#include "mylos/config/keys/sizes.hpp"
 
 #include "mylos/config/deck.hpp"
 

@@ -1,10 +1,10 @@
-#include "checks.hpp"
+#include "mylos/config/schema/checks.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "deck_mistakes.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/deck_mistakes.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "entries.hpp"
 #include "mylos/config/options.hpp"
+#include "mylos/config/schema/entries.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
-#include "conditions.hpp"
+#include "mylos/config/schema/conditions.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "keys.hpp"
+#include "mylos/config/schema/keys.hpp"
 
 namespace mylos {
 namespace {

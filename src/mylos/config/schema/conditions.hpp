@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "checks.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/config/schema/checks.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "deck_text.hpp"
+#include "mylos/config/schema/deck_text.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos {
 namespace {

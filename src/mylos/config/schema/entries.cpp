@@ -1,4 +1,4 @@
-#include "entries.hpp"
+#include "mylos/config/schema/entries.hpp"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "deck_text.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/config/schema.hpp"
-#include "syntax_error.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/config/schema/deck_text.hpp"
+#include "mylos/config/schema/schema.hpp"
+#include "mylos/config/schema/syntax_error.hpp"
 
 namespace mylos {
 namespace {

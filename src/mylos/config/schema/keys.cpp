@@ -1,9 +1,9 @@
-#include "keys.hpp"
+#include "mylos/config/schema/keys.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "conditions.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/conditions.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 

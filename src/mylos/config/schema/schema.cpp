@@ -1,11 +1,11 @@
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mylos/base/nearest.hpp"
-#include "sections.hpp"
+#include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
 namespace {

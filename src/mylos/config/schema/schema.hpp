@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/config/value.hpp"
+#include "mylos/config/schema/value.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // The sections of the deck: each function adds one room's keys to the schema.
 #pragma once
 
-#include "mylos/config/schema.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "syntax_error.hpp"
+#include "mylos/config/schema/syntax_error.hpp"
 
 #include <algorithm>
 
-#include "deck_text.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/config/value.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/config/schema/deck_text.hpp"
+#include "mylos/config/schema/value.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // The words of a deck for the types that are computed with.
 #pragma once
 
-#include "keys.hpp"
+#include "mylos/config/schema/keys.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/config/value.hpp"
+#include "mylos/config/schema/value.hpp"
 
 #include <fmt/format.h>
 

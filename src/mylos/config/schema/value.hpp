@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/augmentation.hpp"
+#include "mylos/data/feed/augmentation.hpp"
 
 #include <fmt/ranges.h>
 

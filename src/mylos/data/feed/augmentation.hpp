@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/base/places.hpp"
-#include "mylos/base/random.hpp"
-#include "mylos/data/dataset_format.hpp"
+#include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-#include "batch_buffer.hpp"
+#include "mylos/data/feed/batch_buffer.hpp"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/augmentation.hpp"
+#include "mylos/data/feed/augmentation.hpp"
 
 namespace mylos {
 namespace {

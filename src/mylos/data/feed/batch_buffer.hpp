@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "host_array.hpp"
-#include "mylos/data/batch.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/normalizer.hpp"
-#include "sample_source.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/data/feed/sample_source.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/host_array.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "mylos/base/execution.hpp"
-#include "mylos/data/batch.hpp"
+#include "mylos/data/feed/batch.hpp"
 
 namespace mylos {
 

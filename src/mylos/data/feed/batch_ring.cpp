@@ -1,4 +1,4 @@
-#include "batch_ring.hpp"
+#include "mylos/data/feed/batch_ring.hpp"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "mylos/base/device_event.hpp"
-#include "mylos/data/batch.hpp"
+#include "mylos/base/device/device_event.hpp"
+#include "mylos/data/feed/batch.hpp"
 
 namespace mylos {
 

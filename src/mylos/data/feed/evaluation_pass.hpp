@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/data/batch.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/data/feed/share.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/data/evaluation_reader.hpp"
+#include "mylos/data/feed/evaluation_reader.hpp"
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "batch_buffer.hpp"
+#include "mylos/data/feed/batch_buffer.hpp"
 
 namespace mylos {
 namespace {

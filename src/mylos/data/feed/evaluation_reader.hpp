@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/evaluation_pass.hpp"
-#include "mylos/data/normalizer.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 namespace mylos {
 

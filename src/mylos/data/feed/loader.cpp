@@ -1,17 +1,17 @@
-#include "mylos/data/loader.hpp"
+#include "mylos/data/feed/loader.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "batch_buffer.hpp"
-#include "batch_ring.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/data/augmentation.hpp"
-#include "mylos/data/share.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "sample_source.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/data/feed/augmentation.hpp"
+#include "mylos/data/feed/batch_buffer.hpp"
+#include "mylos/data/feed/batch_ring.hpp"
+#include "mylos/data/feed/sample_source.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/data/batch_reader.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/normalizer.hpp"
-#include "mylos/data/sampler.hpp"
+#include "mylos/data/feed/batch_reader.hpp"
+#include "mylos/data/feed/sampler.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 namespace mylos {
 

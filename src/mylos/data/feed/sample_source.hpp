@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/sampler.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/sampler.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/data/files/dataset.hpp"
 
 namespace mylos {
 

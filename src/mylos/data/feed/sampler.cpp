@@ -1,9 +1,9 @@
-#include "mylos/data/sampler.hpp"
+#include "mylos/data/feed/sampler.hpp"
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/permutation.hpp"
+#include "mylos/data/files/permutation.hpp"
 
 namespace mylos {
 namespace {

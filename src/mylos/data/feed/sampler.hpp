@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <span>
 
-#include "mylos/base/random.hpp"
-#include "mylos/data/epochs.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/data/feed/epochs.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {

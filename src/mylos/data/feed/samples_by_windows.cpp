@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "host_array.hpp"
-#include "sample_source.hpp"
+#include "mylos/data/feed/sample_source.hpp"
+#include "mylos/data/files/host_array.hpp"
 
 namespace mylos {
 namespace {

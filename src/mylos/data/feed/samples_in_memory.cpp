@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "host_array.hpp"
-#include "sample_source.hpp"
+#include "mylos/data/feed/sample_source.hpp"
+#include "mylos/data/files/host_array.hpp"
 
 namespace mylos {
 namespace {

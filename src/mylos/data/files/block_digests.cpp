@@ -1,9 +1,9 @@
-#include "mylos/data/block_digests.hpp"
+#include "mylos/data/files/block_digests.hpp"
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/checked_array.hpp"
+#include "mylos/data/files/checked_array.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/io/digest.hpp"
-#include "mylos/io/hdf5_dispatch.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/io/files/digest.hpp"
+#include "mylos/io/hdf5/hdf5_dispatch.hpp"
 
 namespace mylos {
 namespace {

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "mylos/data/block_digests.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/block_digests.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/column_names.hpp"
+#include "mylos/data/files/column_names.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/data/file_with_room.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/file_with_room.hpp"
 
 namespace mylos {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

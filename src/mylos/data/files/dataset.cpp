@@ -1,4 +1,4 @@
-#include "mylos/data/dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,9 +7,9 @@
 #include <span>
 #include <sstream>
 
-#include "data_file.hpp"
-#include "dataset_rows.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/data_file.hpp"
+#include "mylos/data/files/dataset_rows.hpp"
 
 namespace mylos {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/checked_array.hpp"
-#include "mylos/data/column_names.hpp"
-#include "mylos/data/dataset_format.hpp"
-#include "mylos/data/statistics.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/checked_array.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/dataset_format.hpp"
+#include "mylos/data/files/statistics.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

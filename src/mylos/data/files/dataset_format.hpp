@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 

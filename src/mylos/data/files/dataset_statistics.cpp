@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dataset_rows.hpp"
-#include "mylos/data/dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/dataset_rows.hpp"
 
 namespace mylos {
 namespace {

@@ -1,8 +1,8 @@
-#include "dataset_summary.hpp"
+#include "mylos/data/files/dataset_summary.hpp"
 
 #include <algorithm>
 
-#include "mylos/data/normalizer.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 namespace mylos {
 namespace {

@@ -2,10 +2,10 @@
 // blocks.
 #pragma once
 
-#include "mylos/data/block_digests.hpp"
-#include "mylos/data/dataset_format.hpp"
-#include "mylos/data/statistics.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/block_digests.hpp"
+#include "mylos/data/files/dataset_format.hpp"
+#include "mylos/data/files/statistics.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

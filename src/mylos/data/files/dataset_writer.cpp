@@ -1,4 +1,4 @@
-#include "mylos/data/dataset_writer.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,12 +6,12 @@
 #include <iterator>
 #include <sstream>
 
-#include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/column_names.hpp"
-#include "mylos/data/file_with_room.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/dataset_summary.hpp"
+#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/dataset_format.hpp"
+#include "mylos/data/files/dataset_format.hpp"
 
 namespace mylos {
 

@@ -2,8 +2,8 @@
 // cannot bring to the disk when it is closed ends the process by a signal.
 #pragma once
 
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/data/normalizer.hpp"
+#include "mylos/data/files/normalizer.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/data/dataset.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/dataset.hpp"
 
 namespace mylos {
 namespace {

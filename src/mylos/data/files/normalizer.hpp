@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "mylos/base/places.hpp"
+#include "mylos/data/files/statistics.hpp"
 #include "mylos/data/options.hpp"
-#include "mylos/data/statistics.hpp"
 
 namespace mylos {
 

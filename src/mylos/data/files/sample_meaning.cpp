@@ -1,11 +1,11 @@
-#include "mylos/data/sample_meaning.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {

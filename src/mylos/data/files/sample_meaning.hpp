@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/dataset.hpp"
+#include "mylos/data/files/dataset.hpp"
 
 namespace mylos {
 

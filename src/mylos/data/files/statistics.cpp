@@ -1,4 +1,4 @@
-#include "mylos/data/statistics.hpp"
+#include "mylos/data/files/statistics.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "mylos/data/vocabulary.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/utf8.hpp"
+#include "mylos/base/errors/utf8.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "csv_number.hpp"
+#include "mylos/data/prepare/csv_number.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "csv_table.hpp"
+#include "mylos/data/prepare/csv_table.hpp"
 
 #include <fmt/ranges.h>
 
@@ -8,12 +8,12 @@
 #include <cstring>
 #include <optional>
 
-#include "csv_number.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/regular_file.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/base/utf8.hpp"
+#include "mylos/base/errors/regular_file.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/base/errors/utf8.hpp"
+#include "mylos/data/prepare/csv_number.hpp"
 
 namespace mylos {
 namespace {

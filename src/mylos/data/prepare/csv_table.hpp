@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "image_decoders.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 #include <algorithm>
 #include <array>

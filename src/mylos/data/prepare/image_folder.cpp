@@ -1,11 +1,11 @@
-#include "image_folder.hpp"
+#include "mylos/data/prepare/image_folder.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/utf8.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/utf8.hpp"
 
 namespace mylos {
 namespace {

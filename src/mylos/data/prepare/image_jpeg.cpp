@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "image_decoders.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "image_pixels.hpp"
+#include "mylos/data/prepare/image_pixels.hpp"
 
 #include <algorithm>
 

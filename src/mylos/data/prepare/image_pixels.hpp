@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "image_decoders.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 #include <csetjmp>
 #include <cstring>
 
-#include "image_decoders.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 namespace mylos {
 namespace {

@@ -1,10 +1,10 @@
-#include "input_file.hpp"
+#include "mylos/data/prepare/input_file.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/regular_file.hpp"
+#include "mylos/base/errors/regular_file.hpp"
 
 namespace mylos {
 

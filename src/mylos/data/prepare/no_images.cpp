@@ -1,6 +1,6 @@
 // Decoders of images where libpng or libjpeg-turbo is not in this build.
-#include "image_decoders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
 
 namespace mylos {
 

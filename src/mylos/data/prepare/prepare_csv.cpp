@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_csv.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,12 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include "csv_number.hpp"
-#include "csv_table.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/data/dataset_format.hpp"
-#include "mylos/data/dataset_writer.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/dataset_format.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
+#include "mylos/data/prepare/csv_number.hpp"
+#include "mylos/data/prepare/csv_table.hpp"
 
 namespace mylos {
 namespace {

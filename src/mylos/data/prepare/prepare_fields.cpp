@@ -1,12 +1,12 @@
-#include "mylos/data/prepare_fields.hpp"
+#include "mylos/data/prepare/prepare_fields.hpp"
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/random.hpp"
-#include "mylos/data/dataset_writer.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
 
 namespace mylos {
 namespace {

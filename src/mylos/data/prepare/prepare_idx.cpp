@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_idx.hpp"
+#include "mylos/data/prepare/prepare_idx.hpp"
 
 #include <zlib.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/regular_file.hpp"
-#include "mylos/data/dataset_writer.hpp"
+#include "mylos/base/errors/regular_file.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
 
 namespace mylos {
 namespace {

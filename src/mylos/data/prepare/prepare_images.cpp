@@ -1,20 +1,20 @@
-#include "mylos/data/prepare_images.hpp"
+#include "mylos/data/prepare/prepare_images.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
 
-#include "image_decoders.hpp"
-#include "image_folder.hpp"
-#include "image_pixels.hpp"
-#include "input_file.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/dataset_writer.hpp"
-#include "mylos/data/permutation.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/dataset_writer.hpp"
+#include "mylos/data/files/permutation.hpp"
+#include "mylos/data/prepare/image_decoders.hpp"
+#include "mylos/data/prepare/image_folder.hpp"
+#include "mylos/data/prepare/image_pixels.hpp"
+#include "mylos/data/prepare/input_file.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/data/prepare_text.hpp"
+#include "mylos/data/prepare/prepare_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "input_file.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/utf8.hpp"
-#include "mylos/data/token_dataset.hpp"
-#include "mylos/data/token_writer.hpp"
+#include "mylos/base/errors/utf8.hpp"
+#include "mylos/data/prepare/input_file.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
+#include "mylos/data/tokens/token_writer.hpp"
 
 namespace mylos {
 namespace {

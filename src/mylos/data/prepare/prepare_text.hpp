@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "mylos/data/vocabulary.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/data/prepare_tokens.hpp"
+#include "mylos/data/prepare/prepare_tokens.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "input_file.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/token_writer.hpp"
+#include "mylos/data/prepare/input_file.hpp"
+#include "mylos/data/tokens/token_writer.hpp"
 
 namespace mylos {
 namespace {

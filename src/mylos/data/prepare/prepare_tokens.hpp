@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/token_format.hpp"
+#include "mylos/data/tokens/token_format.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/train/agreed_data.hpp"
+#include "mylos/data/run/agreed_data.hpp"
 
 #include <fmt/format.h>
 
-#include "mylos/base/text.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/values_of_ranks.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos {
 namespace {

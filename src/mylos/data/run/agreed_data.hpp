@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/options.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // The kinds of data that a run learns from.
 #pragma once
 
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
 
 namespace mylos {
 

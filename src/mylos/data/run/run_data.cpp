@@ -1,7 +1,7 @@
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
 
-#include "data_kinds.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {
 

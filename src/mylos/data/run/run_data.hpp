@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/data/batch_reader.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/epochs.hpp"
-#include "mylos/data/evaluation_pass.hpp"
-#include "mylos/data/normalizer.hpp"
-#include "mylos/data/sample_meaning.hpp"
-#include "mylos/data/vocabulary.hpp"
+#include "mylos/data/feed/batch_reader.hpp"
+#include "mylos/data/feed/epochs.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "data_kinds.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/data/augmentation.hpp"
-#include "mylos/data/evaluation_reader.hpp"
-#include "mylos/data/loader.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/feed/augmentation.hpp"
+#include "mylos/data/feed/evaluation_reader.hpp"
+#include "mylos/data/feed/loader.hpp"
+#include "mylos/data/run/data_kinds.hpp"
 
 namespace mylos {
 namespace {

@@ -1,6 +1,6 @@
-#include "data_kinds.hpp"
-#include "mylos/data/token_evaluation_reader.hpp"
-#include "mylos/data/token_loader.hpp"
+#include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/tokens/token_evaluation_reader.hpp"
+#include "mylos/data/tokens/token_loader.hpp"
 
 namespace mylos {
 namespace {

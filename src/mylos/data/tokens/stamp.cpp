@@ -1,13 +1,13 @@
-#include "mylos/data/stamp.hpp"
+#include "mylos/data/tokens/stamp.hpp"
 
 #include <filesystem>
 #include <functional>
 
-#include "dataset_summary.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/token_dataset.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/dataset_summary.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "token_buffer.hpp"
+#include "mylos/data/tokens/token_buffer.hpp"
 
 namespace mylos {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "host_array.hpp"
-#include "mylos/data/batch.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/data/files/host_array.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include "data_file.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/data_file.hpp"
 
 namespace mylos {
 namespace {

@@ -5,11 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "mylos/data/checked_array.hpp"
-#include "mylos/data/dataset.hpp"
-#include "mylos/data/token_format.hpp"
-#include "mylos/data/vocabulary.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/checked_array.hpp"
+#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/tokens/token_format.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

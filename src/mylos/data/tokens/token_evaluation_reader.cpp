@@ -1,9 +1,9 @@
-#include "mylos/data/token_evaluation_reader.hpp"
+#include "mylos/data/tokens/token_evaluation_reader.hpp"
 
 #include <algorithm>
 
-#include "token_buffer.hpp"
-#include "token_store.hpp"
+#include "mylos/data/tokens/token_buffer.hpp"
+#include "mylos/data/tokens/token_store.hpp"
 
 namespace mylos {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "mylos/data/evaluation_pass.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {
 

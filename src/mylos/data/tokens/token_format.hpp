@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "mylos/base/dtype_of.hpp"
-#include "mylos/data/vocabulary.hpp"
-#include "mylos/io/digest.hpp"
+#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 

@@ -1,14 +1,14 @@
-#include "mylos/data/token_loader.hpp"
+#include "mylos/data/tokens/token_loader.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "batch_ring.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/data/share.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "token_buffer.hpp"
-#include "token_store.hpp"
+#include "mylos/data/feed/batch_ring.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/data/tokens/token_buffer.hpp"
+#include "mylos/data/tokens/token_store.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "mylos/data/batch_reader.hpp"
-#include "mylos/data/token_dataset.hpp"
-#include "mylos/data/token_sampler.hpp"
+#include "mylos/data/feed/batch_reader.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
+#include "mylos/data/tokens/token_sampler.hpp"
 
 namespace mylos {
 

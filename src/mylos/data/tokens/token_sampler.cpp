@@ -1,7 +1,7 @@
-#include "mylos/data/token_sampler.hpp"
+#include "mylos/data/tokens/token_sampler.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {
 namespace {

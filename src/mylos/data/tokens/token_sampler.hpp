@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "mylos/base/random.hpp"
-#include "mylos/data/epochs.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/data/feed/epochs.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {

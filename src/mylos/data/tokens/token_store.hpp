@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "host_array.hpp"
-#include "mylos/data/token_dataset.hpp"
+#include "mylos/data/files/host_array.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {
 

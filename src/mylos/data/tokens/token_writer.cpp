@@ -1,13 +1,13 @@
-#include "mylos/data/token_writer.hpp"
+#include "mylos/data/tokens/token_writer.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/block_digests.hpp"
-#include "mylos/data/file_with_room.hpp"
-#include "mylos/io/atomic_publish.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/data/files/block_digests.hpp"
+#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 

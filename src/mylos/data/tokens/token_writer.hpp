@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "mylos/data/token_format.hpp"
+#include "mylos/data/tokens/token_format.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -16,8 +16,8 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos {
 namespace {

@@ -1,6 +1,6 @@
 #include <zlib.h>
 
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/io/folder_lock.hpp"
+#include "mylos/io/files/folder_lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

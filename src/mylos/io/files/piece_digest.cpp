@@ -1,4 +1,4 @@
-#include "mylos/io/piece_digest.hpp"
+#include "mylos/io/files/piece_digest.hpp"
 
 #include <algorithm>
 #include <array>

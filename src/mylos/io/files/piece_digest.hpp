@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/io/digest.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/io/raw_file.hpp"
+#include "mylos/io/files/raw_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

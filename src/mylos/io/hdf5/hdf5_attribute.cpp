@@ -1,5 +1,5 @@
-#include "hdf5_library.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/io/hdf5/hdf5_library.hpp"
 
 namespace mylos::hdf5 {
 namespace {

@@ -2,9 +2,9 @@
 #include <array>
 #include <limits>
 
-#include "hdf5_library.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/io/hdf5/hdf5_library.hpp"
 
 namespace mylos::hdf5 {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "mylos/base/dtype_of.hpp"
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::hdf5 {
 

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "hdf5_library.hpp"
-#include "hdf5_versions.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/regular_file.hpp"
+#include "mylos/base/errors/regular_file.hpp"
+#include "mylos/io/hdf5/hdf5_library.hpp"
+#include "mylos/io/hdf5/hdf5_versions.hpp"
 
 namespace mylos::hdf5 {
 namespace {

@@ -1,4 +1,4 @@
-#include "hdf5_library.hpp"
+#include "mylos/io/hdf5/hdf5_library.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "mylos/io/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::hdf5 {
 

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::safetensors {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/io/safetensors.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
 
 namespace mylos::safetensors {
 

@@ -1,4 +1,4 @@
-#include "safetensors_header.hpp"
+#include "mylos/io/safetensors/safetensors_header.hpp"
 
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos::safetensors {
 namespace {

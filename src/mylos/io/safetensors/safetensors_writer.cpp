@@ -6,8 +6,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/io/safetensors.hpp"
-#include "safetensors_header.hpp"
+#include "mylos/io/safetensors/safetensors.hpp"
+#include "mylos/io/safetensors/safetensors_header.hpp"
 
 namespace mylos::safetensors {
 namespace {

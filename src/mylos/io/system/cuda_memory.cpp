@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/system_memory.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 namespace {

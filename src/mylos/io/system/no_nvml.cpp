@@ -1,4 +1,4 @@
-#include "mylos/io/energy_counter.hpp"
+#include "mylos/io/system/energy_counter.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <nvml.h>
 
-#include "mylos/base/devices.hpp"
-#include "mylos/io/energy_counter.hpp"
+#include "mylos/base/device/devices.hpp"
+#include "mylos/io/system/energy_counter.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/io/system_memory.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 #include <algorithm>
 #include <array>

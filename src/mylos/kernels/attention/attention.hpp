@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/attention_shape.hpp"
-#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/attention/attention_shape.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/launch/math.hpp"
 
 namespace mylos {
 namespace {

@@ -5,19 +5,19 @@
 // are held transposed: a row for each key.
 #include <cmath>
 
-#include "attention_mask.hpp"
-#include "mylos/base/vector_targets.hpp"
-#include "mylos/kernels/attention.hpp"
-#include "work_stealing.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/attention/attention_mask.hpp"
+#include "mylos/kernels/launch/work_stealing.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attention_backward.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/attention/attention_backward.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "attention_backward_memory-inl.hpp"
-#include "attention_heads-inl.hpp"
-#include "binary_powers-inl.hpp"
+#include "mylos/kernels/attention/attention_backward_memory-inl.hpp"
+#include "mylos/kernels/attention/attention_heads-inl.hpp"
+#include "mylos/kernels/launch/binary_powers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/attention.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 #if defined(MYLOS_KERNELS_ATTENTION_BACKWARD_MEMORY_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_ATTENTION_BACKWARD_MEMORY_INL_HPP
@@ -15,7 +15,7 @@
 
 #include <hwy/highway.h>
 
-#include "attention_heads-inl.hpp"
+#include "mylos/kernels/attention/attention_heads-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
-#include "attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_by_cudnn.hpp"
 
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
 
 namespace mylos::attention_by_cudnn {
 namespace {

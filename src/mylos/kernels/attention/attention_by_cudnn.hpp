@@ -2,8 +2,8 @@
 // one that takes the shape, and no probability is dropped.
 #pragma once
 
-#include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::attention_by_cudnn {
 

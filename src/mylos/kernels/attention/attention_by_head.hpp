@@ -4,8 +4,8 @@
 
 #include <initializer_list>
 
-#include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

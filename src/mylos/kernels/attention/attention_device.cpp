@@ -1,9 +1,9 @@
 // Attention on devices: which way computes it.
 #include <algorithm>
 
-#include "attention_by_cudnn.hpp"
-#include "attention_ways.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_ways.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 #if defined(MYLOS_KERNELS_ATTENTION_HEADS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_ATTENTION_HEADS_INL_HPP
@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "head_panels-inl.hpp"
+#include "mylos/kernels/attention/head_panels-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

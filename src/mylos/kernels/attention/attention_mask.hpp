@@ -1,7 +1,7 @@
 // Which random numbers drop attention's probabilities.
 #pragma once
 
-#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "attention_by_cudnn.hpp"
-#include "attention_mask.hpp"
-#include "attention_score_rows.hpp"
-#include "attention_ways.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_mask.hpp"
+#include "mylos/kernels/attention/attention_score_rows.hpp"
+#include "mylos/kernels/attention/attention_ways.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {

@@ -2,10 +2,10 @@
 // heads at a time, so that the probabilities in the workspace stay bounded.
 #include <algorithm>
 
-#include "attention_mask.hpp"
-#include "attention_ways.hpp"
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/math.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/attention/attention_mask.hpp"
+#include "mylos/kernels/attention/attention_ways.hpp"
+#include "mylos/kernels/launch/math.hpp"
 
 namespace mylos {
 namespace {

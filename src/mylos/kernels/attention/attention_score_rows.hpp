@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "attention_by_head.hpp"
-#include "mylos/kernels/dropout.hpp"
-#include "mylos/kernels/math.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/attention/attention_by_head.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

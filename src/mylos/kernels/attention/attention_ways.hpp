@@ -2,7 +2,7 @@
 // and has what attention.hpp says.
 #pragma once
 
-#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
 

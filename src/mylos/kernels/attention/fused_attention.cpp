@@ -1,4 +1,4 @@
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "mylos/kernels/attention_shape.hpp"
+#include "mylos/kernels/attention/attention_shape.hpp"
 
 struct CUstream_st;  // what a cudaStream_t points to
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 #if defined(MYLOS_KERNELS_HEAD_PANELS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_HEAD_PANELS_INL_HPP
@@ -17,8 +17,8 @@
 
 #include <hwy/highway.h>
 
-#include "tile_pack-inl.hpp"
-#include "tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_pack-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -1,11 +1,11 @@
-#include "mylos/kernels/convolution.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "convolution_by_library.hpp"
-#include "convolution_products.hpp"
-#include "mylos/kernels/residual.hpp"
+#include "mylos/kernels/convolution/convolution_by_library.hpp"
+#include "mylos/kernels/convolution/convolution_products.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
 
 namespace mylos {
 namespace {

@@ -17,8 +17,8 @@
 #include <span>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/convolution_shape.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

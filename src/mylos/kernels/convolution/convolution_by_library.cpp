@@ -1,13 +1,13 @@
-#include "convolution_by_library.hpp"
+#include "mylos/kernels/convolution/convolution_by_library.hpp"
 
 #include <algorithm>
 
-#include "convolution_weights.hpp"
-#include "grid_fold.hpp"
-#include "mylos/base/pieces.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/convolution.hpp"
-#include "padded_grid.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/convolution/convolution_weights.hpp"
+#include "mylos/kernels/convolution/grid_fold.hpp"
+#include "mylos/kernels/convolution/padded_grid.hpp"
 
 namespace mylos {
 namespace {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "gathered_product.hpp"
-#include "library_convolution.hpp"
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/convolution/gathered_product.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos {
 

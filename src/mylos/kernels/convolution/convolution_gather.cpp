@@ -1,4 +1,4 @@
-#include "convolution_gather.hpp"
+#include "mylos/kernels/convolution/convolution_gather.hpp"
 
 #include <numeric>
 

@@ -8,8 +8,8 @@
 // with its part of the weights; nothing is scattered and each sum is rounded once.
 #pragma once
 
-#include "convolution_map.hpp"
-#include "grid_gather.hpp"
+#include "mylos/kernels/convolution/convolution_map.hpp"
+#include "mylos/kernels/grid/grid_gather.hpp"
 
 namespace mylos {
 

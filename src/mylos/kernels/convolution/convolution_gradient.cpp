@@ -2,9 +2,9 @@
 // at a time, added up in float.
 #include <algorithm>
 
-#include "convolution_products.hpp"
-#include "convolution_weights.hpp"
-#include "depthwise.hpp"
+#include "mylos/kernels/convolution/convolution_products.hpp"
+#include "mylos/kernels/convolution/convolution_weights.hpp"
+#include "mylos/kernels/convolution/depthwise.hpp"
 
 namespace mylos::convolution_products {
 namespace {

@@ -1,4 +1,4 @@
-#include "convolution_map.hpp"
+#include "mylos/kernels/convolution/convolution_map.hpp"
 
 namespace mylos {
 

@@ -2,7 +2,7 @@
 // of such a map. What its products gather: convolution_gather.hpp.
 #pragma once
 
-#include "mylos/kernels/convolution_shape.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "convolution_products.hpp"
+#include "mylos/kernels/convolution/convolution_products.hpp"
 
 #include <algorithm>
 
-#include "convolution_weights.hpp"
-#include "grid_fold.hpp"
-#include "mylos/kernels/convolution.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/convolution/convolution_weights.hpp"
+#include "mylos/kernels/convolution/grid_fold.hpp"
 
 namespace mylos::convolution_products {
 namespace {

@@ -1,8 +1,8 @@
 // The three passes of a ConvolutionMap by products; convolution.hpp says what they compute.
 #pragma once
 
-#include "convolution_map.hpp"
-#include "gathered_product.hpp"
+#include "mylos/kernels/convolution/convolution_map.hpp"
+#include "mylos/kernels/convolution/gathered_product.hpp"
 
 namespace mylos::convolution_products {
 

@@ -1,4 +1,4 @@
-#include "mylos/kernels/convolution_shape.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
 
 #include <algorithm>
 

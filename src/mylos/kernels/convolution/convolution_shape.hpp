@@ -13,7 +13,7 @@
 //   (n - 1) stride - 2 padding + dilation (kernel - 1) + 1 + output_padding.
 #pragma once
 
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // What a convolution does to its weights and to its output's gradient before and after the products.
 #pragma once
 
-#include "convolution_gather.hpp"
+#include "mylos/kernels/convolution/convolution_gather.hpp"
 
 namespace mylos {
 

@@ -1,14 +1,14 @@
-#include "convolution_winograd.hpp"
+#include "mylos/kernels/convolution/convolution_winograd.hpp"
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "convolution_winograd.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/convolution/convolution_winograd.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "winograd_map-inl.hpp"
-#include "winograd_sums-inl.hpp"
+#include "mylos/kernels/convolution/winograd_map-inl.hpp"
+#include "mylos/kernels/convolution/winograd_sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

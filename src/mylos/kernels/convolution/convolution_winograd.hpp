@@ -11,8 +11,8 @@
 // have the same bits for any number of threads, and a sample's whatever others there are.
 #pragma once
 
-#include "library_convolution.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos {
 

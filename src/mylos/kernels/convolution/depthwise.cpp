@@ -1,11 +1,11 @@
-#include "depthwise.hpp"
+#include "mylos/kernels/convolution/depthwise.hpp"
 
 #include <algorithm>
 
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/convolution.hpp"
-#include "mylos/kernels/store.hpp"
-#include "point_blocks.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/grid/point_blocks.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/store.hpp"
 
 namespace mylos::depthwise {
 namespace {

@@ -2,8 +2,8 @@
 // vectors. Channels are side by side in memory, and so they are here in registers.
 #pragma once
 
-#include "gathered_product.hpp"
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/convolution/gathered_product.hpp"
 
 namespace mylos::depthwise {
 

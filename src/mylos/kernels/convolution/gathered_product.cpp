@@ -1,9 +1,9 @@
-#include "gathered_product.hpp"
+#include "mylos/kernels/convolution/gathered_product.hpp"
 
 #include <algorithm>
 
-#include "depthwise.hpp"
-#include "mylos/kernels/convolution.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/convolution/depthwise.hpp"
 
 namespace mylos {
 namespace {

@@ -1,9 +1,9 @@
 // Products of gathered rows, some rows at a time: target[point] = W (what the point's taps see) + bias.
 #pragma once
 
-#include "grid_gather.hpp"
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/grid/grid_gather.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
 // The adjoint of padding: every point beyond a grid's edges is added to the one that it stands for.
 #pragma once
 
-#include "grid_points.hpp"
-#include "mylos/kernels/convolution_shape.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
+#include "mylos/kernels/grid/grid_points.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

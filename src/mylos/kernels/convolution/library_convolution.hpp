@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "convolution_map.hpp"
 #include "mylos/base/dtype.hpp"
+#include "mylos/kernels/convolution/convolution_map.hpp"
 
 struct CUstream_st;  // what a cudaStream_t points to
 

@@ -2,7 +2,7 @@
 // grid back is grid_fold.hpp.
 #pragma once
 
-#include "convolution_gather.hpp"
+#include "mylos/kernels/convolution/convolution_gather.hpp"
 
 namespace mylos {
 

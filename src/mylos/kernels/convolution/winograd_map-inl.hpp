@@ -3,7 +3,7 @@
 // transforms of those.
 #include <algorithm>
 
-#include "library_convolution.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 #if defined(MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP
@@ -14,8 +14,8 @@
 
 #include <hwy/highway.h>
 
-#include "winograd_panels-inl.hpp"
-#include "winograd_transforms-inl.hpp"
+#include "mylos/kernels/convolution/winograd_panels-inl.hpp"
+#include "mylos/kernels/convolution/winograd_transforms-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -1,7 +1,7 @@
 // A matrix of the products' second operands, in panels of columns as wide as a register tile.
 #include <cstdint>
 
-#include "winograd_tiles.hpp"
+#include "mylos/kernels/convolution/winograd_tiles.hpp"
 
 #if defined(MYLOS_KERNELS_WINOGRAD_PANELS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_WINOGRAD_PANELS_INL_HPP
@@ -12,7 +12,7 @@
 
 #include <hwy/highway.h>
 
-#include "tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

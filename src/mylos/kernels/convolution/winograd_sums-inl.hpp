@@ -5,7 +5,7 @@
 // transformed at a time.
 #include <algorithm>
 
-#include "library_convolution.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 #if defined(MYLOS_KERNELS_WINOGRAD_SUMS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_WINOGRAD_SUMS_INL_HPP
@@ -16,8 +16,8 @@
 
 #include <hwy/highway.h>
 
-#include "winograd_panels-inl.hpp"
-#include "winograd_transforms-inl.hpp"
+#include "mylos/kernels/convolution/winograd_panels-inl.hpp"
+#include "mylos/kernels/convolution/winograd_transforms-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -2,8 +2,8 @@
 // as many planes as its kernel has.
 #pragma once
 
-#include "gemm_tiling.hpp"
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/gemm/tiles/gemm_tiling.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos::winograd {
 

@@ -11,8 +11,8 @@
 
 #include <hwy/highway.h>
 
-#include "vector_values-inl.hpp"
-#include "winograd_tiles.hpp"
+#include "mylos/kernels/convolution/winograd_tiles.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

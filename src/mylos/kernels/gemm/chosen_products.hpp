@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -1,15 +1,15 @@
 // Describes the products of a linear layer and chooses the engine that computes them.
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "gemm_engines.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "onednn_instructions.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
 
 namespace mylos {
 namespace {

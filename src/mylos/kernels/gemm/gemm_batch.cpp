@@ -1,6 +1,6 @@
 // Batches of products, for engines that have none of their own: one product after the other.
-#include "gemm_engines.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
 namespace {

@@ -2,9 +2,9 @@
 // measured.
 #include <algorithm>
 
-#include "chosen_products.hpp"
-#include "gemm_engines.hpp"
-#include "gemm_table.hpp"
+#include "mylos/kernels/gemm/chosen_products.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/tiles/gemm_table.hpp"
 
 namespace mylos {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

@@ -1,13 +1,13 @@
-#include "mylos/kernels/gemm_measure.hpp"
+#include "mylos/kernels/gemm/gemm_measure.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <numeric>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/kernels/noise.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/kernels/launch/noise.hpp"
 
 namespace mylos {
 namespace {

@@ -1,8 +1,8 @@
-#include "gemm_ranked.hpp"
+#include "mylos/kernels/gemm/gemm_ranked.hpp"
 
 #include <utility>
 
-#include "chosen_products.hpp"
+#include "mylos/kernels/gemm/chosen_products.hpp"
 
 namespace mylos {
 namespace {

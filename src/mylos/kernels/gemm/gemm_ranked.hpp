@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/kernels/layer_products.hpp"
+#include "mylos/kernels/gemm/layer_products.hpp"
 
 #include <fmt/format.h>
 

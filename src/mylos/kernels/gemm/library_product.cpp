@@ -1,9 +1,9 @@
-#include "library_product.hpp"
+#include "mylos/kernels/gemm/library_product.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -1,5 +1,5 @@
 // This build runs on a device, where one library computes all products.
-#include "gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
 

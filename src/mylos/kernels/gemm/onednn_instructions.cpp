@@ -1,4 +1,4 @@
-#include "onednn_instructions.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
 
 #include <dnnl.hpp>
 
@@ -7,8 +7,8 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "matrix_unit.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/gemm/matrix_unit.hpp"
 
 namespace mylos::onednn {
 namespace {

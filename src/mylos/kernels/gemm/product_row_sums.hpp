@@ -3,8 +3,8 @@
 #pragma once
 
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/kernels/product_support.hpp"
+#include "mylos/kernels/gemm/product_support.hpp"
 
 #include <algorithm>
 
-#include "mylos/base/devices.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "onednn_instructions.hpp"
+#include "mylos/base/device/devices.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

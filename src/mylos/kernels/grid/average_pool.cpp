@@ -1,6 +1,6 @@
 // The average of windows, and its gradient.
-#include "mylos/kernels/pooling.hpp"
-#include "pool_stages.hpp"
+#include "mylos/kernels/grid/pool_stages.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // The average over all points of a grid: sums of blocks of points, then of the blocks.
-#include "mylos/kernels/pooling.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "point_blocks.hpp"
+#include "mylos/kernels/grid/point_blocks.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {

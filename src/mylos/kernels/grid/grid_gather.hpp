@@ -8,8 +8,8 @@
 
 #include <cstring>
 
-#include "grid_points.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/grid/grid_points.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

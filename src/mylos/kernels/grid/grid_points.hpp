@@ -1,8 +1,8 @@
 // Kernels over the points of samples' grids.
 #pragma once
 
-#include "mylos/kernels/grid_shape.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

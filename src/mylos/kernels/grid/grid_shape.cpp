@@ -1,4 +1,4 @@
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 #include <limits>
 

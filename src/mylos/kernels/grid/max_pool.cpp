@@ -1,8 +1,8 @@
 // The maximum of windows, and its gradient.
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/pooling.hpp"
-#include "pool_stages.hpp"
-#include "window_rows.hpp"
+#include "mylos/kernels/grid/pool_stages.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
+#include "mylos/kernels/grid/window_rows.hpp"
 
 namespace mylos {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

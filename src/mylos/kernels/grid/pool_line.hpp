@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "mylos/kernels/pooling.hpp"
-#include "pool_line.hpp"
+#include "mylos/kernels/grid/pool_line.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "mylos/kernels/pooling.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
 
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/pieces.hpp"
-#include "pool_stages.hpp"
+#include "mylos/kernels/grid/pool_stages.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
-#include "mylos/kernels/upsample.hpp"
+#include "mylos/kernels/grid/upsample.hpp"
 
-#include "grid_points.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/grid/grid_points.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {

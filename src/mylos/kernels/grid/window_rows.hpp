@@ -1,7 +1,7 @@
 // WindowRows: a pool whose windows do not overlap, by rows of windows.
 #pragma once
 
-#include "pool_stages.hpp"
+#include "mylos/kernels/grid/pool_stages.hpp"
 
 namespace mylos {
 

@@ -26,7 +26,7 @@ HWY_INLINE V split_exponent(D d, V x, V& power) {
 }
 
 /// 2^x for x < 127, within two units in the last place; 0 below -126; NaN for NaN. The series is that of
-/// mylos/kernels/math.hpp.
+/// kernels/launch/math.hpp.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp2(D d, V x) {
   V power;

@@ -1,7 +1,7 @@
 // Sums over the rows of a matrix, column by column, while another kernel computes its elements.
 #pragma once
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

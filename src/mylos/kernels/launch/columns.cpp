@@ -1,6 +1,6 @@
-#include "mylos/kernels/columns.hpp"
+#include "mylos/kernels/launch/columns.hpp"
 
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <type_traits>
 
-#include "convert_stream.hpp"
-#include "converted_value.hpp"
-#include "mylos/base/parallel_region.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/kernels/launch/convert_stream.hpp"
+#include "mylos/kernels/launch/converted_value.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {

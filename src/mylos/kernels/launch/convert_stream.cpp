@@ -1,20 +1,20 @@
-#include "convert_stream.hpp"
+#include "mylos/kernels/launch/convert_stream.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "converted_value.hpp"
-#include "mylos/base/vector_targets.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
+#include "mylos/kernels/launch/converted_value.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "convert_stream.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/launch/convert_stream.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "vector_values-inl.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

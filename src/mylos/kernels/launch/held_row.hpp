@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

@@ -2,7 +2,7 @@
 // while the other threads of the team work on other rows. Not for hosts' kernels.
 #pragma once
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

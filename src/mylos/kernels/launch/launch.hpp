@@ -11,9 +11,9 @@
 #include <string>
 #include <type_traits>
 
-#include "mylos/base/emulation.hpp"
+#include "mylos/base/device/emulation.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/kernels/divisor.hpp"
+#include "mylos/kernels/launch/divisor.hpp"
 
 namespace mylos {
 

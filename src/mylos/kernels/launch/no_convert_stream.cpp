@@ -1,4 +1,4 @@
-#include "convert_stream.hpp"
+#include "mylos/kernels/launch/convert_stream.hpp"
 
 namespace mylos {
 

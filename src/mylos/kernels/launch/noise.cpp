@@ -1,7 +1,7 @@
-#include "mylos/kernels/noise.hpp"
+#include "mylos/kernels/launch/noise.hpp"
 
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
-#include "mylos/kernels/reduce.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 
-#include "mylos/kernels/launch.hpp"
-#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/launch/math.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/kernels/rounding_bits.hpp"
+#include "mylos/kernels/launch/rounding_bits.hpp"
 
 namespace mylos {
 

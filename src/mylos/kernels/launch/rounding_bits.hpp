@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "mylos/base/random.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

@@ -1,15 +1,15 @@
-#include "row_sums.hpp"
+#include "mylos/kernels/launch/row_sums.hpp"
 
 #include <utility>
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "row_sums.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/launch/row_sums.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "vector_values-inl.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

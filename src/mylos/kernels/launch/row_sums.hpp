@@ -3,8 +3,8 @@
 #pragma once
 
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

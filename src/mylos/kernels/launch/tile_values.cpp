@@ -1,13 +1,13 @@
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tile_values.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/launch/tile_values.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "vector_values-inl.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

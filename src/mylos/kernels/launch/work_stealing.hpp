@@ -8,8 +8,8 @@
 #include <atomic>
 #include <new>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
-#include "mylos/kernels/batch_norm.hpp"
+#include "mylos/kernels/norm/batch_norm.hpp"
 
-#include "mylos/base/pieces.hpp"
-#include "point_norm.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/norm/point_norm.hpp"
 
 namespace mylos {
 namespace {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
 

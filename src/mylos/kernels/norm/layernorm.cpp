@@ -1,6 +1,6 @@
-#include "mylos/kernels/layernorm.hpp"
+#include "mylos/kernels/norm/layernorm.hpp"
 
-#include "norm_rows.hpp"
+#include "mylos/kernels/norm/norm_rows.hpp"
 
 namespace mylos {
 namespace {

@@ -7,12 +7,12 @@
 // its functions is one expression, so that compilers contract them as they stand.
 #pragma once
 
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/lanes_row.hpp"
-#include "mylos/kernels/store.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "row_blocks.hpp"
-#include "row_sums.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/lanes_row.hpp"
+#include "mylos/kernels/launch/row_blocks.hpp"
+#include "mylos/kernels/launch/row_sums.hpp"
+#include "mylos/kernels/launch/store.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos::norm_rows {
 

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/store.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "point_norm_shape.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/store.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/norm/point_norm_shape.hpp"
 
 namespace mylos::point_norm {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "point_blocks.hpp"
+#include "mylos/kernels/grid/point_blocks.hpp"
 
 namespace mylos::point_norm {
 

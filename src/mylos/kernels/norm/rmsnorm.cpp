@@ -1,6 +1,6 @@
-#include "mylos/kernels/rmsnorm.hpp"
+#include "mylos/kernels/norm/rmsnorm.hpp"
 
-#include "norm_rows.hpp"
+#include "mylos/kernels/norm/norm_rows.hpp"
 
 namespace mylos {
 namespace {

@@ -1,11 +1,11 @@
-#include "mylos/kernels/activation.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/math.hpp"
-#include "mylos/kernels/store.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "row_sums.hpp"
-#include "tile_gelu.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/launch/row_sums.hpp"
+#include "mylos/kernels/launch/store.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/pointwise/tile_gelu.hpp"
 
 namespace mylos {
 namespace {

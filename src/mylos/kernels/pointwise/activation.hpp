@@ -8,8 +8,8 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/dropout.hpp"
 #include "mylos/kernels/options.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

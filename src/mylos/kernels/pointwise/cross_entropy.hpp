@@ -5,9 +5,9 @@
 // a device whose registers hold the row it is read once (held_row.hpp).
 #pragma once
 
-#include "mylos/kernels/held_row.hpp"
-#include "mylos/kernels/loss.hpp"
-#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/launch/held_row.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos::cross_entropy {
 

@@ -1,4 +1,4 @@
-#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

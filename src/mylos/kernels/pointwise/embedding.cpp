@@ -1,8 +1,8 @@
-#include "mylos/kernels/embedding.hpp"
+#include "mylos/kernels/pointwise/embedding.hpp"
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/tile_values.hpp"
-#include "sorted_tokens.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/pointwise/sorted_tokens.hpp"
 
 namespace mylos {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

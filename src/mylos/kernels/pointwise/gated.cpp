@@ -1,9 +1,9 @@
-#include "mylos/kernels/gated.hpp"
+#include "mylos/kernels/pointwise/gated.hpp"
 
-#include "mylos/kernels/column_sums.hpp"
-#include "mylos/kernels/math.hpp"
-#include "mylos/kernels/store.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/launch/store.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {

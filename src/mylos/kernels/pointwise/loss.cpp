@@ -1,6 +1,6 @@
-#include "mylos/kernels/loss.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
-#include "cross_entropy.hpp"
+#include "mylos/kernels/pointwise/cross_entropy.hpp"
 
 namespace mylos {
 namespace {

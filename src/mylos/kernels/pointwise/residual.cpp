@@ -1,7 +1,7 @@
-#include "mylos/kernels/residual.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
 
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 
 namespace mylos {
 namespace {

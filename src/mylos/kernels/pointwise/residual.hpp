@@ -7,7 +7,7 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 

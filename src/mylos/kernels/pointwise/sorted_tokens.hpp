@@ -2,9 +2,9 @@
 // up an embedding's gradient without atomics, in an order that the tokens alone give.
 #pragma once
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/lanes_row.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/launch/lanes_row.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // Losses of predicted numbers against targets, number by number or by a sample's norm.
-#include "mylos/kernels/launch.hpp"
-#include "mylos/kernels/loss.hpp"
-#include "mylos/kernels/math.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos {
 namespace {

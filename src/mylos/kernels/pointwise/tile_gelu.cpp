@@ -1,14 +1,14 @@
-#include "tile_gelu.hpp"
+#include "mylos/kernels/pointwise/tile_gelu.hpp"
 
-#include "mylos/base/vector_targets.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tile_gelu.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/pointwise/tile_gelu.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "binary_powers-inl.hpp"
-#include "vector_values-inl.hpp"
+#include "mylos/kernels/launch/binary_powers-inl.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

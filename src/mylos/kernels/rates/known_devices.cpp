@@ -1,4 +1,4 @@
-#include "mylos/kernels/known_devices.hpp"
+#include "mylos/kernels/rates/known_devices.hpp"
 
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/kernels/machine_rates.hpp"
+#include "mylos/kernels/rates/machine_rates.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/kernels/machine_rates.hpp"
+#include "mylos/kernels/rates/machine_rates.hpp"
 
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/product_support.hpp"
-#include "mylos/kernels/stream_rate.hpp"
+#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/rates/stream_rate.hpp"
 
 namespace mylos {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/kernels/product_rate.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
 
 namespace mylos {
 

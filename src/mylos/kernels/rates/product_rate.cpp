@@ -1,13 +1,13 @@
-#include "mylos/kernels/product_rate.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/timing.hpp"
-#include "mylos/kernels/noise.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/kernels/launch/noise.hpp"
 
 namespace mylos {
 namespace {

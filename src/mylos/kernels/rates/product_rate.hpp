@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/kernels/stream_rate.hpp"
+#include "mylos/kernels/rates/stream_rate.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/timing.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

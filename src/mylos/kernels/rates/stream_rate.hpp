@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "mylos/kernels/product_rate.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
 
 namespace mylos {
 

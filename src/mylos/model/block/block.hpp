@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/buffer_spec.hpp"
-#include "mylos/model/parameter_tensors.hpp"
-#include "mylos/model/signature.hpp"
-#include "mylos/model/sums_over_ranks.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/block/buffer_spec.hpp"
+#include "mylos/model/block/parameter_tensors.hpp"
+#include "mylos/model/block/signature.hpp"
+#include "mylos/model/block/sums_over_ranks.hpp"
 
 namespace mylos {
 

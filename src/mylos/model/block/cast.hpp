@@ -1,7 +1,7 @@
 // Casts where types meet: a block whose compute type differs from its input's works on a copy.
 #pragma once
 
-#include "mylos/base/pieces.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

@@ -1,11 +1,11 @@
-#include "layer_shapes.hpp"
+#include "mylos/model/block/layer_shapes.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/group_norm.hpp"
+#include "mylos/kernels/norm/group_norm.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
 
 namespace mylos {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/kernels/convolution_shape.hpp"
-#include "mylos/kernels/pooling.hpp"
-#include "mylos/kernels/upsample.hpp"
+#include "mylos/kernels/convolution/convolution_shape.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
+#include "mylos/kernels/grid/upsample.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {

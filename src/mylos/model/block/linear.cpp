@@ -1,4 +1,4 @@
-#include "linear.hpp"
+#include "mylos/model/block/linear.hpp"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 
 #include <initializer_list>
 
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/residual_branch.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/block/residual_branch.hpp"
 
 namespace mylos {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

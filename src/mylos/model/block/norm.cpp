@@ -1,8 +1,8 @@
-#include "mylos/model/norm.hpp"
+#include "mylos/model/block/norm.hpp"
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/layernorm.hpp"
-#include "mylos/kernels/rmsnorm.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/norm/layernorm.hpp"
+#include "mylos/kernels/norm/rmsnorm.hpp"
 
 namespace mylos {
 namespace {

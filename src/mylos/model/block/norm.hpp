@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

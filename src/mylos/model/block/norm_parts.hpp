@@ -2,9 +2,9 @@
 // input is of another type.
 #pragma once
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/model/cast.hpp"
-#include "mylos/model/norm.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/norm.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mylos/model/norm.hpp"
+#include "mylos/model/block/norm.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
 // RowSums: what a loss leaves for each row in the workspace, before it is summed up.
 #pragma once
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/loss.hpp"
-#include "mylos/model/loss_head.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
+#include "mylos/model/block/loss_head.hpp"
 
 namespace mylos {
 

@@ -2,8 +2,8 @@
 // batch.
 #pragma once
 
-#include "mylos/kernels/dropout.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/block_shapes.hpp"
+#include "mylos/model/chain/block_shapes.hpp"
 
 #include <algorithm>
 

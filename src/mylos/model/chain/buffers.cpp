@@ -1,8 +1,8 @@
-#include "mylos/model/buffers.hpp"
+#include "mylos/model/chain/buffers.hpp"
 
-#include "mylos/base/pieces.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/model/buffer_spec.hpp"
-#include "mylos/model/parameter_tensors.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/block/buffer_spec.hpp"
+#include "mylos/model/block/parameter_tensors.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 #include <algorithm>
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "mylos/base/places.hpp"
-#include "mylos/kernels/grid_shape.hpp"
-#include "mylos/model/block.hpp"
-#include "mylos/model/loss_head.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/model/block/block.hpp"
+#include "mylos/model/block/loss_head.hpp"
+#include "mylos/model/chain/skips.hpp"
 #include "mylos/model/options.hpp"
-#include "mylos/model/skips.hpp"
 #include "mylos/precision/options.hpp"
 
 namespace mylos {

@@ -1,8 +1,8 @@
-#include "mylos/model/chain_branch.hpp"
+#include "mylos/model/chain/chain_branch.hpp"
 
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/residual.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
 
 namespace mylos {
 

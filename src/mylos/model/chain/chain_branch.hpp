@@ -6,7 +6,7 @@
 // and the sum. Backward: ds = dy, and dx is 0 but for what later readers of x add. Nothing is kept.
 #pragma once
 
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

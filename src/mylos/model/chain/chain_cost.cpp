@@ -1,10 +1,10 @@
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/convolution.hpp"
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/kernels/machine_rates.hpp"
-#include "mylos/model/chain.hpp"
-#include "mylos/model/skips.hpp"
+#include "mylos/kernels/rates/machine_rates.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/chain/skips.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/chain_products.hpp"
+#include "mylos/model/chain/chain_products.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // The matrix products of a chain, by stage.
 #pragma once
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
-#include "mylos/model/key_value_cache.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
 
-#include "mylos/kernels/attention.hpp"
+#include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/pieces.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

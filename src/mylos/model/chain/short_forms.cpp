@@ -1,4 +1,4 @@
-#include "mylos/model/short_forms.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 
 #include <fmt/format.h>
 

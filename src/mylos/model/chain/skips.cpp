@@ -1,4 +1,4 @@
-#include "mylos/model/skips.hpp"
+#include "mylos/model/chain/skips.hpp"
 
 #include "mylos/base/error.hpp"
 

@@ -1,10 +1,10 @@
-#include "mylos/model/batch_norm_block.hpp"
+#include "mylos/model/grid/batch_norm_block.hpp"
 
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/batch_norm.hpp"
+#include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "norm_parts.hpp"
+#include "mylos/kernels/norm/batch_norm.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
 

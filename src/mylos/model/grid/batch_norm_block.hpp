@@ -1,5 +1,5 @@
 // BatchNormBlock: each channel of a grid, or each feature of a vector, normalised over the samples of a
-// micro-batch and all their points; then an activation (kernels/batch_norm.hpp).
+// micro-batch and all their points; then an activation (kernels/norm/batch_norm.hpp).
 //
 // gamma and beta are the parameters "weight" and "bias". Evaluations normalise by the running mean and
 // variance, which each applied step moves by `momentum` towards those of all its samples: over micro-batches
@@ -7,9 +7,9 @@
 // until its backward pass, so that what is computed again reads them, and takes neither sums nor an exchange.
 #pragma once
 
-#include "mylos/kernels/grid_shape.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

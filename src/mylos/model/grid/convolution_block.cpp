@@ -1,11 +1,11 @@
-#include "mylos/model/convolution_block.hpp"
+#include "mylos/model/grid/convolution_block.hpp"
 
 #include <cmath>
 
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/model/cast.hpp"
-#include "token_dropout.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/token_dropout.hpp"
 
 namespace mylos {
 

@@ -1,13 +1,13 @@
-// ConvolutionBlock: y = dropout(activation(x * W + b)) on the grid of each sample (kernels/convolution.hpp).
+// ConvolutionBlock: y = dropout(activation(x * W + b)) on the grid of each sample (kernels/convolution/convolution.hpp).
 //
 // W [outputs, taps · channels / groups] (of a transposed one: [channels, taps · outputs / groups]), b
 // [outputs]. What is kept for backward besides x and y is what Dense keeps: the pre-activation where the
 // derivative does not follow from y, in variant "all"; "input" computes it again.
 #pragma once
 
-#include "mylos/base/random.hpp"
-#include "mylos/kernels/convolution.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

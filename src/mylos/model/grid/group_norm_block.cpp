@@ -1,8 +1,8 @@
-#include "mylos/model/group_norm_block.hpp"
+#include "mylos/model/grid/group_norm_block.hpp"
 
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/group_norm.hpp"
-#include "norm_parts.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/norm/group_norm.hpp"
+#include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
 namespace {

@@ -1,11 +1,11 @@
 // GroupNormBlock: each sample and each group of neighbouring channels normalised over the grid
-// (kernels/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
+// (kernels/norm/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
 //
 // Parameters: weight and bias [1, channels]. Kept: mean and 1/sigma of each sample and group, in float.
 #pragma once
 
-#include "mylos/kernels/grid_shape.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

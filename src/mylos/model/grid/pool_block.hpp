@@ -1,10 +1,10 @@
 // PoolBlock: the maximum or average of windows of a sample's grid, or the average over all of it
-// (kernels/pooling.hpp). It has no weights; a maximum's backward reads what forward read and wrote,
+// (kernels/grid/pooling.hpp). It has no weights; a maximum's backward reads what forward read and wrote,
 // and nothing else is kept.
 #pragma once
 
-#include "mylos/kernels/pooling.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/kernels/grid/pooling.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
-#include "mylos/model/upsample_block.hpp"
+#include "mylos/model/grid/upsample_block.hpp"
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/region.hpp"
 
 namespace mylos {
 namespace {

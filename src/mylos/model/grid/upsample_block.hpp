@@ -1,9 +1,9 @@
 // UpsampleBlock: a finer grid of each sample, by the nearest point or linear between them
-// (kernels/upsample.hpp). It has no weights, and keeps nothing.
+// (kernels/grid/upsample.hpp). It has no weights, and keeps nothing.
 #pragma once
 
-#include "mylos/kernels/upsample.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/kernels/grid/upsample.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
-#include "mylos/model/activation_block.hpp"
+#include "mylos/model/layers/activation_block.hpp"
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "token_dropout.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/token_dropout.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 // kept. Dropout's random numbers are drawn again.
 #pragma once
 
-#include "mylos/base/random.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

@@ -1,9 +1,9 @@
-#include "mylos/model/attention_block.hpp"
+#include "mylos/model/layers/attention_block.hpp"
 
-#include "mylos/kernels/attention.hpp"
-#include "mylos/kernels/rotary.hpp"
-#include "mylos/model/key_value_cache.hpp"
-#include "residual_block.hpp"
+#include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/attention/rotary.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
+#include "mylos/model/layers/residual_block.hpp"
 
 namespace mylos {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "mylos/model/residual_branch.hpp"
+#include "mylos/model/block/residual_branch.hpp"
 
 namespace mylos {
 

@@ -1,13 +1,13 @@
-#include "mylos/model/dense.hpp"
+#include "mylos/model/layers/dense.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "linear.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/model/cast.hpp"
-#include "token_dropout.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/linear.hpp"
+#include "mylos/model/block/token_dropout.hpp"
 
 namespace mylos {
 namespace {

@@ -6,8 +6,8 @@
 // stored.
 #pragma once
 
-#include "mylos/base/random.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

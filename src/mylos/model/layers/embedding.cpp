@@ -1,10 +1,10 @@
-#include "mylos/model/embedding.hpp"
+#include "mylos/model/layers/embedding.hpp"
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/embedding.hpp"
-#include "mylos/model/key_value_cache.hpp"
-#include "token_dropout.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/embedding.hpp"
+#include "mylos/model/block/token_dropout.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 // Nothing is kept for backward.
 #pragma once
 
-#include "mylos/base/random.hpp"
-#include "mylos/model/block.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/model/block/block.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "mylos/model/feed_forward.hpp"
+#include "mylos/model/layers/feed_forward.hpp"
 
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/gated.hpp"
-#include "residual_block.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/kernels/pointwise/gated.hpp"
+#include "mylos/model/layers/residual_block.hpp"
 
 namespace mylos {
 namespace {

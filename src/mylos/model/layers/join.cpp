@@ -1,10 +1,10 @@
-#include "mylos/model/join.hpp"
+#include "mylos/model/layers/join.hpp"
 
+#include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/columns.hpp"
-#include "mylos/kernels/residual.hpp"
-#include "mylos/model/cast.hpp"
+#include "mylos/kernels/launch/columns.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
+#include "mylos/model/block/cast.hpp"
 
 namespace mylos {
 namespace {

@@ -7,7 +7,7 @@
 // are copies and columns of that of y. Nothing is kept.
 #pragma once
 
-#include "mylos/model/block.hpp"
+#include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

@@ -1,7 +1,7 @@
-#include "mylos/model/norm_block.hpp"
+#include "mylos/model/layers/norm_block.hpp"
 
-#include "mylos/base/region.hpp"
-#include "norm_parts.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
 namespace {

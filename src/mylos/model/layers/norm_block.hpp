@@ -3,7 +3,7 @@
 // the statistics.
 #pragma once
 
-#include "mylos/model/norm.hpp"
+#include "mylos/model/block/norm.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "mylos/model/output_loss.hpp"
+#include "mylos/model/layers/output_loss.hpp"
 
-#include "mylos/kernels/loss.hpp"
-#include "mylos/kernels/reduce.hpp"
-#include "row_sums.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
+#include "mylos/model/block/row_sums.hpp"
 
 namespace mylos {
 

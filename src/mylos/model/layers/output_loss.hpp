@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "mylos/model/loss_head.hpp"
+#include "mylos/model/block/loss_head.hpp"
 
 namespace mylos {
 

@@ -21,11 +21,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "linear.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/residual.hpp"
-#include "mylos/model/cast.hpp"
-#include "token_dropout.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/linear.hpp"
+#include "mylos/model/block/token_dropout.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
-#include "residual_output.hpp"
+#include "mylos/model/layers/residual_output.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/model/join.hpp"
+#include "mylos/model/layers/join.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/chain_flops.hpp"
+#include "mylos/model/memory/chain_flops.hpp"
 
 #include <algorithm>
 

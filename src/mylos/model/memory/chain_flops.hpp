@@ -1,8 +1,8 @@
 // ChainFlops: the floating-point operations of a training step, as the blocks state them (docs/metrics.md).
 #pragma once
 
-#include "mylos/model/chain.hpp"
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/memory/schedule.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/lifetimes.hpp"
+#include "mylos/model/memory/lifetimes.hpp"
 
 #include <fmt/format.h>
 

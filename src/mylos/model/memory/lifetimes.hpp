@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/schedule.hpp"
 
 namespace mylos {
 

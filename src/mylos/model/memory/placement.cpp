@@ -1,11 +1,11 @@
-#include "mylos/model/placement.hpp"
+#include "mylos/model/memory/placement.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "mylos/base/arena.hpp"
-#include "transient_depths.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/memory/transient_depths.hpp"
 
 namespace mylos {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mylos/model/lifetimes.hpp"
+#include "mylos/model/memory/lifetimes.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/model/schedule.hpp"
+#include "mylos/model/memory/schedule.hpp"
 
 #include <fmt/format.h>
 

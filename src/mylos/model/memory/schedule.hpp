@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "transient_depths.hpp"
+#include "mylos/model/memory/transient_depths.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/model/lifetimes.hpp"
+#include "mylos/model/memory/lifetimes.hpp"
 
 namespace mylos {
 

@@ -1,12 +1,12 @@
-#include "mylos/model/classifier.hpp"
+#include "mylos/model/network/classifier.hpp"
 
 #include <algorithm>
 
-#include "linear.hpp"
-#include "mylos/base/region.hpp"
-#include "mylos/kernels/loss.hpp"
-#include "mylos/model/cast.hpp"
-#include "row_sums.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/linear.hpp"
+#include "mylos/model/block/row_sums.hpp"
 
 namespace mylos {
 namespace {

@@ -9,7 +9,7 @@
 // evaluation; training does not say so, and takes them for classes that the data never name.
 #pragma once
 
-#include "mylos/model/loss_head.hpp"
+#include "mylos/model/block/loss_head.hpp"
 
 namespace mylos {
 

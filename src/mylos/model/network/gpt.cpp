@@ -1,12 +1,12 @@
-#include "mylos/model/gpt.hpp"
+#include "mylos/model/network/gpt.hpp"
 
 #include <cmath>
 
-#include "mylos/model/attention_block.hpp"
-#include "mylos/model/classifier.hpp"
-#include "mylos/model/embedding.hpp"
-#include "mylos/model/feed_forward.hpp"
-#include "mylos/model/norm_block.hpp"
+#include "mylos/model/layers/attention_block.hpp"
+#include "mylos/model/layers/embedding.hpp"
+#include "mylos/model/layers/feed_forward.hpp"
+#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/network/classifier.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -2,7 +2,7 @@
 // learners", 2019): embedding, then attention1, mlp1, attention2, ..., final_norm, and the classifier "head".
 #pragma once
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
-#include "mylos/model/gpt.hpp"
-#include "mylos/model/mlp.hpp"
-#include "mylos/model/network.hpp"
-#include "mylos/model/short_forms.hpp"
+#include "mylos/model/chain/short_forms.hpp"
+#include "mylos/model/network/gpt.hpp"
+#include "mylos/model/network/mlp.hpp"
+#include "mylos/model/network/network.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // The chain of the network that a deck describes.
 #pragma once
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/model/mlp.hpp"
+#include "mylos/model/network/mlp.hpp"
 
-#include "mylos/model/dense.hpp"
-#include "mylos/model/norm_block.hpp"
-#include "mylos/model/output_loss.hpp"
+#include "mylos/model/layers/dense.hpp"
+#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/layers/residual_output.hpp"
 #include "mylos/precision/policy.hpp"
-#include "residual_output.hpp"
 
 namespace mylos {
 namespace {

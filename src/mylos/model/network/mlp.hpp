@@ -1,7 +1,7 @@
 // The multi-layer perceptron of the deck (model.type = "mlp").
 #pragma once
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

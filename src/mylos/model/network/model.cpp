@@ -1,12 +1,12 @@
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/model.hpp"
 
 #include <algorithm>
 
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/residual.hpp"
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/model/key_value_cache.hpp"
+#include "mylos/kernels/pointwise/residual.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos {
 namespace {

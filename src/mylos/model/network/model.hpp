@@ -8,10 +8,10 @@
 #include <functional>
 #include <optional>
 
-#include "mylos/model/buffers.hpp"
-#include "mylos/model/chain.hpp"
-#include "mylos/model/parameter_store.hpp"
-#include "mylos/model/placement.hpp"
+#include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/memory/placement.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 
 namespace mylos {
 

@@ -1,24 +1,24 @@
-#include "mylos/model/network.hpp"
+#include "mylos/model/network/network.hpp"
 
 #include <map>
 #include <set>
 
-#include "layer_shapes.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/model/activation_block.hpp"
-#include "mylos/model/batch_norm_block.hpp"
-#include "mylos/model/chain_branch.hpp"
-#include "mylos/model/convolution_block.hpp"
-#include "mylos/model/dense.hpp"
-#include "mylos/model/group_norm_block.hpp"
-#include "mylos/model/join.hpp"
-#include "mylos/model/norm_block.hpp"
-#include "mylos/model/output_loss.hpp"
-#include "mylos/model/pool_block.hpp"
-#include "mylos/model/upsample_block.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/layer_shapes.hpp"
+#include "mylos/model/chain/chain_branch.hpp"
+#include "mylos/model/grid/batch_norm_block.hpp"
+#include "mylos/model/grid/convolution_block.hpp"
+#include "mylos/model/grid/group_norm_block.hpp"
+#include "mylos/model/grid/pool_block.hpp"
+#include "mylos/model/grid/upsample_block.hpp"
+#include "mylos/model/layers/activation_block.hpp"
+#include "mylos/model/layers/dense.hpp"
+#include "mylos/model/layers/join.hpp"
+#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/layers/residual_output.hpp"
 #include "mylos/precision/policy.hpp"
-#include "residual_output.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // The chain of a network whose layers the deck lists (model.type = "chain").
 #pragma once
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "mylos/model/channels_first.hpp"
+#include "mylos/model/parameters/channels_first.hpp"
 
 #include <fmt/format.h>
 
-#include "layer_shapes.hpp"
+#include "mylos/model/block/layer_shapes.hpp"
 
 namespace mylos {
 namespace {

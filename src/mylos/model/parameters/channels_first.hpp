@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

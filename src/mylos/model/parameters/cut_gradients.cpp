@@ -1,4 +1,4 @@
-#include "cut_gradients.hpp"
+#include "mylos/model/parameters/cut_gradients.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // are written and reduced, and the slices that a rank keeps.
 #pragma once
 
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
-#include "cut_masters.hpp"
+#include "mylos/model/parameters/cut_masters.hpp"
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 
 namespace mylos {
 namespace {

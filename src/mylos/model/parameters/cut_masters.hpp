@@ -2,8 +2,8 @@
 // of all.
 #pragma once
 
-#include "mylos/base/arena.hpp"
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 

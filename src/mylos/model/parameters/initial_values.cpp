@@ -1,4 +1,4 @@
-#include "mylos/model/initial_values.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/base/places.hpp"
-#include "mylos/base/random.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

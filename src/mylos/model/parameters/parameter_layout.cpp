@@ -1,10 +1,10 @@
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 #include <algorithm>
 
-#include "cut_gradients.hpp"
-#include "cut_masters.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/parameters/cut_gradients.hpp"
+#include "mylos/model/parameters/cut_masters.hpp"
 
 namespace mylos {
 namespace {

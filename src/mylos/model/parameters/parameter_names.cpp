@@ -1,12 +1,12 @@
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/nearest.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/nearest.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

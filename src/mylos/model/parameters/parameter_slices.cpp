@@ -1,4 +1,4 @@
-#include "mylos/model/parameter_slices.hpp"
+#include "mylos/model/parameters/parameter_slices.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "mylos/model/initial_values.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
 
 namespace mylos {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/model/parameter_layout.hpp"
-#include "mylos/model/parameter_slices.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/model/parameters/parameter_slices.hpp"
 
 namespace mylos {
 

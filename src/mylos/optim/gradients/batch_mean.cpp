@@ -1,4 +1,4 @@
-#include "mylos/optim/batch_mean.hpp"
+#include "mylos/optim/gradients/batch_mean.hpp"
 
 namespace mylos {
 

@@ -1,12 +1,12 @@
-#include "mylos/optim/gradient_reduction.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "mylos/optim/statistics_exchange.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/optim/gradients/statistics_exchange.hpp"
 
 namespace mylos {
 namespace {

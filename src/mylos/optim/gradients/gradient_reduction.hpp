@@ -16,10 +16,10 @@
 #include <array>
 #include <vector>
 
-#include "mylos/comm/communicator.hpp"
-#include "mylos/model/parameter_slices.hpp"
-#include "mylos/model/parameter_store.hpp"
-#include "mylos/optim/batch_mean.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/model/parameters/parameter_slices.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
+#include "mylos/optim/gradients/batch_mean.hpp"
 #include "mylos/optim/options.hpp"
 
 namespace mylos {

@@ -1,9 +1,9 @@
-#include "mylos/optim/micro_batch_tree.hpp"
+#include "mylos/optim/gradients/micro_batch_tree.hpp"
 
-#include "mylos/base/binary_tree.hpp"
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

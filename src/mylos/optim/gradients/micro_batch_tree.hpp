@@ -6,9 +6,9 @@
 // as large as the gradients.
 #pragma once
 
-#include "mylos/base/arena.hpp"
-#include "mylos/model/loss_head.hpp"
-#include "mylos/model/parameter_store.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/model/block/loss_head.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
 
 namespace mylos {
 

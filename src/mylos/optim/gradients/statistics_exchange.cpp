@@ -1,6 +1,6 @@
-#include "mylos/optim/statistics_exchange.hpp"
+#include "mylos/optim/gradients/statistics_exchange.hpp"
 
-#include "mylos/base/timed.hpp"
+#include "mylos/base/device/timed.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
 // StatisticsExchange: sums of statistics over ranks, within passes and at the end of a step.
 #pragma once
 
-#include "mylos/comm/communicator.hpp"
-#include "mylos/model/sums_over_ranks.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/model/block/sums_over_ranks.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
 // ExponentBins: a sum of squares of floats without rounding, for hosts: faster than to add each term's digits
-// (base/exact_sum.hpp). Mantissas of one exponent are added as integers, and become digits now and then.
+// (base/numbers/exact_sum.hpp). Mantissas of one exponent are added as integers, and become digits now and then.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-#include "mylos/base/exact_sum.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
 
 namespace mylos {
 

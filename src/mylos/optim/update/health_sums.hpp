@@ -2,8 +2,8 @@
 #pragma once
 
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/math.hpp"
-#include "mylos/optim/parameter_health.hpp"
+#include "mylos/kernels/launch/math.hpp"
+#include "mylos/optim/update/parameter_health.hpp"
 
 namespace mylos {
 

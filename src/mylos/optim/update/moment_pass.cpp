@@ -1,8 +1,8 @@
-#include "moment_pass.hpp"
+#include "mylos/optim/update/moment_pass.hpp"
 
-#include "exponent_bins.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/optim/update/exponent_bins.hpp"
 #include "mylos/precision/neighbour_squares.hpp"
 
 namespace mylos {

@@ -1,8 +1,8 @@
 // What precedes Lamb's update, which needs the norms of all that it would do.
 #pragma once
 
-#include "mylos/optim/trust_ratios.hpp"
-#include "update_formulas.hpp"
+#include "mylos/optim/update/trust_ratios.hpp"
+#include "mylos/optim/update/update_formulas.hpp"
 
 namespace mylos {
 

@@ -1,12 +1,12 @@
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 
 #include <map>
 #include <optional>
 #include <tuple>
 
-#include "mylos/base/region.hpp"
+#include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/optim/parameter_groups.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
 
 namespace mylos {
 namespace {

@@ -31,10 +31,10 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/model/parameter_slices.hpp"
-#include "mylos/model/parameter_store.hpp"
-#include "mylos/optim/trust_ratios.hpp"
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/model/parameters/parameter_slices.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
+#include "mylos/optim/update/trust_ratios.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
 

@@ -1,9 +1,9 @@
-#include "parameter_average.hpp"
+#include "mylos/optim/update/parameter_average.hpp"
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/float16.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "update_formulas.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/optim/update/update_formulas.hpp"
 
 namespace mylos {
 namespace {

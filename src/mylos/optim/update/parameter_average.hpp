@@ -1,7 +1,7 @@
 // The moving average of the weights that a pass has moved.
 #pragma once
 
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
 

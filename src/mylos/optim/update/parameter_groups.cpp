@@ -1,11 +1,11 @@
-#include "mylos/optim/parameter_groups.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mylos/base/places.hpp"
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/optim/options.hpp"
 
 namespace mylos {

@@ -1,7 +1,7 @@
-#include "mylos/optim/parameter_health.hpp"
+#include "mylos/optim/update/parameter_health.hpp"
 
-#include "mylos/base/arena.hpp"
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "mylos/kernels/launch.hpp"
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "rounded_update.hpp"
+#include "mylos/optim/update/rounded_update.hpp"
 
-#include "health_sums.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/base/stochastic_rounding.hpp"
-#include "mylos/kernels/rounding_bits.hpp"
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/base/numbers/stochastic_rounding.hpp"
+#include "mylos/kernels/launch/rounding_bits.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/optim/update/health_sums.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // The update of 16-bit weights that have no masters.
 #pragma once
 
-#include "update_formulas.hpp"
+#include "mylos/optim/update/update_formulas.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/optim/schedule.hpp"
+#include "mylos/optim/update/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

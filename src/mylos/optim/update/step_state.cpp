@@ -1,6 +1,6 @@
-#include "mylos/optim/step_state.hpp"
+#include "mylos/optim/update/step_state.hpp"
 
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 

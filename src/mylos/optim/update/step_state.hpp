@@ -6,10 +6,10 @@
 
 #include <cstdint>
 
-#include "mylos/comm/agreement.hpp"
-#include "mylos/model/model.hpp"
+#include "mylos/comm/group/agreement.hpp"
+#include "mylos/model/network/model.hpp"
 #include "mylos/optim/options.hpp"
-#include "mylos/optim/schedule.hpp"
+#include "mylos/optim/update/schedule.hpp"
 #include "mylos/precision/loss_scaler.hpp"
 
 namespace mylos {

@@ -1,7 +1,7 @@
-#include "mylos/optim/trust_ratios.hpp"
+#include "mylos/optim/update/trust_ratios.hpp"
 
-#include "mylos/base/arena.hpp"
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
 namespace {

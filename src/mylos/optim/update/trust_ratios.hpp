@@ -7,10 +7,10 @@
 // integers.
 #pragma once
 
-#include "mylos/base/exact_sum.hpp"
-#include "mylos/comm/communicator.hpp"
-#include "mylos/comm/slices.hpp"
-#include "mylos/model/parameter_layout.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/comm/ranks/slices.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // The formulas of optimizer.hpp for one element, and what of them is the same for all elements of a span.
 #pragma once
 
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
 

@@ -1,14 +1,14 @@
-#include "mylos/optim/update_pass.hpp"
+#include "mylos/optim/update/update_pass.hpp"
 
 #include <algorithm>
 
-#include "health_sums.hpp"
-#include "moment_pass.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "parameter_average.hpp"
-#include "rounded_update.hpp"
-#include "update_formulas.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/optim/update/health_sums.hpp"
+#include "mylos/optim/update/moment_pass.hpp"
+#include "mylos/optim/update/parameter_average.hpp"
+#include "mylos/optim/update/rounded_update.hpp"
+#include "mylos/optim/update/update_formulas.hpp"
 
 namespace mylos {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/optim/options.hpp"
-#include "mylos/optim/parameter_health.hpp"
-#include "mylos/optim/step_state.hpp"
-#include "mylos/optim/trust_ratios.hpp"
+#include "mylos/optim/update/parameter_health.hpp"
+#include "mylos/optim/update/step_state.hpp"
+#include "mylos/optim/update/trust_ratios.hpp"
 
 namespace mylos {
 
@@ -40,7 +40,7 @@ struct UpdateTypes {
 };
 
 /// Parameters that have the same types. Weights without masters are widened, which is exact, updated in float
-/// and rounded stochastically (base/stochastic_rounding.hpp).
+/// and rounded stochastically (base/numbers/stochastic_rounding.hpp).
 class UpdatePass {
  public:
   /// `place`: device memory for the spans, as many.

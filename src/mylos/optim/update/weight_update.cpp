@@ -1,9 +1,9 @@
-#include "mylos/optim/weight_update.hpp"
+#include "mylos/optim/update/weight_update.hpp"
 
 #include <algorithm>
 
-#include "mylos/base/region.hpp"
-#include "mylos/base/timed.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/base/device/timed.hpp"
 
 namespace mylos {
 

@@ -13,10 +13,10 @@
 #include <array>
 #include <vector>
 
-#include "mylos/comm/communicator.hpp"
-#include "mylos/model/parameter_store.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/adaptation.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "mylos/train/float_layers.hpp"
-#include "mylos/train/health_watch.hpp"
+#include "mylos/train/health/float_layers.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 namespace mylos {
 namespace {

@@ -17,9 +17,9 @@
 #include <optional>
 
 #include "mylos/precision/loss_scaler.hpp"
-#include "mylos/train/amendments.hpp"
-#include "mylos/train/history.hpp"
-#include "mylos/train/rewind.hpp"
+#include "mylos/train/health/rewind.hpp"
+#include "mylos/train/history/amendments.hpp"
+#include "mylos/train/history/history.hpp"
 
 namespace mylos {
 

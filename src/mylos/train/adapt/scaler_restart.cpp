@@ -1,4 +1,4 @@
-#include "mylos/train/scaler_restart.hpp"
+#include "mylos/train/adapt/scaler_restart.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/train/float_layers.hpp"
+#include "mylos/train/health/float_layers.hpp"
 
 namespace mylos {
 namespace {

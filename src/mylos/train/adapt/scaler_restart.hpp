@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "mylos/checkpoint/reader.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/optim/step_state.hpp"
+#include "mylos/optim/update/step_state.hpp"
 
 namespace mylos {
 

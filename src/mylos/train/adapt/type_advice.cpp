@@ -1,11 +1,11 @@
-#include "mylos/train/type_advice.hpp"
+#include "mylos/train/adapt/type_advice.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
 namespace {

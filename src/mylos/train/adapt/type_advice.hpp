@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/memory_statement.hpp"
-#include "mylos/train/type_choice.hpp"
+#include "mylos/train/adapt/type_choice.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 
 namespace mylos {
 

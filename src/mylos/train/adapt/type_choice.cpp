@@ -1,4 +1,4 @@
-#include "mylos/train/type_choice.hpp"
+#include "mylos/train/adapt/type_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "mylos/base/timing.hpp"
+#include "mylos/base/device/timing.hpp"
 
 namespace mylos {
 namespace {

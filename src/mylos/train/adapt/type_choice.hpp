@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/type_trials.hpp"
+#include "mylos/train/adapt/type_trials.hpp"
 
 namespace mylos {
 

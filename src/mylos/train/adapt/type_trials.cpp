@@ -1,4 +1,4 @@
-#include "mylos/train/type_trials.hpp"
+#include "mylos/train/adapt/type_trials.hpp"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <limits>
 #include <numeric>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/assembly.hpp"
-#include "mylos/train/shared_plan.hpp"
-#include "mylos/train/smaller_micro_batch.hpp"
-#include "mylos/train/staging.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/assembly.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
+#include "mylos/train/plan/smaller_micro_batch.hpp"
+#include "mylos/train/step/staging.hpp"
 
 namespace mylos {
 namespace {

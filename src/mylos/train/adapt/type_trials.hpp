@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/data/normalizer.hpp"
-#include "mylos/kernels/product_rate.hpp"
-#include "mylos/train/initial_weights.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/train/start/initial_weights.hpp"
 
 namespace mylos {
 

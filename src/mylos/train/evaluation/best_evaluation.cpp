@@ -1,4 +1,4 @@
-#include "mylos/train/best_evaluation.hpp"
+#include "mylos/train/evaluation/best_evaluation.hpp"
 
 #include <fmt/format.h>
 

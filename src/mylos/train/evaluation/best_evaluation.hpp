@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/train/metric.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/train/evaluation/metric.hpp"
 
 namespace mylos {
 

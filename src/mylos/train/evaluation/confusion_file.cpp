@@ -1,8 +1,8 @@
-#include "mylos/train/confusion_file.hpp"
+#include "mylos/train/evaluation/confusion_file.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/train/measures.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/evaluation/measures.hpp"
 
 namespace mylos {
 

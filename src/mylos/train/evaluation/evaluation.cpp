@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/base/exact_sum.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/train/staging.hpp"
+#include "mylos/train/step/staging.hpp"
 
 namespace mylos {
 namespace {

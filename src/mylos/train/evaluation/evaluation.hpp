@@ -5,10 +5,10 @@
 #include <functional>
 #include <string>
 
-#include "mylos/comm/communicator.hpp"
-#include "mylos/data/evaluation_pass.hpp"
-#include "mylos/model/model.hpp"
-#include "mylos/train/measures.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/model/network/model.hpp"
+#include "mylos/train/evaluation/measures.hpp"
 
 namespace mylos {
 

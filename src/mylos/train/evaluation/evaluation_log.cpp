@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation_log.hpp"
+#include "mylos/train/evaluation/evaluation_log.hpp"
 
 #include "mylos/base/error.hpp"
 

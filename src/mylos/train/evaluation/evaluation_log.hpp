@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "mylos/train/best_evaluation.hpp"
+#include "mylos/train/evaluation/best_evaluation.hpp"
 
 namespace mylos {
 

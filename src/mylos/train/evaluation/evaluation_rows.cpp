@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation_rows.hpp"
+#include "mylos/train/evaluation/evaluation_rows.hpp"
 
 namespace mylos {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/train/history.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/history/history.hpp"
 
 namespace mylos {
 

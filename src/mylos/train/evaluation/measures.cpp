@@ -1,4 +1,4 @@
-#include "mylos/train/measures.hpp"
+#include "mylos/train/evaluation/measures.hpp"
 
 #include <fmt/format.h>
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/base/exact_sum.hpp"
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/data/batch.hpp"
+#include "mylos/base/numbers/exact_sum.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/data/feed/batch.hpp"
 #include "mylos/model/options.hpp"
 #include "mylos/train/options.hpp"
 

@@ -1,4 +1,4 @@
-#include "mylos/train/metric.hpp"
+#include "mylos/train/evaluation/metric.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/evaluation_rows.hpp"
+#include "mylos/train/evaluation/evaluation_rows.hpp"
 
 namespace mylos {
 

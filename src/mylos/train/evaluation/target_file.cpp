@@ -1,9 +1,9 @@
-#include "mylos/train/target_file.hpp"
+#include "mylos/train/evaluation/target_file.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 

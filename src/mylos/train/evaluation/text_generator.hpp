@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "mylos/model/key_value_cache.hpp"
-#include "mylos/train/evaluation.hpp"
-#include "mylos/train/token_draw.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/token_draw.hpp"
 
 namespace mylos {
 

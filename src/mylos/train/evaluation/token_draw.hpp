@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/random.hpp"
-#include "mylos/train/draw_options.hpp"
+#include "mylos/base/numbers/random.hpp"
+#include "mylos/train/step/draw_options.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/fault_replay.hpp"
+#include "mylos/train/health/fault_replay.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/reduce.hpp"
-#include "mylos/train/health_watch.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 namespace mylos {
 namespace {

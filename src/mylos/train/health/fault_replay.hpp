@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "mylos/train/run_events.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/history/run_events.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

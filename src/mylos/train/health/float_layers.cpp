@@ -1,9 +1,9 @@
-#include "mylos/train/float_layers.hpp"
+#include "mylos/train/health/float_layers.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 #include "mylos/precision/loss_scaler.hpp"
-#include "mylos/train/amendments.hpp"
+#include "mylos/train/history/amendments.hpp"
 
 namespace mylos {
 namespace {

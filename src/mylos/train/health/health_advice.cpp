@@ -1,4 +1,4 @@
-#include "mylos/train/health_advice.hpp"
+#include "mylos/train/health/health_advice.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/train/health_rows.hpp"
+#include "mylos/train/health/health_rows.hpp"
 
 #include <fmt/ranges.h>
 

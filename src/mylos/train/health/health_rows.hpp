@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/train/health_record.hpp"
-#include "mylos/train/row_file.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/train/history/row_file.hpp"
+#include "mylos/train/step/health_record.hpp"
 
 namespace mylos {
 

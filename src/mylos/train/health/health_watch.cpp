@@ -1,4 +1,4 @@
-#include "mylos/train/health_watch.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 #include <fmt/format.h>
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/optim/step_state.hpp"
-#include "mylos/train/health_advice.hpp"
-#include "mylos/train/health_record.hpp"
-#include "mylos/train/run_events.hpp"
+#include "mylos/optim/update/step_state.hpp"
+#include "mylos/train/health/health_advice.hpp"
+#include "mylos/train/history/run_events.hpp"
+#include "mylos/train/step/health_record.hpp"
 
 namespace mylos {
 

@@ -1,12 +1,12 @@
-#include "mylos/train/rewind.hpp"
+#include "mylos/train/health/rewind.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "mylos/train/float_layers.hpp"
-#include "mylos/train/health_watch.hpp"
+#include "mylos/train/health/float_layers.hpp"
+#include "mylos/train/health/health_watch.hpp"
 
 namespace mylos {
 namespace {

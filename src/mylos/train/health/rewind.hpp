@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "mylos/checkpoint/folder.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/precision/loss_scaler.hpp"
-#include "mylos/train/amendments.hpp"
-#include "mylos/train/fault_replay.hpp"
-#include "mylos/train/history.hpp"
+#include "mylos/train/health/fault_replay.hpp"
+#include "mylos/train/history/amendments.hpp"
+#include "mylos/train/history/history.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/amendments.hpp"
+#include "mylos/train/history/amendments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/train/run_events.hpp"
+#include "mylos/train/history/run_events.hpp"
 
 namespace mylos {
 

@@ -26,8 +26,8 @@
 #include <variant>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 
 namespace mylos {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "mylos/io/folder_lock.hpp"
-#include "mylos/train/amendments.hpp"
-#include "mylos/train/run_clock.hpp"
+#include "mylos/io/files/folder_lock.hpp"
+#include "mylos/train/history/amendments.hpp"
+#include "mylos/train/history/run_clock.hpp"
 
 namespace mylos {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/train/history_columns.hpp"
-#include "mylos/train/row_file.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/train/history/history_columns.hpp"
+#include "mylos/train/history/row_file.hpp"
 
 namespace mylos {
 

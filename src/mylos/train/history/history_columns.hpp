@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "mylos/optim/step_state.hpp"
-#include "mylos/train/columns.hpp"
-#include "mylos/train/run_speed.hpp"
+#include "mylos/optim/update/step_state.hpp"
+#include "mylos/train/history/columns.hpp"
+#include "mylos/train/history/run_speed.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/progress.hpp"
+#include "mylos/train/history/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "mylos/train/history.hpp"
+#include "mylos/train/history/history.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/train/ranks_energy.hpp"
+#include "mylos/train/history/ranks_energy.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "mylos/base/execution.hpp"
-#include "mylos/comm/shared_devices.hpp"
+#include "mylos/comm/ranks/shared_devices.hpp"
 
 namespace mylos {
 namespace {

@@ -2,8 +2,8 @@
 // once.
 #pragma once
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/io/energy_counter.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/io/system/energy_counter.hpp"
 
 namespace mylos {
 

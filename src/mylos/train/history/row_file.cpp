@@ -1,4 +1,4 @@
-#include "mylos/train/row_file.hpp"
+#include "mylos/train/history/row_file.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/train/step_waits.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/train/step/step_waits.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run_events.hpp"
+#include "mylos/train/history/run_events.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

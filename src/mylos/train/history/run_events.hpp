@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/train/run_speed.hpp"
+#include "mylos/train/history/run_speed.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 

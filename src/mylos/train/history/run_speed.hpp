@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/kernels/product_rate.hpp"
-#include "mylos/model/chain_flops.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/options.hpp"
 
 namespace mylos {

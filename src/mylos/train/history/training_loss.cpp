@@ -1,4 +1,4 @@
-#include "mylos/train/training_loss.hpp"
+#include "mylos/train/history/training_loss.hpp"
 
 namespace mylos {
 

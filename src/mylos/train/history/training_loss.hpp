@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/optim/step_state.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/optim/update/step_state.hpp"
 
 namespace mylos {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "mylos/train/assembly.hpp"
-#include "mylos/train/history.hpp"
+#include "mylos/train/history/history.hpp"
+#include "mylos/train/online/view_batch.hpp"
 #include "mylos/train/online_trainer.hpp"
-#include "view_batch.hpp"
+#include "mylos/train/plan/assembly.hpp"
 
 namespace mylos {
 

@@ -1,18 +1,18 @@
 // What an OnlineTrainer writes to and reads from a checkpoint.
 #include <algorithm>
 
-#include "mylos/base/parallel_region.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/replicas.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/config/difference.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/run_events.hpp"
-#include "mylos/train/run_state.hpp"
-#include "mylos/train/scaler_restart.hpp"
-#include "online_parts.hpp"
+#include "mylos/config/deck/difference.hpp"
+#include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/history/run_events.hpp"
+#include "mylos/train/online/online_parts.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "view_batch.hpp"
+#include "mylos/train/online/view_batch.hpp"
 
 #include "mylos/kernels/convert.hpp"
 

@@ -1,10 +1,10 @@
 // ViewBatch: the caller's views as the one micro-batch of a step.
 #pragma once
 
-#include "mylos/base/arena.hpp"
-#include "mylos/train/batch_source.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/train/online_trainer.hpp"
-#include "mylos/train/sample_needs.hpp"
+#include "mylos/train/plan/sample_needs.hpp"
+#include "mylos/train/step/batch_source.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
-#include "mylos/train/assembly.hpp"
+#include "mylos/train/plan/assembly.hpp"
 
-#include "mylos/model/make_chain.hpp"
+#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
 

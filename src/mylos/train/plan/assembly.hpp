@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "mylos/train/memory_plan.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -1,11 +1,11 @@
-#include "mylos/train/calibration.hpp"
+#include "mylos/train/plan/calibration.hpp"
 
 #include <algorithm>
 
-#include "mylos/base/timing.hpp"
-#include "mylos/model/block_shapes.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "rehearsal.hpp"
+#include "mylos/base/device/timing.hpp"
+#include "mylos/model/chain/block_shapes.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/rehearsal.hpp"
 
 namespace mylos {
 namespace {

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/train/memory_statement.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 
 namespace mylos {
 

@@ -1,12 +1,12 @@
-#include "library_code.hpp"
+#include "mylos/train/plan/library_code.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
 
-#include "mylos/data/share.hpp"
-#include "mylos/model/chain_cost.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos {
 namespace {

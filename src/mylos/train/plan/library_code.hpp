@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-#include "mylos/data/evaluation_pass.hpp"
-#include "mylos/model/chain.hpp"
-#include "mylos/train/memory_statement.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
+#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 

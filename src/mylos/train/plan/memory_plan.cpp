@@ -1,16 +1,16 @@
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "mylos/base/units.hpp"
-#include "mylos/data/share.hpp"
-#include "mylos/io/system_memory.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/rotor.hpp"
-#include "mylos/train/calibration.hpp"
-#include "mylos/train/measures.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "mylos/planner/plan.hpp"
-#include "mylos/train/memory_statement.hpp"
-#include "mylos/train/stored_plan.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
+#include "mylos/train/plan/stored_plan.hpp"
 
 namespace mylos {
 

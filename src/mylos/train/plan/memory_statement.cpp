@@ -1,4 +1,4 @@
-#include "mylos/train/memory_statement.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 
 #include <fmt/format.h>
 
@@ -7,21 +7,21 @@
 #include <optional>
 #include <vector>
 
-#include "library_code.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/communicator.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/model/parameter_layout.hpp"
-#include "mylos/model/placement.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
-#include "mylos/optim/micro_batch_tree.hpp"
-#include "mylos/optim/optimizer.hpp"
-#include "mylos/train/evaluation.hpp"
-#include "mylos/train/health_rows.hpp"
-#include "mylos/train/staging.hpp"
-#include "mylos/train/step_plan.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/model/memory/placement.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/gradients/micro_batch_tree.hpp"
+#include "mylos/optim/update/optimizer.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/health/health_rows.hpp"
+#include "mylos/train/plan/library_code.hpp"
+#include "mylos/train/step/staging.hpp"
+#include "mylos/train/step/step_plan.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/chain_cost.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/sample_needs.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/train/plan/sample_needs.hpp"
 
 namespace mylos {
 

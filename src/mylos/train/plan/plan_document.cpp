@@ -1,4 +1,4 @@
-#include "mylos/train/plan_document.hpp"
+#include "mylos/train/plan/plan_document.hpp"
 
 #include <nlohmann/json.hpp>
 

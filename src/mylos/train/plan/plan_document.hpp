@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
 

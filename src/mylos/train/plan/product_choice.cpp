@@ -1,13 +1,13 @@
-#include "mylos/train/product_choice.hpp"
+#include "mylos/train/plan/product_choice.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mylos/base/text.hpp"
-#include "mylos/kernels/gemm_measure.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/kernels/gemm/gemm_measure.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {

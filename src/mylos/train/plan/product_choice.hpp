@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/model/chain_products.hpp"
-#include "mylos/train/memory_statement.hpp"
-#include "mylos/train/stored_plan.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/model/chain/chain_products.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
+#include "mylos/train/plan/stored_plan.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "rehearsal.hpp"
+#include "mylos/train/plan/rehearsal.hpp"
 
 #include <algorithm>
 
-#include "mylos/base/random.hpp"
+#include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {

@@ -5,12 +5,12 @@
 #include <functional>
 #include <vector>
 
-#include "mylos/comm/agreement.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/buffers.hpp"
-#include "mylos/model/parameter_store.hpp"
-#include "mylos/optim/optimizer.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
+#include "mylos/optim/update/optimizer.hpp"
 #include "mylos/precision/gradient_check.hpp"
 
 namespace mylos {

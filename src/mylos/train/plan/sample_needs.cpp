@@ -1,4 +1,4 @@
-#include "mylos/train/sample_needs.hpp"
+#include "mylos/train/plan/sample_needs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/share.hpp"
 
 namespace mylos {
 namespace {

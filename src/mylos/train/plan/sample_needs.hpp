@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mylos/model/chain.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -1,14 +1,14 @@
-#include "mylos/train/shared_plan.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/shared_devices.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/train/plan_document.hpp"
-#include "mylos/train/product_choice.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/shared_devices.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos {
 

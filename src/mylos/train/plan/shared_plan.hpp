@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
 

@@ -1,16 +1,16 @@
-#include "mylos/train/smaller_micro_batch.hpp"
+#include "mylos/train/plan/smaller_micro_batch.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "mylos/base/units.hpp"
-#include "mylos/data/share.hpp"
-#include "mylos/model/buffers.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/memory_plan.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/data/feed/share.hpp"
+#include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "mylos/train/memory_statement.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 
 namespace mylos {
 

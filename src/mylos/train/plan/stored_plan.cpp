@@ -1,4 +1,4 @@
-#include "mylos/train/stored_plan.hpp"
+#include "mylos/train/plan/stored_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/base/threads.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos {
 namespace {
@@ -173,7 +173,7 @@ GemmProblem problem_of(const Node& node) {
   return problem;
 }
 
-/// One of cuBLASLt's, as src/kernels/cublaslt_algorithm.hpp names them.
+/// One of cuBLASLt's, as src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
 bool names_algorithm(const std::string& engine) {
   constexpr std::string_view library = "cublaslt/";
   return engine.starts_with(library) && engine.size() <= most_name_bytes &&

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/planner/plan.hpp"
 
 namespace mylos {

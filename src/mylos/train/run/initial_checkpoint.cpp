@@ -1,22 +1,22 @@
-#include "mylos/train/initial_checkpoint.hpp"
+#include "mylos/train/run/initial_checkpoint.hpp"
 
 #include <fmt/format.h>
 
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/io/system_memory.hpp"
-#include "mylos/model/initial_values.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
-#include "mylos/optim/parameter_groups.hpp"
-#include "mylos/train/agreed_data.hpp"
-#include "mylos/train/initial_weights.hpp"
-#include "mylos/train/metric.hpp"
-#include "mylos/train/run_check.hpp"
-#include "mylos/train/run_health.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/agreed_data.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/run/run_check.hpp"
+#include "mylos/train/run/run_health.hpp"
+#include "mylos/train/start/initial_weights.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 namespace mylos {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "mylos/comm/communicator.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/train/progress.hpp"
+#include "mylos/train/history/progress.hpp"
 
 namespace mylos {
 

@@ -1,5 +1,5 @@
 // What a run does between steps.
-#include "mylos/train/run.hpp"
+#include "mylos/train/run/run.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <fstream>
 #include <utility>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/train/adaptation.hpp"
-#include "mylos/train/health_watch.hpp"
-#include "mylos/train/tensor_table.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
+#include "mylos/train/health/health_watch.hpp"
+#include "mylos/train/plan/tables/tensor_table.hpp"
 
 namespace mylos {
 namespace {

@@ -1,10 +1,10 @@
 // What a run with precision.adapt changes of itself between two steps (Adaptation): the loss scale's growth
 // in the trainer that it has; types by ending its segment.
-#include "mylos/train/adaptation.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
 
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/train/float_layers.hpp"
-#include "mylos/train/run.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/train/health/float_layers.hpp"
+#include "mylos/train/run/run.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run_check.hpp"
+#include "mylos/train/run/run_check.hpp"
 
 #include <fmt/format.h>
 
@@ -6,17 +6,17 @@
 #include <limits>
 #include <utility>
 
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/config/sizes.hpp"
-#include "mylos/io/folder_lock.hpp"
-#include "mylos/model/initial_values.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/optim/parameter_groups.hpp"
-#include "mylos/train/measures.hpp"
-#include "mylos/train/metric.hpp"
-#include "run_start.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/config/keys/sizes.hpp"
+#include "mylos/io/files/folder_lock.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "mylos/config/options.hpp"
-#include "mylos/data/epochs.hpp"
-#include "mylos/train/run.hpp"
+#include "mylos/data/feed/epochs.hpp"
+#include "mylos/train/run/run.hpp"
 
 namespace mylos {
 

@@ -1,15 +1,15 @@
-#include "mylos/train/run_checkpoints.hpp"
+#include "mylos/train/run/run_checkpoints.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/replicas.hpp"
-#include "mylos/checkpoint/writer.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/write/replicas.hpp"
+#include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "mylos/checkpoint/background_writer.hpp"
+#include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
-#include "mylos/checkpoint/piece_writer.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/checkpoint/write/background_writer.hpp"
+#include "mylos/checkpoint/write/piece_writer.hpp"
+#include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 

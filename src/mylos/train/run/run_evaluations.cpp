@@ -1,12 +1,12 @@
-#include "mylos/train/run_evaluations.hpp"
+#include "mylos/train/run/run_evaluations.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/train/confusion_file.hpp"
-#include "mylos/train/target_file.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/train/evaluation/confusion_file.hpp"
+#include "mylos/train/evaluation/target_file.hpp"
 
 namespace mylos {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/evaluation.hpp"
-#include "mylos/train/evaluation_rows.hpp"
-#include "mylos/train/run_data.hpp"
-#include "mylos/train/run_position.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/evaluation_rows.hpp"
+#include "mylos/train/run/run_position.hpp"
 
 namespace mylos {
 

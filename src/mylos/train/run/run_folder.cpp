@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "run_start.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

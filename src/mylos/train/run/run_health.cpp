@@ -1,5 +1,5 @@
-#include "mylos/train/run_health.hpp"
-#include "mylos/optim/parameter_groups.hpp"
+#include "mylos/train/run/run_health.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
 
 #include <fmt/ranges.h>
 

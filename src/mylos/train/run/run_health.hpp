@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "mylos/train/health_rows.hpp"
-#include "mylos/train/health_watch.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/health/health_rows.hpp"
+#include "mylos/train/health/health_watch.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

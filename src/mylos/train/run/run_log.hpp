@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "mylos/train/earlier_segment.hpp"
-#include "mylos/train/history.hpp"
-#include "mylos/train/progress.hpp"
-#include "mylos/train/run_clock.hpp"
-#include "mylos/train/run_events.hpp"
-#include "mylos/train/run_position.hpp"
-#include "mylos/train/trainer.hpp"
-#include "mylos/train/training_loss.hpp"
+#include "mylos/train/history/earlier_segment.hpp"
+#include "mylos/train/history/history.hpp"
+#include "mylos/train/history/progress.hpp"
+#include "mylos/train/history/run_clock.hpp"
+#include "mylos/train/history/run_events.hpp"
+#include "mylos/train/history/training_loss.hpp"
+#include "mylos/train/run/run_position.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // The training loop.
 #include "mylos/base/execution.hpp"
-#include "mylos/train/run.hpp"
-#include "run_start.hpp"
+#include "mylos/train/run/run.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "mylos/train/plan_document.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/shared_plan.hpp"
-#include "mylos/train/smaller_micro_batch.hpp"
-#include "run_start.hpp"
+#include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
+#include "mylos/train/plan/smaller_micro_batch.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

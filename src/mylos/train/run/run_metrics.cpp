@@ -1,9 +1,9 @@
-#include "mylos/train/run_metrics.hpp"
+#include "mylos/train/run/run_metrics.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "mylos/io/system_memory.hpp"
+#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 

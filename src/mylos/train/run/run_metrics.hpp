@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/train/run_clock.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/train/history/run_clock.hpp"
 
 namespace mylos {
 

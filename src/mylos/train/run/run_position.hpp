@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mylos/data/epochs.hpp"
+#include "mylos/data/feed/epochs.hpp"
 
 namespace mylos {
 

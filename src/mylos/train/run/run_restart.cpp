@@ -3,14 +3,14 @@
 
 #include <filesystem>
 
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/config/difference.hpp"
-#include "mylos/config/sizes.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/model/parameter_layout.hpp"
-#include "mylos/train/run_check.hpp"
-#include "run_start.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/config/deck/difference.hpp"
+#include "mylos/config/keys/sizes.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/train/run/run_check.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

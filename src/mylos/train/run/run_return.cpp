@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/train/adaptation.hpp"
-#include "mylos/train/health_advice.hpp"
-#include "mylos/train/health_watch.hpp"
-#include "mylos/train/run.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
+#include "mylos/train/health/health_advice.hpp"
+#include "mylos/train/health/health_watch.hpp"
+#include "mylos/train/run/run.hpp"
 
 namespace mylos {
 

@@ -8,15 +8,15 @@
 #include <fstream>
 #include <vector>
 
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
-#include "mylos/checkpoint/folder.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/config/sizes.hpp"
-#include "mylos/model/chain_flops.hpp"
-#include "mylos/train/plan_document.hpp"
-#include "mylos/train/scaler_restart.hpp"
-#include "run_start.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/config/keys/sizes.hpp"
+#include "mylos/model/memory/chain_flops.hpp"
+#include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

@@ -1,13 +1,13 @@
-#include "run_start.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 #include <fmt/format.h>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/agreed_data.hpp"
-#include "mylos/train/agreed_kernels.hpp"
-#include "mylos/train/run_check.hpp"
-#include "mylos/train/shared_folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/agreed_data.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/run/run_check.hpp"
+#include "mylos/train/start/shared_folder.hpp"
+#include "mylos/train/step/agreed_kernels.hpp"
 
 namespace mylos {
 namespace {

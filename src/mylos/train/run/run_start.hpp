@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/io/folder_lock.hpp"
-#include "mylos/train/assembly.hpp"
-#include "mylos/train/initial_weights.hpp"
-#include "mylos/train/run.hpp"
-#include "mylos/train/run_data.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/io/files/folder_lock.hpp"
+#include "mylos/train/plan/assembly.hpp"
+#include "mylos/train/run/run.hpp"
+#include "mylos/train/start/initial_weights.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run_summary.hpp"
+#include "mylos/train/run/run_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/io/atomic_publish.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {

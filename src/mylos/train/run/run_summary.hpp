@@ -10,9 +10,9 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/precision/scaler_statistics.hpp"
-#include "mylos/train/run_metrics.hpp"
-#include "mylos/train/run_position.hpp"
-#include "mylos/train/run_speed.hpp"
+#include "mylos/train/history/run_speed.hpp"
+#include "mylos/train/run/run_metrics.hpp"
+#include "mylos/train/run/run_position.hpp"
 
 namespace mylos {
 

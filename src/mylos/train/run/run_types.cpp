@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/train/shared_plan.hpp"
-#include "mylos/train/type_choice.hpp"
-#include "run_start.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/train/adapt/type_choice.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
+#include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {

@@ -1,4 +1,4 @@
-#include "mylos/train/initial_meaning.hpp"
+#include "mylos/train/start/initial_meaning.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mylos/base/places.hpp"
-#include "mylos/config/difference.hpp"
+#include "mylos/config/deck/difference.hpp"
 
 namespace mylos {
 

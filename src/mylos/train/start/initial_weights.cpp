@@ -1,4 +1,4 @@
-#include "mylos/train/initial_weights.hpp"
+#include "mylos/train/start/initial_weights.hpp"
 
 #include <fmt/ranges.h>
 
@@ -7,16 +7,16 @@
 #include <set>
 #include <span>
 
-#include "initial_names.hpp"
 #include "mylos/base/dtype_limits.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
-#include "mylos/train/initial_meaning.hpp"
-#include "mylos/train/run_state.hpp"
+#include "mylos/train/start/initial_meaning.hpp"
+#include "mylos/train/start/run_state.hpp"
+#include "mylos/train/step/initial_names.hpp"
 
 namespace mylos {
 namespace {

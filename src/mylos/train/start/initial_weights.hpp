@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "mylos/base/places.hpp"
-#include "mylos/checkpoint/weight_file.hpp"
-#include "mylos/model/channels_first.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/model/parameters/channels_first.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run_state.hpp"
+#include "mylos/train/start/run_state.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "mylos/config/deck.hpp"
-#include "mylos/model/make_chain.hpp"
-#include "mylos/train/plan_document.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "mylos/train/plan/plan_document.hpp"
 
 namespace mylos {
 namespace {

@@ -21,12 +21,12 @@
 #include <string>
 #include <vector>
 
-#include "mylos/checkpoint/reader.hpp"
-#include "mylos/checkpoint/state.hpp"
-#include "mylos/data/normalizer.hpp"
-#include "mylos/data/sample_meaning.hpp"
-#include "mylos/data/vocabulary.hpp"
-#include "mylos/train/assembly.hpp"
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/train/plan/assembly.hpp"
 
 namespace mylos {
 

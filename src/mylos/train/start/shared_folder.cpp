@@ -1,4 +1,4 @@
-#include "mylos/train/shared_folder.hpp"
+#include "mylos/train/start/shared_folder.hpp"
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 namespace {

@@ -1,13 +1,13 @@
-#include "mylos/train/stop_requests.hpp"
+#include "mylos/train/start/stop_requests.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "mylos/base/seconds_since.hpp"
-#include "mylos/base/units.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
 namespace {

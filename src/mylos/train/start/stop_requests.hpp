@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "mylos/comm/rank_group.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 

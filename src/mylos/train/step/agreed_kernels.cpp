@@ -1,4 +1,4 @@
-#include "mylos/train/agreed_kernels.hpp"
+#include "mylos/train/step/agreed_kernels.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/comm/values_of_ranks.hpp"
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
 
 namespace mylos {
 namespace {

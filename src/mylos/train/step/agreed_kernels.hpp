@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "mylos/comm/rank_group.hpp"
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

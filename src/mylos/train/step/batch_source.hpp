@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mylos/model/model.hpp"
+#include "mylos/model/network/model.hpp"
 
 namespace mylos {
 

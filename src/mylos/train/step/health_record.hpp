@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/optim/parameter_health.hpp"
+#include "mylos/optim/update/parameter_health.hpp"
 
 namespace mylos {
 

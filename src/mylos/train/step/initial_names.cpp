@@ -1,12 +1,12 @@
-#include "initial_names.hpp"
+#include "mylos/train/step/initial_names.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/text.hpp"
-#include "mylos/model/parameter_names.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/base/places.hpp"
-#include "mylos/checkpoint/weight_file.hpp"
+#include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/train/options.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-#include "mylos/train/staging.hpp"
+#include "mylos/train/step/staging.hpp"
 
 namespace mylos {
 namespace {

@@ -4,11 +4,11 @@
 #include <array>
 #include <memory>
 
-#include "mylos/base/arena.hpp"
-#include "mylos/base/device_event.hpp"
-#include "mylos/data/batch.hpp"
-#include "mylos/data/batch_reader.hpp"
-#include "mylos/train/batch_source.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/device_event.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/data/feed/batch_reader.hpp"
+#include "mylos/train/step/batch_source.hpp"
 
 namespace mylos {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/data/share.hpp"
+#include "mylos/data/feed/share.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/step/trainer.hpp"
 
-#include "mylos/base/region.hpp"
-#include "mylos/base/timed.hpp"
-#include "mylos/comm/collective_error.hpp"
+#include "mylos/base/device/region.hpp"
+#include "mylos/base/device/timed.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

@@ -11,21 +11,21 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/base/work_recorder.hpp"
-#include "mylos/comm/communicator.hpp"
+#include "mylos/base/device/work_recorder.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/model/model.hpp"
-#include "mylos/optim/gradient_reduction.hpp"
-#include "mylos/optim/micro_batch_tree.hpp"
-#include "mylos/optim/optimizer.hpp"
-#include "mylos/optim/statistics_exchange.hpp"
-#include "mylos/optim/step_state.hpp"
-#include "mylos/optim/weight_update.hpp"
+#include "mylos/model/network/model.hpp"
+#include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/gradients/micro_batch_tree.hpp"
+#include "mylos/optim/gradients/statistics_exchange.hpp"
+#include "mylos/optim/update/optimizer.hpp"
+#include "mylos/optim/update/step_state.hpp"
+#include "mylos/optim/update/weight_update.hpp"
 #include "mylos/precision/gradient_check.hpp"
-#include "mylos/train/batch_source.hpp"
-#include "mylos/train/health_record.hpp"
-#include "mylos/train/step_plan.hpp"
-#include "mylos/train/step_waits.hpp"
+#include "mylos/train/step/batch_source.hpp"
+#include "mylos/train/step/health_record.hpp"
+#include "mylos/train/step/step_plan.hpp"
+#include "mylos/train/step/step_waits.hpp"
 
 namespace mylos {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "mylos/base/timed.hpp"
-#include "mylos/comm/collective_error.hpp"
-#include "mylos/kernels/launch.hpp"
-#include "mylos/optim/parameter_groups.hpp"
-#include "mylos/train/trainer.hpp"
+#include "mylos/base/device/timed.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

@@ -1,10 +1,10 @@
-#include "gemm_table.hpp"
+#include "mylos/kernels/gemm/tiles/gemm_table.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "mylos/base/instructions.hpp"
-#include "onednn_instructions.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
 
 namespace mylos {
 namespace {

@@ -5,7 +5,7 @@
 // the same choice.
 #pragma once
 
-#include "mylos/kernels/gemm.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 

@@ -13,19 +13,19 @@
 // threads gives the same bits.
 #include <algorithm>
 
-#include "gemm_engines.hpp"
-#include "gemm_tiling.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/base/vector_targets.hpp"
-#include "work_stealing.hpp"
+#include "mylos/base/vector/vector_targets.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/tiles/gemm_tiling.hpp"
+#include "mylos/kernels/launch/work_stealing.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "gemm_tiles.cpp"
+#define HWY_TARGET_INCLUDE "mylos/kernels/gemm/tiles/gemm_tiles.cpp"
 #include <hwy/foreach_target.h>
 // The line above makes the rest be read once for each target.
 #include <hwy/highway.h>
 
-#include "tile_epilogue-inl.hpp"
-#include "tile_pack-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_epilogue-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_pack-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "gemm_tiling.hpp"
+#include "mylos/kernels/gemm/tiles/gemm_tiling.hpp"
 
 #include <algorithm>
 #include <numeric>

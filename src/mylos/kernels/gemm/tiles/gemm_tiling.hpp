@@ -1,9 +1,9 @@
 // How a product on hosts is cut into tasks whose operands stay in their core's own caches.
 #pragma once
 
-#include "mylos/base/pieces.hpp"
-#include "mylos/kernels/gemm.hpp"
-#include "work_stealing.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/launch/work_stealing.hpp"
 
 namespace mylos {
 

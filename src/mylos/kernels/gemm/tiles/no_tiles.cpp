@@ -1,5 +1,5 @@
 // This build runs on a device: products by tiles are for hosts.
-#include "gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
 

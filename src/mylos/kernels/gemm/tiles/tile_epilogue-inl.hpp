@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

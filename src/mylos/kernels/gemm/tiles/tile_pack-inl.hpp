@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "mylos/kernels/tile_values.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 #if defined(MYLOS_KERNELS_TILE_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_TILE_PACK_INL_HPP
@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -16,7 +16,7 @@
 
 #include <hwy/highway.h>
 
-#include "tile_words-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_words-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -15,7 +15,7 @@
 
 #include <hwy/highway.h>
 
-#include "vector_values-inl.hpp"
+#include "mylos/kernels/launch/vector_values-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -1,7 +1,7 @@
 // A host's convolutions: by minimal filtering where that is faster, else by oneDNN.
 #include <algorithm>
 
-#include "convolution_winograd.hpp"
+#include "mylos/kernels/convolution/convolution_winograd.hpp"
 
 namespace mylos {
 namespace {

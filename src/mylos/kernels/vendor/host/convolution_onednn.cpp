@@ -15,11 +15,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "convolution_onednn_code.hpp"
-#include "library_convolution.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/pieces.hpp"
-#include "onednn_instructions.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"
 
 namespace mylos {
 namespace {

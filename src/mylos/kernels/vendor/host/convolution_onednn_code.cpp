@@ -1,9 +1,9 @@
-#include "convolution_onednn_code.hpp"
+#include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "onednn_versions.hpp"
+#include "mylos/kernels/vendor/host/onednn_versions.hpp"
 
 namespace mylos::onednn {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <dnnl.hpp>
 
-#include "library_convolution.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos::onednn {
 

@@ -5,10 +5,10 @@
 #include <KokkosBlas3_gemm.hpp>
 #include <array>
 
-#include "gemm_engines.hpp"
-#include "gemm_epilogue.hpp"
-#include "mylos/base/pieces.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_epilogue.hpp"
 
 namespace mylos {
 namespace {

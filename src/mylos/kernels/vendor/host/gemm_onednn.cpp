@@ -12,12 +12,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "gemm_engines.hpp"
-#include "gemm_epilogue.hpp"
-#include "library_convolution.hpp"
 #include "mylos/base/error.hpp"
-#include "onednn_instructions.hpp"
-#include "onednn_versions.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_epilogue.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/vendor/host/onednn_versions.hpp"
 
 namespace mylos {
 namespace {

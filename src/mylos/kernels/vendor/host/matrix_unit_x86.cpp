@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "matrix_unit.hpp"
+#include "mylos/kernels/gemm/matrix_unit.hpp"
 
 namespace mylos {
 

@@ -1,5 +1,5 @@
 // This build has no Kokkos Kernels.
-#include "gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
 

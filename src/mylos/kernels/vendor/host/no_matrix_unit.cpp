@@ -1,5 +1,5 @@
 // Processors of this architecture have none that oneDNN uses for bfloat16.
-#include "matrix_unit.hpp"
+#include "mylos/kernels/gemm/matrix_unit.hpp"
 
 namespace mylos {
 

@@ -1,7 +1,7 @@
 // This build has no oneDNN.
-#include "gemm_engines.hpp"
-#include "library_convolution.hpp"
-#include "onednn_instructions.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/onednn_instructions.hpp"
 
 namespace mylos {
 

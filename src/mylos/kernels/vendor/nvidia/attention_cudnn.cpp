@@ -1,5 +1,5 @@
 // Fused attention by cuDNN on NVIDIA devices, through its C++ frontend, whose headers no other file sees.
-#include "attention_cudnn.hpp"
+#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cudnn_graph.hpp"
-#include "cudnn_library.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace mylos {
 namespace {

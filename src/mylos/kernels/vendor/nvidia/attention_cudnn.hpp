@@ -1,8 +1,8 @@
 // What cuDNN would do for an attention on a device that is not here; for tests.
 #pragma once
 
-#include "cudnn_device.hpp"
-#include "mylos/kernels/attention_shape.hpp"
+#include "mylos/kernels/attention/attention_shape.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
 
 namespace mylos {
 

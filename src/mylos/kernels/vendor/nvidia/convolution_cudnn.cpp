@@ -7,7 +7,7 @@
 //
 // Of 16-bit operands it has results in float for channels in multiples of 8, where an operation follows the
 // convolution; so one that changes nothing does.
-#include "convolution_cudnn.hpp"
+#include "mylos/kernels/vendor/nvidia/convolution_cudnn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cudnn_graph.hpp"
-#include "cudnn_library.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace mylos {
 namespace {

@@ -1,8 +1,8 @@
 // What cuDNN would do for a convolution on a device that is not here; for tests.
 #pragma once
 
-#include "cudnn_device.hpp"
-#include "library_convolution.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "cublaslt_algorithm.hpp"
+#include "mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "library_product.hpp"
-#include "mylos/base/arena.hpp"
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/gemm/library_product.hpp"
 
 namespace mylos::cublaslt {
 

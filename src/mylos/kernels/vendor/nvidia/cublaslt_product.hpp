@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cublaslt_algorithm.hpp"
-#include "cublaslt_descriptors.hpp"
-#include "gemm_epilogue.hpp"
+#include "mylos/kernels/gemm/gemm_epilogue.hpp"
+#include "mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp"
+#include "mylos/kernels/vendor/nvidia/cublaslt_descriptors.hpp"
 
 namespace mylos::cublaslt {
 

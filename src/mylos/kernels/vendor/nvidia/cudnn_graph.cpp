@@ -1,12 +1,12 @@
-#include "cudnn_graph.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <numeric>
 #include <utility>
 
-#include "cudnn_library.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;  // the frontend declares it, and looks cuDNN's functions up in it

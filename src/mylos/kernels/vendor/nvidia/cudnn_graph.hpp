@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cudnn_device.hpp"
 #include "mylos/base/dtype.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
 
 namespace mylos::cudnn {
 

@@ -1,4 +1,4 @@
-#include "cudnn_library.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 #include <cudnn_version.h>
 #include <dlfcn.h>

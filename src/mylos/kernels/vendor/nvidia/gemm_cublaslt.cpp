@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "cublaslt_product.hpp"
-#include "gemm_engines.hpp"
-#include "gemm_ranked.hpp"
-#include "library_convolution.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/activation.hpp"
-#include "mylos/kernels/fused_attention.hpp"
-#include "product_row_sums.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_ranked.hpp"
+#include "mylos/kernels/gemm/product_row_sums.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/kernels/vendor/nvidia/cublaslt_product.hpp"
 
 namespace mylos {
 namespace {

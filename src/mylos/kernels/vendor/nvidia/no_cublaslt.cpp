@@ -1,5 +1,5 @@
 // This build has no cuBLASLt.
-#include "gemm_engines.hpp"
+#include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
 

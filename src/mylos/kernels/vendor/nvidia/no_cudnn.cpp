@@ -1,7 +1,7 @@
 // This build has no cuDNN.
-#include "attention_by_cudnn.hpp"
-#include "library_convolution.hpp"
-#include "mylos/kernels/fused_attention.hpp"
+#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos {
 

@@ -1,10 +1,10 @@
-#include "mylos/train/network_table.hpp"
+#include "mylos/train/plan/tables/network_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mylos/base/units.hpp"
+#include "mylos/base/errors/units.hpp"
 
 namespace mylos {
 namespace {

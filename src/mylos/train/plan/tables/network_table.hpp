@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "mylos/kernels/gemm.hpp"
-#include "mylos/model/chain.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/train/memory_plan.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "mylos/train/plan_table.hpp"
-#include "mylos/train/product_choice.hpp"
-#include "mylos/train/step_plan.hpp"
+#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/tables/plan_table.hpp"
+#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {

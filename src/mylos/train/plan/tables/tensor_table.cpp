@@ -1,4 +1,4 @@
-#include "mylos/train/tensor_table.hpp"
+#include "mylos/train/plan/tables/tensor_table.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "mylos/train/trainer.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

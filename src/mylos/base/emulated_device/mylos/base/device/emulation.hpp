@@ -1,4 +1,4 @@
-// In place of include/mylos/base/emulation.hpp in the build with Mylos_EMULATE_DEVICE.
+// In place of src/mylos/base/device/emulation.hpp in the build with Mylos_EMULATE_DEVICE.
 #pragma once
 
 namespace mylos {
