@@ -68,10 +68,10 @@ void write(const CUpti_Activity& record) {
   }
 }
 
-void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, buffer_bytes));
   *bytes = *buffer == nullptr ? 0 : buffer_bytes;
-  *most_records = 0;
+  *max_records = 0;
 }
 
 void CUPTIAPI take_buffer(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::array types = {DType::fp32, DType::bf16, DType::fp16};
 constexpr int rounds = 7;
-constexpr std::int64_t largest_size = 4096;
+constexpr std::int64_t max_size = 4096;
 
 /// Evenly within ±0.5.
 void draw(const Tensor& matrix, const char* name) {
@@ -149,8 +149,8 @@ int main(int argument_count, char** arguments) {
       mylos::hold_to_instructions(words);
       for (const std::string& word : words) {
         const std::int64_t size = std::atoll(word.c_str());
-        if (size < 1 || size > mylos::largest_size)
-          mylos::fail_input("\"{}\" is no size from 1 to {}", word, mylos::largest_size);
+        if (size < 1 || size > mylos::max_size)
+          mylos::fail_input("\"{}\" is no size from 1 to {}", word, mylos::max_size);
         mylos::report(size);
       }
     } catch (const mylos::Error& error) {

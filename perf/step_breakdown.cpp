@@ -46,7 +46,7 @@ class TimedConvolution final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return library_.accumulates(); }
   [[nodiscard]] bool may_refuse() const override { return library_.may_refuse(); }
-  [[nodiscard]] bool filters(const LibraryPass& pass) override { return library_.filters(pass); }
+  [[nodiscard]] bool uses_winograd(const LibraryPass& pass) override { return library_.uses_winograd(pass); }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return library_.samples_at_a_time(pass);
   }

@@ -33,7 +33,7 @@ using mylos::StopSources;
 using namespace mylos::app;  // NOLINT: this file is the command
 
 /// What counts of steps, ranks and tokens may be.
-constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 
 void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command
@@ -81,7 +81,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   train
       ->add_option("--stop-after", line.train.stop_after,
                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
-      ->check(integer_from(1, most_counted));
+      ->check(integer_from(1, max_counted));
   CLI::Option* plan =
       train->add_option("--plan", line.train.plan,
                         "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
@@ -92,7 +92,7 @@ void add_train(CLI::App& app, CommandLine& line) {
       ->add_option(
           "--debug-tensors", line.train.debug_tensors,
           "Before each of the first N steps print type, shape and values of all its tensors on rank 0")
-      ->check(integer_from(1, most_counted));
+      ->check(integer_from(1, max_counted));
   train
       ->add_flag(
           "--check", line.train.check,
@@ -119,11 +119,11 @@ void add_plan(CLI::App& app, CommandLine& line) {
   plan->add_option("overrides", line.plan.overrides,
                    "section.key=value: takes the place of what the deck says");
   plan->add_option("--ranks", line.plan.ranks, "Ranks of the run")
-      ->check(integer_from(1, most_counted))
+      ->check(integer_from(1, max_counted))
       ->capture_default_str();
   plan->add_option("--ranks-per-node", line.plan.ranks_per_node,
                    "Ranks that share a node's memory (default: all)")
-      ->check(integer_from(1, most_counted));
+      ->check(integer_from(1, max_counted));
   CLI::Option* json = plan->add_flag("--json", line.plan.json,
                                      "Print JSON, as in a run's plan.json, which names engines too");
   CLI::Option* products =
@@ -181,7 +181,7 @@ void add_sample(CLI::App& app, CommandLine& line) {
                    "How the text begins; where tokens have no text, their numbers with spaces between them")
       ->required();
   sample->add_option("--tokens", line.sample.tokens, "How many to add")
-      ->check(integer_from(1, most_counted))
+      ->check(integer_from(1, max_counted))
       ->capture_default_str();
   sample
       ->add_option("--temperature", line.sample.draw.temperature,
@@ -189,7 +189,7 @@ void add_sample(CLI::App& app, CommandLine& line) {
       ->check(number_from_0())
       ->capture_default_str();
   sample->add_option("--top-k", line.sample.draw.top_k, "Draw from so many of the likeliest tokens; 0: all")
-      ->check(integer_from(0, most_counted))
+      ->check(integer_from(0, max_counted))
       ->capture_default_str();
   sample->add_option("--seed", line.sample.draw.seed, "Of the random numbers")
       ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))

@@ -70,7 +70,7 @@ TEST(StepCurves, LeavesOutWhatIsNotFiniteAndTakesStepsInAnyOrder) {
 
 TEST(StepCurves, OneMadStepDoesNotCoarsenTheOthers) {
   StepCurves curves(1, 100);
-  curves.add(largest_step, std::array{1.0});
+  curves.add(max_step, std::array{1.0});
   for (std::int64_t step = 1; step < 100; ++step) curves.add(step, std::array{1.0});
   EXPECT_EQ(curves.width(), 1);
 }

@@ -21,7 +21,7 @@ TEST(ThreadCount, OfTheDeckComesBeforeTheVariable) {
 TEST(ThreadCount, OfTheVariableIsItsFirstNumber) {
   EXPECT_EQ(thread_count(0, "5", eight_cores, 1), 5);
   EXPECT_EQ(thread_count(0, " 4 , 2", eight_cores, 1), 4);
-  EXPECT_EQ(thread_count(0, "512", eight_cores, 1), most_threads);
+  EXPECT_EQ(thread_count(0, "512", eight_cores, 1), max_threads);
 }
 
 TEST(ThreadCount, OfAnEmptyVariableIsThatOfTheCores) {
@@ -34,7 +34,7 @@ TEST(ThreadCount, OfAnEmptyVariableIsThatOfTheCores) {
 }
 
 TEST(ThreadCount, OfVeryManyCoresStaysWithinTheLimit) {
-  EXPECT_EQ(thread_count(0, nullptr, {1024, 1}, 1), most_threads);
+  EXPECT_EQ(thread_count(0, nullptr, {1024, 1}, 1), max_threads);
   EXPECT_EQ(thread_count(0, nullptr, {1024, 4}, 1), 256);
 }
 

@@ -43,7 +43,7 @@ TEST(BinaryTree, ASumFromLeftToRightIsTheTree) {
   for (int leaves = 1; leaves <= 40; ++leaves) {
     std::size_t most = 0;
     EXPECT_EQ(from_left_to_right(0, leaves, most), by_recursion(0, leaves, number));
-    EXPECT_LE(most, static_cast<std::size_t>(most_waiting(leaves)));
+    EXPECT_LE(most, static_cast<std::size_t>(max_waiting(leaves)));
   }
 }
 
@@ -59,11 +59,11 @@ TEST(BinaryTree, PowersOfTwoPartsOfItAreNodes) {
 }
 
 TEST(BinaryTree, WaitingSumsAreItsHeight) {
-  EXPECT_EQ(most_waiting(1), 0);
-  EXPECT_EQ(most_waiting(2), 1);
-  EXPECT_EQ(most_waiting(3), 2);
-  EXPECT_EQ(most_waiting(8), 3);
-  EXPECT_EQ(most_waiting(9), 4);
+  EXPECT_EQ(max_waiting(1), 0);
+  EXPECT_EQ(max_waiting(2), 1);
+  EXPECT_EQ(max_waiting(3), 2);
+  EXPECT_EQ(max_waiting(8), 3);
+  EXPECT_EQ(max_waiting(9), 4);
 }
 
 }  // namespace

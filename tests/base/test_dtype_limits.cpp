@@ -20,8 +20,8 @@ void expect_limits_of_compiler(DType type) {
   EXPECT_EQ(limits.bits, static_cast<int>(8 * sizeof(T)));
   EXPECT_EQ(limits.binary_digits, Compiler::digits);
   EXPECT_EQ(limits.decimal_digits, Compiler::digits10);
-  EXPECT_EQ(limits.least_exponent, Compiler::min_exponent - 1);  // the compiler's numbers are 0.1fraction
-  EXPECT_EQ(limits.most_exponent, Compiler::max_exponent - 1);
+  EXPECT_EQ(limits.min_exponent, Compiler::min_exponent - 1);  // the compiler's numbers are 0.1fraction
+  EXPECT_EQ(limits.max_exponent, Compiler::max_exponent - 1);
   EXPECT_EQ(limits.largest, static_cast<double>(Compiler::max()));
   EXPECT_EQ(limits.smallest_normal, static_cast<double>(Compiler::min()));
   EXPECT_EQ(limits.smallest_subnormal, static_cast<double>(Compiler::denorm_min()));
@@ -67,7 +67,7 @@ TEST(DTypeLimits, AreTheNumbersThatTheStorageTypesHold) {
     EXPECT_EQ(value_of<T>(infinity - 1), limits.largest);
     EXPECT_EQ(value_of<T>(1u << fraction), limits.smallest_normal);
     EXPECT_EQ(value_of<T>(1), limits.smallest_subnormal);
-    const unsigned one = static_cast<unsigned>(limits.most_exponent) << fraction;
+    const unsigned one = static_cast<unsigned>(limits.max_exponent) << fraction;
     EXPECT_EQ(value_of<T>(one), 1);
     EXPECT_EQ(value_of<T>(one + 1) - 1, limits.epsilon);
     EXPECT_EQ(unit_roundoff<T>, limits.epsilon / 2);

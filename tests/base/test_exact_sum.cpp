@@ -18,9 +18,9 @@ ExactSum sum_of(const std::vector<double>& terms) {
   return sum;
 }
 
-std::vector<double> draw(std::size_t count, double smallest_exponent, double largest_exponent) {
+std::vector<double> draw(std::size_t count, double smallest_exponent, double max_exponent) {
   std::mt19937_64 random(5);
-  std::uniform_real_distribution<double> exponent(smallest_exponent, largest_exponent);
+  std::uniform_real_distribution<double> exponent(smallest_exponent, max_exponent);
   std::uniform_real_distribution<double> mantissa(1, 2);
   std::vector<double> terms;
   for (std::size_t i = 0; i < count; ++i)

@@ -16,14 +16,14 @@ struct HalfFormat {
   static constexpr int digits = 11;  // of the significand, the hidden one included
   static constexpr int lowest_exponent = -14;
   static constexpr double largest = 65504;
-  static constexpr double least_exact = 0x1p-17;  // from which on 16 bits make P exact
+  static constexpr double min_exact = 0x1p-17;  // from which on 16 bits make P exact
 };
 struct Bfloat16Format {
   using Type = bfloat16;
   static constexpr int digits = 8;
   static constexpr int lowest_exponent = -126;
   static constexpr double largest = 0x1.FEp127;
-  static constexpr double least_exact = 0;
+  static constexpr double min_exact = 0;
 };
 
 template <class Format>
@@ -70,7 +70,7 @@ TYPED_TEST(StochasticRounding, GoesToANeighbourAndKeepsTheMean) {
       sum += result - down;
     }
     const double mean = down + sum / 65536;
-    if (std::abs(exact) >= TypeParam::least_exact) {
+    if (std::abs(exact) >= TypeParam::min_exact) {
       ASSERT_EQ(mean, exact);  // to the last bit: all that were summed are multiples of the step
     } else {
       ASSERT_NEAR(mean, exact, step * 0x1p-17) << value;

@@ -88,13 +88,13 @@ TEST_F(PieceWriting, MovesOnWhereRanksLookAtTimesOfTheirOwn) {
   std::optional<CheckpointOutcome> outcome;
   const std::string latest = folder.path() + "/checkpoints/latest";
   for (int looks = 0; looks < 20'000 && !outcome && !std::filesystem::exists(latest); ++looks) {
-    outcome = writer.look();
+    outcome = writer.poll();
     std::this_thread::sleep_for(step_time);
   }
   ranks.barrier();
   for (int looks = 0; looks < 20'000 && !outcome && ranks.rank() == 0;
        ++looks) {  // its thread may not be over
-    outcome = writer.look();
+    outcome = writer.poll();
     std::this_thread::sleep_for(step_time);
   }
   expect_path(outcome, 5);

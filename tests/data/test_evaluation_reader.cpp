@@ -11,7 +11,7 @@ using namespace testing_support;
 /// Of all samples of a file, on one rank of two.
 OutsideRange outside_of(const Dataset& data, const Normalizer& normalizer, int rank, bool counts = true) {
   EvaluationReader reader(data, {0, data.samples()}, normalizer,
-                          {.most_samples = 3, .rank = rank, .ranks = 2, .counts_outside = counts});
+                          {.max_samples = 3, .rank = rank, .ranks = 2, .counts_outside = counts});
   OutsideRange found;
   for (int pass = 0; pass < 2; ++pass) {  // the second counts afresh
     reader.rewind();

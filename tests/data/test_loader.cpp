@@ -298,8 +298,8 @@ TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {
   }
   const Dataset alone(path, Answers::optional);
   const auto normalizer = normalizer_for(Normalize::standard, whole, {0, whole.samples()});  // of targets too
-  EvaluationReader expected(whole, {0, 11}, normalizer, {.most_samples = 4});
-  EvaluationReader reader(alone, {0, 11}, normalizer, {.most_samples = 4});
+  EvaluationReader expected(whole, {0, 11}, normalizer, {.max_samples = 4});
+  EvaluationReader reader(alone, {0, 11}, normalizer, {.max_samples = 4});
   while (const Batch* batch = reader.next()) {
     const Batch& other = *expected.next();
     EXPECT_EQ(batch->labels, nullptr);
@@ -318,7 +318,7 @@ TEST(EvaluationReader, RanksCoverTheSplitOnceInOrder) {
     for (int pass = 0; pass < 2; ++pass) {
       std::vector<std::int32_t> labels;
       for (int rank = 0; rank < ranks; ++rank) {
-        EvaluationReader reader(dataset, split, {}, {.most_samples = 4, .rank = rank, .ranks = ranks});
+        EvaluationReader reader(dataset, split, {}, {.max_samples = 4, .rank = rank, .ranks = ranks});
         for (int i = 0; i < pass && reader.next(); ++i) {
         }
         reader.rewind();

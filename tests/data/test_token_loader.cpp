@@ -120,7 +120,7 @@ TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
     for (const bool in_memory : {true, false}) {
       TokenLoader loader(data, split, sampler_for(split, 14, WindowOrder::sequential),
                          {.in_memory = in_memory});
-      TokenEvaluationReader reader(data, split, context, {.most_samples = 14});
+      TokenEvaluationReader reader(data, split, context, {.max_samples = 14});
       const std::string message = data.path() + ": /tokens element " + std::to_string(wrong) +
                                   " (counted from 0) is 65, expected 0 to 64";
       EXPECT_EQ(error_of([&] { (void)loader.next(); }), message);
@@ -170,7 +170,7 @@ TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {
         std::vector<std::int64_t> windows;
         for (int rank = 0; rank < ranks; ++rank) {
           TokenEvaluationReader reader(data, split, context,
-                                       {.most_samples = 4, .rank = rank, .ranks = ranks});
+                                       {.max_samples = 4, .rank = rank, .ranks = ranks});
           for (int i = 0; i < pass && reader.next(); ++i) {
           }
           reader.rewind();

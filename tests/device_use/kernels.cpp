@@ -22,7 +22,7 @@ struct Kernel {
   std::string name;
   int registers = 0;  // 0: ptxas did not say
   std::size_t shared_bytes = 0;
-  std::size_t most_dynamic_bytes = 48 << 10;
+  std::size_t max_dynamic_bytes = 48 << 10;
 };
 
 struct Configuration {
@@ -57,7 +57,7 @@ Configuration& configuration() {
 }
 
 /// A multiprocessor's registers are given to warps in pieces of 256.
-int most_threads(const Kernel& kernel) {
+int max_threads(const Kernel& kernel) {
   if (kernel.registers == 0) return 1024;
   const int of_warp = (kernel.registers * 32 + 255) / 256 * 256;
   return std::min(1024, 65536 / of_warp * 32);
@@ -71,12 +71,12 @@ void check_limits(const Kernel& kernel, const std::string& name, const Configura
   if (gx == 0 || gy == 0 || gz == 0 || threads == 0) fault("is launched with no blocks or no threads");
   if (gx > 2147483647u || gy > 65535 || gz > 65535) fault("is launched with a grid beyond the device's");
   if (bx > 1024 || by > 1024 || bz > 64) fault("is launched with a block beyond the device's");
-  if (threads > static_cast<std::size_t>(most_threads(kernel)))
+  if (threads > static_cast<std::size_t>(max_threads(kernel)))
     fault("has " + std::to_string(threads) + " threads in a block, and registers for " +
-          std::to_string(most_threads(kernel)));
-  if (launch.shared_bytes > kernel.most_dynamic_bytes)
+          std::to_string(max_threads(kernel)));
+  if (launch.shared_bytes > kernel.max_dynamic_bytes)
     fault("wants " + std::to_string(launch.shared_bytes) + " bytes of shared memory where it may have " +
-          std::to_string(kernel.most_dynamic_bytes));
+          std::to_string(kernel.max_dynamic_bytes));
   if (launch.shared_bytes + kernel.shared_bytes > (227u << 10))
     fault("wants more shared memory than there is");
 }
@@ -149,8 +149,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   *attributes = {};
   attributes->numRegs = found->second.registers;
   attributes->sharedSizeBytes = found->second.shared_bytes;
-  attributes->maxThreadsPerBlock = most_threads(found->second);
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(found->second.most_dynamic_bytes);
+  attributes->maxThreadsPerBlock = max_threads(found->second);
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(found->second.max_dynamic_bytes);
   attributes->binaryVersion = attributes->ptxVersion = 90;
   return cudaSuccess;
 }
@@ -158,7 +158,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
   const auto found = kernels().find(function);
   if (found == kernels().end()) return cudaErrorInvalidDeviceFunction;
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-    found->second.most_dynamic_bytes = static_cast<std::size_t>(value);
+    found->second.max_dynamic_bytes = static_cast<std::size_t>(value);
   return cudaSuccess;
 }
 

@@ -93,7 +93,7 @@ void Ledger::launch_graph(const std::map<std::string, long>& recorded) {
 void Ledger::allocate(const std::string& label, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   held_[label] += bytes;
-  if (sum(held_) > sum(most_held_)) most_held_ = held_;
+  if (sum(held_) > sum(max_held_)) max_held_ = held_;
 }
 
 void Ledger::release(const std::string& label, std::int64_t bytes) {
@@ -139,7 +139,7 @@ void Ledger::write() {
   std::string text = "{\"steps\": [";
   for (const Calls& step : steps_) text += (&step == steps_.data() ? "" : ",\n") + object(step);
   text +=
-      "],\n\"outside\": " + object(outside_) + ",\n\"most_held\": " + object(most_held_) + ",\n\"faults\": [";
+      "],\n\"outside\": " + object(outside_) + ",\n\"most_held\": " + object(max_held_) + ",\n\"faults\": [";
   for (const std::string& fault : faults_) text += (fault == *faults_.begin() ? "" : ",\n") + quoted(fault);
   std::fprintf(file, "%s]}\n", text.c_str());
   std::fclose(file);
@@ -155,9 +155,9 @@ std::set<std::string> Ledger::take_faults() {
   return std::exchange(faults_, {});
 }
 
-std::map<std::string, std::int64_t> Ledger::most_held() {
+std::map<std::string, std::int64_t> Ledger::max_held() {
   const std::lock_guard lock(mutex_);
-  return most_held_;
+  return max_held_;
 }
 
 }  // namespace device_use

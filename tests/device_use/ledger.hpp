@@ -56,7 +56,7 @@ class Ledger {
   [[nodiscard]] Calls last_step();
   [[nodiscard]] std::set<std::string> take_faults();
   /// The arrays of the time at which they took most.
-  [[nodiscard]] std::map<std::string, std::int64_t> most_held();
+  [[nodiscard]] std::map<std::string, std::int64_t> max_held();
 
  private:
   Ledger() = default;
@@ -74,7 +74,7 @@ class Ledger {
   std::thread::id capturing_;  // none: no thread
   std::map<std::string, long> captured_;
   std::map<std::string, std::int64_t> held_;  // bytes by label
-  std::map<std::string, std::int64_t> most_held_;
+  std::map<std::string, std::int64_t> max_held_;
 };
 
 }  // namespace device_use

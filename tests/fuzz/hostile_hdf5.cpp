@@ -9,7 +9,7 @@
 namespace mylos::fuzz {
 namespace {
 
-constexpr hsize_t most_data = hsize_t{1} << 22;  // bytes that are written to a dataset
+constexpr hsize_t max_data = hsize_t{1} << 22;  // bytes that are written to a dataset
 
 /// An HDF5 identifier of any kind.
 class Id {
@@ -145,7 +145,7 @@ void choose_storage(hid_t creation, hid_t type, std::vector<hsize_t>& dims, std:
     return;
   }
   std::vector<hsize_t> chunk(dims.size(), 1);
-  if (bytes_of(type, dims) <= most_data) {  // in one piece: a million pieces take HDF5 gigabytes
+  if (bytes_of(type, dims) <= max_data) {  // in one piece: a million pieces take HDF5 gigabytes
     for (std::size_t i = 0; i < dims.size(); ++i) chunk[i] = std::max<hsize_t>(1, dims[i]);
   }
   if (choice == 3) {  // larger than the dataset: it may grow
@@ -166,7 +166,7 @@ void choose_storage(hid_t creation, hid_t type, std::vector<hsize_t>& dims, std:
 void write_data(hid_t dataset, hid_t type, const std::vector<hsize_t>& dims, bool with_crc,
                 FuzzedDataProvider& input) {
   const hsize_t bytes = bytes_of(type, dims);
-  if (bytes > most_data || H5Tis_variable_str(type) > 0) return;
+  if (bytes > max_data || H5Tis_variable_str(type) > 0) return;
   std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
   if (!data.empty() && input.ConsumeBool())
     input.ConsumeData(data.data(), std::min<std::size_t>(data.size(), 64));

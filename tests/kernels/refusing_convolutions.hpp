@@ -19,7 +19,7 @@ class RefusingLibrary final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return false; }
   [[nodiscard]] bool may_refuse() const override { return true; }
-  [[nodiscard]] bool filters(const LibraryPass& pass) override { return library_.filters(pass); }
+  [[nodiscard]] bool uses_winograd(const LibraryPass& pass) override { return library_.uses_winograd(pass); }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     LibraryPass two = pass;
     two.samples = std::min<std::int64_t>(pass.samples, 2);

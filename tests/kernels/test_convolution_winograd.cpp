@@ -10,12 +10,12 @@ namespace mylos::convolution_winograd_test {
 /// The machine's products, and minimal filtering for all convolutions that it takes.
 class FilteringEngine final : public test::OwnEngine {
  public:
-  explicit FilteringEngine(const Execution& exec = {}) : filtering_(make_winograd_convolution(exec)) {}
+  explicit FilteringEngine(const Execution& exec = {}) : winograd_(make_winograd_convolution(exec)) {}
 
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return filtering_.get(); }
+  [[nodiscard]] LibraryConvolution* convolutions() const override { return winograd_.get(); }
 
  private:
-  std::unique_ptr<LibraryConvolution> filtering_;
+  std::unique_ptr<LibraryConvolution> winograd_;
 };
 
 GridShape plane(std::int64_t rows, std::int64_t columns, std::int64_t channels) {
@@ -214,7 +214,7 @@ TEST(WinogradConvolution, IsChosenWhereItsProductsOutweighItsTransforms) {
                            ConvolutionPass of) {
     LibraryPass pass = pass_of(filter(plane(points, points, inputs), outputs, {0, 1, 1}));
     pass.pass = of;
-    return engine->convolutions()->filters(pass);
+    return engine->convolutions()->uses_winograd(pass);
   };
   for (const auto of : {ConvolutionPass::apply, ConvolutionPass::adjoint, ConvolutionPass::weights}) {
     EXPECT_TRUE(filters(32, 64, 28, of));

@@ -10,10 +10,9 @@ namespace mylos::divisor_test {
 void expect_quotients(std::int64_t divisor, std::mt19937_64& random) {
   const Divisor by(divisor);
   std::uniform_int_distribution<std::int64_t> any(0, Divisor::most);
-  const std::int64_t largest_multiple = Divisor::most / divisor * divisor;
-  for (std::int64_t dividend :
-       {std::int64_t{0}, std::int64_t{1}, divisor - 1, divisor, divisor + 1, largest_multiple - 1,
-        largest_multiple, Divisor::most, any(random), any(random)}) {
+  const std::int64_t max_multiple = Divisor::most / divisor * divisor;
+  for (std::int64_t dividend : {std::int64_t{0}, std::int64_t{1}, divisor - 1, divisor, divisor + 1,
+                                max_multiple - 1, max_multiple, Divisor::most, any(random), any(random)}) {
     dividend = std::min(dividend, Divisor::most);
     ASSERT_EQ(by.quotient(dividend), dividend / divisor) << dividend << " / " << divisor;
   }

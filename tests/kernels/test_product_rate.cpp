@@ -23,8 +23,8 @@ class SlowEngine final : public GemmEngine {
     hurry_from_s_ = from_s;
     hurry_to_s_ = to_s;
   }
-  double measured_rate(DType type, std::size_t most_bytes = plenty) {
-    return measure_product_rate(Execution{}, *this, type, most_bytes, [this] { return now_s_; });
+  double measured_rate(DType type, std::size_t max_bytes = plenty) {
+    return measure_product_rate(Execution{}, *this, type, max_bytes, [this] { return now_s_; });
   }
   ProductStretches measured_stretches(DType type) {
     return measure_product_stretches(Execution{}, *this, type, plenty, [this] { return now_s_; });
@@ -75,10 +75,10 @@ TEST(ProductRate, HasTheTimeOfEachStretch) {
 
 TEST(ProductRate, TakesNoMoreMemoryThanItIsGivenForLargerProducts) {
   const std::size_t of_512 = 3 * 512 * 512 * sizeof(float) + 64;
-  for (const std::size_t most_bytes : {of_512, of_512 - 1, std::size_t{0}}) {
+  for (const std::size_t max_bytes : {of_512, of_512 - 1, std::size_t{0}}) {
     SlowEngine fast(1e13);
-    EXPECT_NEAR(fast.measured_rate(DType::fp32, most_bytes), 1e13, 1e6);
-    EXPECT_EQ(fast.problems.back().m, most_bytes == of_512 ? 512 : 256) << most_bytes;
+    EXPECT_NEAR(fast.measured_rate(DType::fp32, max_bytes), 1e13, 1e6);
+    EXPECT_EQ(fast.problems.back().m, max_bytes == of_512 ? 512 : 256) << max_bytes;
   }
 }
 

@@ -97,11 +97,11 @@ TEST_F(BatchNormBlockTest, WhatIsComputedAgainTakesNoStatistics) {
 }
 
 TEST_F(BatchNormBlockTest, OneValueOfAChannelIsTooFew) {
-  EXPECT_EQ(block.least_rows(1), 1);
-  EXPECT_EQ(BatchNormBlock({.name = "n", .grid = {.channels = 7}}).least_rows(4), 2);
+  EXPECT_EQ(block.min_rows(1), 1);
+  EXPECT_EQ(BatchNormBlock({.name = "n", .grid = {.channels = 7}}).min_rows(4), 2);
   const BatchNormBlock together({.name = "n", .grid = {.channels = 7}, .over_ranks = true});
-  EXPECT_EQ(together.least_rows(1), 2);
-  EXPECT_EQ(together.least_rows(2), 1);
+  EXPECT_EQ(together.min_rows(1), 2);
+  EXPECT_EQ(together.min_rows(2), 1);
 }
 
 }  // namespace mylos::batch_norm_block_test

@@ -55,12 +55,12 @@ class WatchedCommunicator final : public Communicator {
 
   std::size_t started_in_all = 0;
   std::size_t in_flight = 0;
-  std::size_t most_in_flight = 0;
+  std::size_t max_in_flight = 0;
 
  private:
   Request started(Request request) {
     ++started_in_all;
-    most_in_flight = std::max(most_in_flight, ++in_flight);
+    max_in_flight = std::max(max_in_flight, ++in_flight);
     return request;
   }
 
@@ -90,7 +90,7 @@ TEST_F(BucketWindow, AWindowOfBucketsIsInFlightHoweverManyThereAre) {
   reduction.finish(exec);
   EXPECT_EQ(watched.started_in_all, buckets);
   EXPECT_EQ(watched.in_flight, 0u);
-  EXPECT_EQ(watched.most_in_flight, buckets_in_flight);
+  EXPECT_EQ(watched.max_in_flight, buckets_in_flight);
 }
 
 TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {

@@ -34,7 +34,7 @@ TEST_P(MicroBatchTreeTest, SumsAreThoseOfTheTreeInEveryBit) {
   ParameterStore parameters(make_parameter_layout(small_chain(), 64, 1));
   MicroBatchTree tree(parameters, leaves);
   EXPECT_EQ(MicroBatchTree::memory_bytes(parameters.layout(), leaves),
-            static_cast<std::size_t>(most_waiting(leaves)) *
+            static_cast<std::size_t>(max_waiting(leaves)) *
                 (parameters.layout().gradient_bytes + sizeof(LossSums)));
   test::DeviceValue<LossSums> losses{LossSums{}};
   for (int step = 0; step < 2; ++step) {  // the second one leaves nothing of the first

@@ -87,9 +87,9 @@ class FusedUpdate : public testing::TestWithParam<Case> {
     }
   }
   /// hidden1 moves half as fast as the others and decays by a quarter.
-  static ParameterLayout layout_of(const Case& test, int holders = 1) {
+  static ParameterLayout layout_of(const Case& test, int shard_owners = 1) {
     const Chain chain = chain_of({70}, 90, 10, test.compute, test.gradient);
-    ParameterLayout layout = make_parameter_layout(chain, 1500, 3, holders);
+    ParameterLayout layout = make_parameter_layout(chain, 1500, 3, shard_owners);
     for (ParameterSlot& slot : layout.slots) {
       if (slot.layer != "hidden1") continue;
       slot.spec.lr_factor = 0.5f;

@@ -73,7 +73,7 @@ struct Subject {
 };
 
 void expect_sums(const ParameterHealth& seen, const std::vector<float>& gradients,
-                 const std::vector<float>& before, const std::vector<float>& after, float least_normal) {
+                 const std::vector<float>& before, const std::vector<float>& after, float min_normal) {
   double gradient = 0, weight = 0, change = 0;
   float largest_gradient = 0, largest_weight = 0;
   std::int64_t zeros = 0, subnormals = 0, non_finite = 0;
@@ -89,7 +89,7 @@ void expect_sums(const ParameterHealth& seen, const std::vector<float>& gradient
     gradient += std::pow(static_cast<double>(g) / static_cast<double>(scale), 2);
     largest_gradient = std::max(largest_gradient, g / scale);
     zeros += g == 0 ? 1 : 0;
-    subnormals += g > 0 && g < least_normal ? 1 : 0;
+    subnormals += g > 0 && g < min_normal ? 1 : 0;
   }
   EXPECT_NEAR(seen.gradient_squares, gradient, 1e-5 * gradient);
   EXPECT_NEAR(seen.weight_squares, weight, 1e-5 * weight);
@@ -102,7 +102,7 @@ void expect_sums(const ParameterHealth& seen, const std::vector<float>& gradient
   EXPECT_EQ(seen.count, static_cast<std::int64_t>(gradients.size()));
 }
 
-float least_normal(DType type) {
+float min_normal(DType type) {
   return type == DType::fp16 ? 0x1p-14f : std::numeric_limits<float>::min();
 }
 
@@ -120,7 +120,7 @@ TEST_P(ParameterHealthOf, IsWhatSumsOverItsElementsGive) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       SCOPED_TRACE(slots[i].path());
       expect_sums(seen[i], test::values_of(subject.store.gradient(slots[i])), before[i],
-                  subject.masters(slots[i]), least_normal(slots[i].spec.type));
+                  subject.masters(slots[i]), min_normal(slots[i].spec.type));
     }
   }
 }
@@ -138,7 +138,7 @@ TEST_P(ParameterHealthOf, CountsWhatIsNotFiniteInASkippedStepThatMovesNothing) {
   subject.update(control);
   EXPECT_EQ(subject.masters(slot), before);
   expect_sums(subject.optimizer->health().read(subject.exec, 0)[1], gradients, before, before,
-              least_normal(slot.spec.type));
+              min_normal(slot.spec.type));
 }
 
 TEST_P(ParameterHealthOf, LeavesWeightsAsTheyAreWithoutIt) {

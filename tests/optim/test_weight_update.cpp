@@ -42,8 +42,8 @@ class WeightUpdates : public testing::TestWithParam<Case> {
  protected:
   /// A copy of the network on this rank, with all masters or its slices of them, or of gradients too.
   struct Copy {
-    Copy(const Chain& chain, Communicator& communicator, int holders, std::size_t window)
-        : store(make_parameter_layout(chain, 10000, communicator.size(), holders, window),
+    Copy(const Chain& chain, Communicator& communicator, int shard_owners, std::size_t window)
+        : store(make_parameter_layout(chain, 10000, communicator.size(), shard_owners, window),
                 communicator.rank()),
           reduction(communicator, store, ReduceType::automatic, {1, 1, 1, communicator.size()}, 0,
                     Optimizer::exchanged_bytes(options_of(GetParam()), store.layout())),

@@ -11,14 +11,14 @@
 namespace mylos::test {
 namespace {
 
-constexpr std::size_t most_blocks = 8;
+constexpr std::size_t max_blocks = 8;
 
 /// What is in memory between two operations.
 struct State {
   // Of x_i, with all that is carried past it until backward of block i: 0 absent, 1 there, 2 there until
   // then. x_i may be in memory for a later boundary nevertheless.
-  std::array<std::uint8_t, most_blocks + 1> activation{};
-  std::array<std::uint8_t, most_blocks> saved{};  // of block i: 0 nothing, v + 1 variant v and x_{i+1}
+  std::array<std::uint8_t, max_blocks + 1> activation{};
+  std::array<std::uint8_t, max_blocks> saved{};  // of block i: 0 nothing, v + 1 variant v and x_{i+1}
   std::uint8_t gradient = 0;  // 0: no loss yet; i + 1: δ_i, whose blocks from i on are done
 
   [[nodiscard]] std::uint64_t key() const {
@@ -145,7 +145,7 @@ class Search {
   const ChainCost& cost_;
   std::size_t budget_;
   std::size_t count_;
-  std::array<std::size_t, most_blocks + 1>
+  std::array<std::size_t, max_blocks + 1>
       read_until_{};  // of each boundary: behind the last block that reads it
   std::priority_queue<Entry> queue_;
   std::unordered_map<std::uint64_t, double> times_;

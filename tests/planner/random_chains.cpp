@@ -11,7 +11,7 @@ ChainCost random_chain(std::mt19937_64& generator, const RandomChainShape& shape
   const auto draw = [&](std::size_t least, std::size_t most) {
     return std::uniform_int_distribution<std::size_t>(least, most)(generator);
   };
-  const auto bytes = [&](std::size_t least) { return draw(least, shape.most_units) * shape.unit_bytes; };
+  const auto bytes = [&](std::size_t least) { return draw(least, shape.max_units) * shape.unit_bytes; };
   const auto time = [&](std::size_t least, std::size_t most) {
     return static_cast<double>(draw(least, most));
   };
@@ -21,7 +21,7 @@ ChainCost random_chain(std::mt19937_64& generator, const RandomChainShape& shape
   for (std::size_t i = 0; i < shape.blocks; ++i) {
     StageCost block{
         bytes(1), bytes(0) / 2 / shape.unit_bytes * shape.unit_bytes, {}, time(1, 9), time(1, 18)};
-    const std::size_t variants = draw(1, shape.most_variants);
+    const std::size_t variants = draw(1, shape.max_variants);
     std::size_t saved = bytes(0);
     double recompute = 0;
     for (std::size_t v = 0; v < variants; ++v) {

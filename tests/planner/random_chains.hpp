@@ -11,8 +11,8 @@ namespace mylos::test {
 
 struct RandomChainShape {
   std::size_t blocks = 4;
-  std::size_t most_variants = 2;
-  std::size_t most_units = 8;                // of every tensor
+  std::size_t max_variants = 2;
+  std::size_t max_units = 8;                 // of every tensor
   std::size_t unit_bytes = arena_alignment;  // or a multiple of it
   bool input_in_arena = false;
   double skips = 0;  // probability that a block reads an earlier boundary too

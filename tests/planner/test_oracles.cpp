@@ -21,7 +21,7 @@ const MemoryOptions automatic;
 
 /// A budget somewhere between what no list needs less than and what needs no plan.
 std::size_t some_budget(std::mt19937_64& generator, const ChainCost& cost) {
-  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak() / arena_alignment;
+  const std::size_t least = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak() / arena_alignment;
   const std::size_t most = trace_lifetimes(cost, store_all(cost.blocks.size())).live_peak() / arena_alignment;
   return std::uniform_int_distribution<std::size_t>(least - 1, most)(generator) * arena_alignment;
 }
@@ -31,7 +31,7 @@ TEST(Rotor, FindsTheFastestOfAllLists) {
   int infeasible = 0;
   for (int round = 0; round < test::cases(500); ++round) {
     const RandomChainShape shape{.blocks = 1 + static_cast<std::size_t>(round) % 8,
-                                 .most_variants = round % 8 < 6 ? 3u : 2u,
+                                 .max_variants = round % 8 < 6 ? 3u : 2u,
                                  .input_in_arena = round % 3 == 0,
                                  .skips = round % 2 == 0 ? 0.5 : 0};
     const ChainCost cost = test::random_chain(generator, shape);
@@ -56,7 +56,7 @@ TEST(Rotor, LosesNoMoreThanARoundedSlotPerStage) {
   std::mt19937_64 generator(7);
   for (int round = 0; round < test::cases(60); ++round) {
     const ChainCost cost = test::random_chain(
-        generator, {.blocks = 3 + static_cast<std::size_t>(round) % 4, .most_units = 100'000});
+        generator, {.blocks = 3 + static_cast<std::size_t>(round) % 4, .max_units = 100'000});
     const std::size_t budget = some_budget(generator, cost);
     const std::size_t slot = aligned_bytes(budget / 200);
     const Rotor rotor(cost, slot, budget / slot);
@@ -74,7 +74,7 @@ TEST(LeastMemory, NoListNeedsFewerBytes) {
                                  .input_in_arena = round % 2 == 0,
                                  .skips = round % 4 < 2 ? 0.5 : 0};
     const ChainCost cost = test::random_chain(generator, shape);
-    const std::size_t peak = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
+    const std::size_t peak = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak();
     EXPECT_LT(test::fastest_time(cost, peak), never) << "round " << round;
     EXPECT_EQ(test::fastest_time(cost, peak - 1), never) << "round " << round;
   }
@@ -85,7 +85,7 @@ TEST(Plan, IsNeverSlowerThanTheBestOneLevelSegments) {
   int plans_where_segments_find_none = 0;
   for (int round = 0; round < test::cases(60); ++round) {
     const ChainCost cost =
-        test::random_chain(generator, {.blocks = 1 + static_cast<std::size_t>(round), .most_variants = 1});
+        test::random_chain(generator, {.blocks = 1 + static_cast<std::size_t>(round), .max_variants = 1});
     const std::size_t budget = some_budget(generator, cost);
     const double segments = test::best_segments_time(cost, budget);
     const std::size_t slots = budget / arena_alignment;

@@ -145,11 +145,11 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
   for (int round = 0; round < test::cases(200); ++round) {
     const std::size_t blocks = 1 + static_cast<std::size_t>(round) % 40;
     const ChainCost cost = test::random_chain(generator, {.blocks = blocks,
-                                                          .most_variants = 3,
+                                                          .max_variants = 3,
                                                           .input_in_arena = round % 2 == 0,
                                                           .skips = round % 3 == 0 ? 0.4 : 0});
     CheckedRun(cost, store_all(blocks)).run();
-    CheckedRun(cost, least_memory_schedule(cost)).run();
+    CheckedRun(cost, min_memory_schedule(cost)).run();
     CheckedRun(cost, recompute_every(blocks, 1 + round % 7)).run();
     const std::size_t budget =
         trace_lifetimes(cost, store_all(blocks)).live_peak() / 10 * static_cast<std::size_t>(3 + round % 7);
@@ -167,14 +167,14 @@ double ratio(const ChainCost& cost, const Schedule& schedule) {
 /// The largest over plans at several budgets, the smallest plan and lists that are no plans.
 double worst_ratio(const ChainCost& cost) {
   const std::size_t blocks = cost.blocks.size();
-  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
+  const std::size_t least = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak();
   const std::size_t most = trace_lifetimes(cost, store_all(blocks)).live_peak();
   double worst = 1;
   for (std::size_t part = 0; part <= 6; ++part) {
     const auto plan = make_plan(cost, least + (most - least) * part / 6, {});
     if (plan) worst = std::max(worst, ratio(cost, plan->schedule));
   }
-  for (const Schedule& list : {smallest_plan(cost).schedule, least_memory_schedule(cost),
+  for (const Schedule& list : {smallest_plan(cost).schedule, min_memory_schedule(cost),
                                recompute_every(blocks, 1), recompute_every(blocks, 3), store_all(blocks)}) {
     worst = std::max(worst, ratio(cost, list));
   }
@@ -189,10 +189,10 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
     // Sizes without relation to each other; few different sizes; those of a GPT, as they are and spread.
     const ChainCost cost =
         round % 4 == 0
-            ? test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 1000})
+            ? test::random_chain(generator, {.blocks = blocks, .max_variants = 3, .max_units = 1000})
         : round % 4 == 1
             ? test::random_chain(generator,
-                                 {.blocks = blocks, .most_variants = 3, .skips = round % 8 == 1 ? 0.3 : 0})
+                                 {.blocks = blocks, .max_variants = 3, .skips = round % 8 == 1 ? 0.3 : 0})
             : test::gpt_chain(generator, blocks / 2 + 1, 1 << 14, round % 4 == 2 ? 1 : 4);
     const double chain_worst = worst_ratio(cost);
     EXPECT_LE(chain_worst, 1.02) << "round " << round << ", " << cost.blocks.size() << " blocks";

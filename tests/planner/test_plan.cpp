@@ -40,7 +40,7 @@ TEST(Plan, FitsFromTheSmallestBudgetOnAndNotBelow) {
   std::mt19937_64 generator(21);
   for (std::size_t blocks = 1; blocks < 26; blocks += 3 * test::case_step) {
     const ChainCost cost =
-        test::random_chain(generator, {.blocks = blocks, .most_variants = 3, .most_units = 500});
+        test::random_chain(generator, {.blocks = blocks, .max_variants = 3, .max_units = 500});
     const std::size_t smallest = smallest_plan(cost).placement.bytes;
     const auto plan = make_plan(cost, smallest, automatic);
     ASSERT_TRUE(plan.has_value()) << blocks << " blocks";

@@ -16,7 +16,7 @@ constexpr DType all_targets[] = {DType::fp32, DType::bf16, DType::fp16};
 /// To nearest even, by scaling the number until its last digit in the type is a unit.
 double rounded(double value, const FloatLimits& limits) {
   if (value == 0 || !std::isfinite(value)) return value;
-  const int last = std::max(std::ilogb(value), limits.least_exponent) - limits.layout.fraction_bits;
+  const int last = std::max(std::ilogb(value), limits.min_exponent) - limits.layout.fraction_bits;
   const double nearest = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
   return std::fabs(nearest) > limits.largest ? std::copysign(INFINITY, value) : nearest;
 }

@@ -78,7 +78,7 @@ TEST(Adaptation, WhatFloatCannotSaveStaysAsItIs) {
 }
 
 TEST(Adaptation, IsMadeABoundedNumberOfTimes) {
-  const Amendments many(most_adaptations);
+  const Amendments many(max_adaptations);
   const Options options = options_of(DType::fp16);
   EXPECT_FALSE(adapt_types(not_finite("hidden2", "output"), options, many, true, 92));
   const RecentSteps bad{.steps = 1000, .overflows = 900};

@@ -73,7 +73,7 @@ TEST(Amendments, OfAStrangerAreRefused) {
   for (const char* text : {"x", "{}\n", "[1]\n", "\n"})
     EXPECT_THROW((void)read_amendments(text, "here"), Error) << text;
   std::string many;
-  for (std::size_t i = 0; i <= most_amendments; ++i) many += line_with("");
+  for (std::size_t i = 0; i <= max_amendments; ++i) many += line_with("");
   EXPECT_THROW((void)read_amendments(many, "here"), Error);
 }
 

@@ -13,7 +13,7 @@ namespace mylos::health_rows_test {
 
 const std::vector<std::string> names{"head/weight", "head/bias"};
 
-HealthRecord look_at(std::uint64_t step) {
+HealthRecord inspect(std::uint64_t step) {
   const ParameterHealth weight{.gradient_squares = 4,
                                .weight_squares = 100,
                                .change_squares = 1e-4,
@@ -34,7 +34,7 @@ std::string contents(const std::string& path) {
 /// Looks at every second step up to `last`, written.
 HealthRows rows_to(const std::string& path, std::uint64_t last) {
   HealthRows rows(path, names);
-  for (std::uint64_t step = 2; step <= last; step += 2) rows.add(look_at(step));
+  for (std::uint64_t step = 2; step <= last; step += 2) rows.add(inspect(step));
   rows.write();
   return rows;
 }
@@ -83,7 +83,7 @@ TEST_F(HealthRowsFile, IsCutAtTheCheckpointAndGoesOn) {
   std::ofstream(csv_, std::ios::app) << "12,head/wei";
   HealthRows rows = restored(csv_, 6);
   EXPECT_EQ(rows.tail(), saved.tail());
-  rows.add(look_at(8));
+  rows.add(inspect(8));
   rows.write();
   const std::string after = contents(csv_);
   std::filesystem::remove(csv_);

@@ -137,12 +137,12 @@ TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
       RunState run;
       const std::size_t taken = StateCopy::memory_bytes(full_state(*trainer, run));
       EXPECT_LE(taken, plan.checkpoint_copy);
-      const int holders = options.optimizer.holders(world.communicator->size());
+      const int shard_owners = options.optimizer.shard_owners(world.communicator->size());
       // Of 12 bytes in the file, with Adam, memory holds 10 without masters.
       const auto in_file = static_cast<std::size_t>(plan.statement.checkpoint_bytes);
       const std::size_t state = masters == MasterWeights::none ? in_file / 12 * 10 : in_file;
-      EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(holders));
-      EXPECT_LE(plan.statement.held_state_bytes, holders == 1 ? state : state / 2 + 4096);
+      EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(shard_owners));
+      EXPECT_LE(plan.statement.held_state_bytes, shard_owners == 1 ? state : state / 2 + 4096);
     }
   }
 }

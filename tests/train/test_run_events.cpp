@@ -45,7 +45,7 @@ TEST(RunEvents, OfAStrangerAreRefused) {
   for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"})
     EXPECT_THROW((void)read_events(text, "here"), Error) << text;
   std::string many;
-  for (std::size_t i = 0; i <= RunEvents::most_events; ++i) many += event_line(exploding());
+  for (std::size_t i = 0; i <= RunEvents::max_events; ++i) many += event_line(exploding());
   EXPECT_THROW((void)read_events(many, "here"), Error);
 }
 
@@ -66,7 +66,7 @@ TEST(RunEvents, HaveRoomLeftForOthersWhereThereAreManyWarnings) {
   EXPECT_TRUE(events.wants(warning));
   events.add(warning);
   EXPECT_FALSE(events.wants(warning));
-  while (events.all().size() < RunEvents::most_warnings) {
+  while (events.all().size() < RunEvents::max_warnings) {
     warning.subject += 'x';
     ASSERT_TRUE(events.wants(warning));
     events.add(warning);

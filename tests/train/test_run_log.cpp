@@ -135,7 +135,7 @@ TEST(RunLog, CountsAndSaysWhatWasSkipped) {
 TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   SmallRun run(small_options(DType::fp32));
   RunLog log({}, "", "", 10);
-  log.tell_speeds_of({.tokens_of_sample = 8, .sample = {.model = 5e6}, .peak_flops = 1e12});
+  log.set_work({.tokens_of_sample = 8, .sample = {.model = 5e6}, .peak_flops = 1e12});
   const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
   RunClock clock;
   for (int i = 0; i < 2; ++i) run.step();
@@ -164,7 +164,7 @@ TEST(RunLog, SaysOnceThatThePeakIsNotKnownAndNoShareOfItFromThenOn) {
   SmallRun run(small_options(DType::fp32));
   Said said;
   RunLog log(said.output(), "", "", 10);
-  log.tell_speeds_of({.sample = {.model = 5e6}, .peak_flops = 1e-3});  // every step is faster
+  log.set_work({.sample = {.model = 5e6}, .peak_flops = 1e-3});  // every step is faster
   const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
   RunClock clock;
   double peak = 0;

@@ -7,7 +7,7 @@ namespace mylos::run_position_test {
 
 /// 500 samples in batches of 48, which join epochs.
 RunPosition at(std::int64_t step) {
-  return {.epochs = {.length = 500, .batch = 48}, .total = 32, .most_of_start = 0, .first = 0, .step = step};
+  return {.epochs = {.length = 500, .batch = 48}, .total = 32, .max_of_start = 0, .first = 0, .step = step};
 }
 
 TEST(RunPosition, AnEpochEndsWithTheStepThatReachesIntoTheNext) {
@@ -23,10 +23,10 @@ TEST(RunPosition, AStartIsOverAfterItsOwnStepsOrAtTheRunsEnd) {
   RunPosition position = at(20);
   position.first = 15;
   EXPECT_FALSE(position.start_is_over());
-  position.most_of_start = 5;
+  position.max_of_start = 5;
   EXPECT_TRUE(position.start_is_over());
   EXPECT_FALSE(position.at_end());
-  position.most_of_start = 20;
+  position.max_of_start = 20;
   position.step = 32;
   EXPECT_TRUE(position.start_is_over());
   EXPECT_TRUE(position.at_end());
@@ -41,9 +41,9 @@ TEST(RunPosition, StepsThatWereTakenBackAreOfTheStartToo) {
   EXPECT_EQ(position.of_start(), 24 - 15) << "nothing is made anew yet";
   position.step = 11;
   EXPECT_EQ(position.of_start(), (24 - 15) + (11 - 8));
-  position.most_of_start = 12;
+  position.max_of_start = 12;
   EXPECT_TRUE(position.start_is_over());
-  position.most_of_start = 13;
+  position.max_of_start = 13;
   EXPECT_FALSE(position.start_is_over());
   RunPosition again = at(10);  // a second return
   again.continue_start(position.first, position.of_start());

@@ -16,7 +16,7 @@
 
 namespace mylos::sample_needs_test {
 
-constexpr std::int64_t largest_batch = 13;
+constexpr std::int64_t max_batch = 13;
 
 /// [micro-batch, rank]: samples; 0 where the rank has no micro-batch of that number.
 std::vector<std::vector<std::int64_t>> micro_batches(const StepPartition& step) {
@@ -45,7 +45,7 @@ bool is_enough(const SampleNeeds& needs, const StepPartition& step) {
 template <class Visit>
 void visit_partitions(const Visit& visit) {
   for (int ranks = 1; ranks <= 4; ++ranks)
-    for (std::int64_t batch = ranks; batch <= largest_batch; ++batch)
+    for (std::int64_t batch = ranks; batch <= max_batch; ++batch)
       for (std::int64_t micro_batch = 0; micro_batch <= batch + 1; ++micro_batch)
         visit(StepPartition{batch, micro_batch, ranks});
 }

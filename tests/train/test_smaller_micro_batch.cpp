@@ -36,7 +36,7 @@ struct Wide {
   }
   [[nodiscard]] std::int64_t share() const { return batch_share(options.data.batch, 0, ranks).count; }
   /// Of a run with this micro-batch, the smallest budget that it starts with, to 64 KiB.
-  [[nodiscard]] std::size_t least_budget(std::int64_t micro_batch) {
+  [[nodiscard]] std::size_t min_budget(std::int64_t micro_batch) {
     const std::int64_t before = std::exchange(options.data.micro_batch, micro_batch);
     std::size_t low = 0;
     std::size_t high = std::size_t{1} << 32;
@@ -78,7 +78,7 @@ void expect_the_largest(Wide run) {
   std::size_t number = 0;
   for (const std::int64_t size : all) {
     if (size >= own || number++ % (all.size() / 6 + 1) != 0) continue;
-    const std::size_t budget = run.least_budget(size);
+    const std::size_t budget = run.min_budget(size);
     std::int64_t expected = 0;
     Wide given = run;
     for (const std::int64_t other : all) {
@@ -94,9 +94,9 @@ void expect_the_largest(Wide run) {
   }
   EXPECT_GT(shrunk, 2);
   EXPECT_FALSE(smaller_micro_batch(run.problem(plenty))) << "its own fits";
-  EXPECT_FALSE(smaller_micro_batch(run.problem(run.least_budget(1) / 2))) << "nothing fits";
+  EXPECT_FALSE(smaller_micro_batch(run.problem(run.min_budget(1) / 2))) << "nothing fits";
   run.options.memory.on_oom = OutOfMemory::refuse;
-  EXPECT_FALSE(smaller_micro_batch(run.problem(run.least_budget(*++all.begin())))) << "the deck does not ask";
+  EXPECT_FALSE(smaller_micro_batch(run.problem(run.min_budget(*++all.begin())))) << "the deck does not ask";
 }
 
 TEST(SmallerMicroBatch, IsTheLargestThatFits) {
@@ -129,7 +129,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
           .kind = LayerKind::dense, .outputs = 512, .norm = NormType::batchnorm, .norm_over = over};
       hidden.repeat = 3;
       run.options.model.chain = {hidden, {.kind = LayerKind::dense}};
-      const std::size_t budget = run.least_budget(run.share() / 4);
+      const std::size_t budget = run.min_budget(run.share() / 4);
       ASSERT_FALSE(run.has_plan(budget)) << "the deck's own micro-batch fits";
       EXPECT_FALSE(may_shrink(run.options));
       EXPECT_FALSE(smaller_micro_batch(run.problem(budget)));
@@ -145,14 +145,14 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
       }
       run.options.model.chain.front().norm = NormType::layernorm;
       EXPECT_TRUE(may_shrink(run.options));
-      EXPECT_TRUE(smaller_micro_batch(run.problem(run.least_budget(run.share() / 4))));
+      EXPECT_TRUE(smaller_micro_batch(run.problem(run.min_budget(run.share() / 4))));
     }
   }
 }
 
 TEST(SmallerMicroBatch, IsNoneWhereGradientsAreCutOverRanks) {
   Wide run(4096, 0, 2);
-  const std::size_t budget = run.least_budget(512);
+  const std::size_t budget = run.min_budget(512);
   EXPECT_TRUE(smaller_micro_batch(run.problem(budget)));
   run.options.optimizer.shard = Shard::gradients;
   EXPECT_FALSE(smaller_micro_batch(run.problem(budget / 2)));

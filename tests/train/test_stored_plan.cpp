@@ -23,7 +23,7 @@ TEST(StoredPlan, RoundTrip) {
   std::mt19937_64 generator(31);
   for (std::size_t blocks = 1; blocks < 30; ++blocks) {
     const ChainCost cost = test::random_chain(
-        generator, {.blocks = blocks, .most_variants = 3, .input_in_arena = blocks % 2 == 0});
+        generator, {.blocks = blocks, .max_variants = 3, .input_in_arena = blocks % 2 == 0});
     const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(blocks))).bytes / 10 * 8, {});
     if (!plan) continue;
     const StoredPlan stored = parse_plan(text_of(cost, *plan), "plan.json");

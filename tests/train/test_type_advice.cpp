@@ -180,13 +180,13 @@ TEST(LargestMicroBatch, CanBePlannedAndOneSampleMoreCannot) {
   const std::size_t enough_for_one = plan_memory(plenty.with(one_sample)).rank_bytes();
   for (const std::size_t more : {std::size_t{20} << 10, std::size_t{1} << 20, std::size_t{5} << 20}) {
     const MemoryProblem problem = world.problem(enough_for_one + more);
-    const std::int64_t found = largest_micro_batch(problem, 1 << 20);
+    const std::int64_t found = max_micro_batch(problem, 1 << 20);
     ASSERT_GE(found, 1);
     EXPECT_TRUE(can_be_planned(problem, found)) << found;
     EXPECT_FALSE(can_be_planned(problem, found + 1)) << found;
   }
-  EXPECT_EQ(largest_micro_batch(world.problem(1), 4096), 0);
-  EXPECT_EQ(largest_micro_batch(world.problem(std::size_t{1} << 40), 64), 64);
+  EXPECT_EQ(max_micro_batch(world.problem(1), 4096), 0);
+  EXPECT_EQ(max_micro_batch(world.problem(std::size_t{1} << 40), 64), 64);
 }
 
 }  // namespace mylos::type_advice_test

@@ -25,7 +25,7 @@ std::vector<float> joined(SmallRun& run, const std::function<HeldPart(std::size_
     for (std::size_t e = 0; e < own.size(); ++e) {
       float value = 0;  // nobody else's
       for (std::size_t at = e; at < all.size(); at += own.size()) value += all[at];
-      values.push_back(layout.holders == 1 ? own[e] : value);
+      values.push_back(layout.shard_owners == 1 ? own[e] : value);
     }
   }
   return values;
@@ -134,7 +134,7 @@ TEST_P(Shards, GiveTheWeightsMomentsAndLossesOfAPlainRun) {
   for (const Options& options : many_runs(GetParam())) {
     SmallRun plain(options);
     SmallRun cut(sharded(options));
-    EXPECT_EQ(cut.trainer->model().parameters().layout().holders, cut.communicator->size());
+    EXPECT_EQ(cut.trainer->model().parameters().layout().shard_owners, cut.communicator->size());
     expect_equal_steps(plain, cut);
   }
 }

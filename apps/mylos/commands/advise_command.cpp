@@ -25,7 +25,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;  // of a micro-batch, as state_memory() allows
+constexpr std::int64_t max_rows = (std::int64_t{1} << 31) - 1;  // of a micro-batch, as state_memory() allows
 
 /// inputs/net.toml -> inputs/net.advised.toml.
 std::string output_file(const AdviseArguments& arguments) {
@@ -89,16 +89,16 @@ std::function<void(int, const TrialSetting&)> progress_of(const AdviseArguments&
   };
 }
 
-std::vector<std::int64_t> largest_micro_batches(const Subject& subject,
-                                                const std::vector<TrialSetting>& settings) {
+std::vector<std::int64_t> max_micro_batches(const Subject& subject,
+                                            const std::vector<TrialSetting>& settings) {
   std::vector<std::int64_t> sizes;
   RankGroup& ranks = subject.communicator->ranks();
   const MemoryProblem problem = shared_problem(subject.options, *subject.gemm, ranks, subject.data.get());
-  const std::int64_t most = std::min(most_micro_batch, most_rows / subject.rows_per_sample);
+  const std::int64_t most = std::min(max_micro_batch, max_rows / subject.rows_per_sample);
   run_on_all(ranks, [&] {
     for (const TrialSetting& setting : settings) {
       const Options options = options_of(subject.options, setting);
-      sizes.push_back(largest_micro_batch(problem.with(options), most));
+      sizes.push_back(max_micro_batch(problem.with(options), most));
     }
   });
   return sizes;
@@ -152,7 +152,7 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   report.rule = {.loss_gap = subject.options.precision.adaptation.loss_gap,
                  .least_gain = subject.options.precision.adaptation.least_gain};
   const std::vector<TrialSetting> settings = settings_to_try(subject.options);
-  report.largest = largest_micro_batches(subject, settings);
+  report.largest = max_micro_batches(subject, settings);
   report.results =
       run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
                        *subject.gemm, subject.steps, subject.initial ? &*subject.initial : nullptr},

@@ -29,7 +29,7 @@ namespace {
 
 // A measurement repeats what is shorter than this.
 constexpr double measured_s = 10e-3;
-constexpr int most_repetitions = 200;
+constexpr int max_repetitions = 200;
 constexpr int repetitions_of_agreement = 100;
 // A sum of small integers times 1 / ranks, rounded in each repetition.
 constexpr float rounding = 0.02F;
@@ -56,12 +56,12 @@ struct SumRival {
 
 class AllreduceBench {
  public:
-  AllreduceBench(Communicator& communicator, std::size_t most_bytes)
+  AllreduceBench(Communicator& communicator, std::size_t max_bytes)
       : communicator_(communicator),
-        message_("messages", most_bytes),
-        floats_(most_bytes / sizeof(float)),
+        message_("messages", max_bytes),
+        floats_(max_bytes / sizeof(float)),
         agreement_(communicator.rank(), communicator.size()) {
-    communicator_.reserve(std::array{most_bytes});
+    communicator_.reserve(std::array{max_bytes});
   }
 
   /// Our sums leave the mean over ranks. Throws Error where it is none.
@@ -120,7 +120,7 @@ void AllreduceBench::measure(SumRival& rival, std::size_t bytes, int repetitions
   if (counts) {
     for (std::size_t i = 0; i < values.size(); ++i) rival.seconds[i].push_back(values[i]);
   } else {
-    rival.repetitions = std::clamp(static_cast<int>(measured_s / values[2]), 1, most_repetitions);
+    rival.repetitions = std::clamp(static_cast<int>(measured_s / values[2]), 1, max_repetitions);
   }
 }
 

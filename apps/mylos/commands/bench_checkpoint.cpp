@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of an array: 64 MiB, a large layer's weights.
-constexpr std::int64_t most_elements = std::int64_t{16} << 20;
+constexpr std::int64_t max_elements = std::int64_t{16} << 20;
 // What a file takes beside its arrays.
 constexpr std::int64_t file_overhead = std::int64_t{16} << 20;
 
@@ -88,7 +88,7 @@ struct LargeState {
 std::vector<std::int64_t> array_lengths(std::int64_t bytes) {
   std::vector<std::int64_t> lengths;
   for (std::int64_t left = (bytes + 3) / 4; left > 0; left -= lengths.back())
-    lengths.push_back(std::min(left, most_elements));
+    lengths.push_back(std::min(left, max_elements));
   return lengths;
 }
 

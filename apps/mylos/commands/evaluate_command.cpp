@@ -66,8 +66,8 @@ std::string mean_of_r2(const TargetMeasures& measures) {
 
 void print_r2(const Output& output, const TargetMeasures& measures, const std::vector<std::string>& names) {
   output.line(mean_of_r2(measures));
-  constexpr std::int64_t most_listed = 20;
-  if (measures.targets() == 1 || measures.targets() > most_listed) return;
+  constexpr std::int64_t max_listed = 20;
+  if (measures.targets() == 1 || measures.targets() > max_listed) return;
   const std::vector<double> of_targets = measures.r2();
   const bool has_names = names.size() == of_targets.size();
   for (std::int64_t i = 0; i < measures.targets(); ++i) {

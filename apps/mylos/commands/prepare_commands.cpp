@@ -63,7 +63,7 @@ std::string answers_of(const Dataset& data) {
   return fmt::format("{} {}", data.outputs(), data.task() == Task::classification ? "classes" : "targets");
 }
 
-ExitCode tell(const std::string& path) {
+ExitCode print_summary(const std::string& path) {
   const Dataset data(path, Answers::optional);
   standard_output(0).line(fmt::format("{}: {} samples of {} features, {}", path, data.samples(),
                                       data.features(), answers_of(data)));
@@ -71,7 +71,7 @@ ExitCode tell(const std::string& path) {
 }
 
 /// Of all samples; a run's data.normalize goes by its training samples.
-void tell_channels(const std::string& path) {
+void print_channels(const std::string& path) {
   const Dataset data(path, Answers::optional);
   const ColumnStatistics of = channel_statistics(data.input_statistics(), data.grid().back());
   for (std::size_t i = 0; i < of.mean.size(); ++i) {
@@ -81,7 +81,7 @@ void tell_channels(const std::string& path) {
   }
 }
 
-ExitCode tell_tokens(const std::string& path) {
+ExitCode print_token_summary(const std::string& path) {
   const TokenDataset data(path);
   standard_output(0).line(fmt::format("{}: {} tokens ({}), a vocabulary of {} {}", path, data.tokens(),
                                       name_of(data.type()), data.vocabulary().size(),
@@ -97,7 +97,7 @@ ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
                      .labels = arguments.labels,
                      .out = arguments.output,
                      .classes = arguments.classes});
-  return tell(arguments.output);
+  return print_summary(arguments.output);
 }
 
 ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
@@ -112,13 +112,13 @@ ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
   if (arguments.separator == "tab") job.separator = '\t';
   if (arguments.header || arguments.no_header) job.has_header = arguments.header;
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
-  return tell(arguments.output);
+  return print_summary(arguments.output);
 }
 
 ExitCode prepare_fields_command(const PrepareFields& job) {
   require_start({}, job.out);
   prepare(job);
-  return tell(job.out);
+  return print_summary(job.out);
 }
 
 ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
@@ -136,8 +136,8 @@ ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
     job.width = size.width;
   }
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
-  tell_channels(arguments.output);
-  return tell(arguments.output);
+  print_channels(arguments.output);
+  return print_summary(arguments.output);
 }
 
 ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
@@ -146,7 +146,7 @@ ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
                       .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
                       .out = arguments.output,
                       .vocabulary = arguments.vocabulary});
-  return tell_tokens(arguments.output);
+  return print_token_summary(arguments.output);
 }
 
 ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
@@ -159,13 +159,13 @@ ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
     job.type = arguments.type == "uint32" ? DType::uint32 : DType::uint16;
   }
   prepare(job);
-  return tell_tokens(arguments.output);
+  return print_token_summary(arguments.output);
 }
 
 ExitCode prepare_stamp_command(const std::string& file) {
   require_one_rank();
   stamp(file);
-  return holds_tokens(file) ? tell_tokens(file) : tell(file);
+  return holds_tokens(file) ? print_token_summary(file) : print_summary(file);
 }
 
 }  // namespace mylos::app

@@ -60,7 +60,7 @@ void require_no_other_file(const std::string& path) {
     fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
 }
 
-constexpr std::size_t most_runs = 12;  // what a reader can tell apart
+constexpr std::size_t max_runs = 12;  // what a reader can tell apart
 
 struct Page {
   std::string text;
@@ -98,8 +98,8 @@ ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_
 
 ExitCode report_command(const ReportArguments& arguments) {
   if (size_of_start() > 1) fail_input("mylos report runs on one rank; start it without mpirun");
-  if (arguments.runs.size() > most_runs)
-    fail_input("a page shows at most {} runs, {} are named", most_runs, arguments.runs.size());
+  if (arguments.runs.size() > max_runs)
+    fail_input("a page shows at most {} runs, {} are named", max_runs, arguments.runs.size());
   std::vector<std::string> folders;
   for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
   if (arguments.output == "-") return print_page(folders, arguments.watch_s);

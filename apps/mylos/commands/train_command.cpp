@@ -29,10 +29,10 @@ ExitCode check(RunRequest request) {
 }
 
 /// Launchers pass a signal on to all ranks: of many, the first alone speaks for them.
-constexpr int most_ranks_that_speak = 16;
+constexpr int max_ranks_that_speak = 16;
 
 void print_notice(const std::string& text, int rank, int ranks) {
-  if (rank > 0 && ranks > most_ranks_that_speak) return;
+  if (rank > 0 && ranks > max_ranks_that_speak) return;
   print_error(ranks == 1 ? fmt::format("mylos: {}", text) : fmt::format("mylos: rank {}: {}", rank, text));
 }
 

@@ -30,9 +30,9 @@ namespace {
 constexpr const char* checkpoints = "checkpoints";  // in a run's folder
 
 /// Of a batch: enough for the products to be efficient.
-constexpr std::int64_t most_inference_rows = 1024;
+constexpr std::int64_t max_inference_rows = 1024;
 /// Of a batch's activations, where a sample does not take more.
-constexpr std::size_t most_activation_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_activation_bytes = std::size_t{1} << 30;
 
 std::size_t activation_bytes(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
   return make_evaluation_layout(chain_cost(chain, gemm, samples * chain.rows_per_sample), 0).bytes;
@@ -41,9 +41,9 @@ std::size_t activation_bytes(const Chain& chain, const GemmEngine& gemm, std::in
 /// Samples of a batch: the same on ranks that compute with the same threads and instructions.
 std::int64_t samples_of_batch(const Chain& chain, const GemmEngine& gemm, const RunData* data) {
   if (data == nullptr) return 1;
-  std::int64_t samples = std::max<std::int64_t>(1, most_inference_rows / chain.rows_per_sample);
+  std::int64_t samples = std::max<std::int64_t>(1, max_inference_rows / chain.rows_per_sample);
   samples = std::min(samples, data->samples(DataPart::train));
-  while (samples > 1 && activation_bytes(chain, gemm, samples) > most_activation_bytes)
+  while (samples > 1 && activation_bytes(chain, gemm, samples) > max_activation_bytes)
     samples = (samples + 1) / 2;
   return samples;
 }
@@ -212,7 +212,7 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
 std::unique_ptr<EvaluationPass> TrainedModel::pass_over(DataPart part) const {
   return data->pass_over(part, normalizer,
                          EvaluationOptions{.type = model->chain().input_type(),
-                                           .most_samples = model->samples(),
+                                           .max_samples = model->samples(),
                                            .rank = communicator->rank(),
                                            .ranks = communicator->size(),
                                            .counts_outside = true});

@@ -27,7 +27,7 @@ constexpr std::uintmax_t slowest_bytes_per_s = 20'000'000;
 
 // A process that fails writes this byte and its message.
 constexpr char before_message = '\0';
-constexpr std::size_t most_message_bytes = 4096;
+constexpr std::size_t max_message_bytes = 4096;
 
 void limit(int resource, rlim_t most) {
   const rlimit both{most, most};
@@ -60,7 +60,7 @@ void keep_message(std::string& message, std::string_view piece) {
     piece.remove_prefix(start + 1);
   }
   if (!message.empty())
-    message += piece.substr(0, most_message_bytes - std::min(most_message_bytes, message.size()));
+    message += piece.substr(0, max_message_bytes - std::min(max_message_bytes, message.size()));
 }
 
 ChildEnd run_child(const std::string& mode, const std::string& file,

@@ -47,8 +47,8 @@ struct Crowd {
   std::vector<int> ranks;
   CoreSet cores;
   int threads = 0;
-  int most_threads = 0;  // of a rank
-  bool chosen = true;    // by their cores alone
+  int max_threads = 0;  // of a rank
+  bool chosen = true;   // by their cores alone
   [[nodiscard]] int excess() const { return threads - count(cores); }
 };
 
@@ -62,7 +62,7 @@ std::optional<Crowd> worst_crowd(const Placement& placement, const Node& node) {
       if ((place.bound & ~crowd.cores).any()) continue;
       crowd.ranks.push_back(other);
       crowd.threads += place.threads;
-      crowd.most_threads = std::max(crowd.most_threads, place.threads);
+      crowd.max_threads = std::max(crowd.max_threads, place.threads);
       crowd.chosen = crowd.chosen && place.chosen_threads;
     }
     if (crowd.excess() > (worst ? worst->excess() : 0)) worst = crowd;
@@ -82,11 +82,11 @@ std::optional<Finding> too_many_threads(const Placement& placement, const Node& 
   if (static_cast<int>(node.ranks.size()) > usable) {
     help.push_back(fmt::format("start at most {} rank{} there", usable, usable == 1 ? "" : "s"));
   } else {
-    const int wanted = crowd->chosen ? fitting : std::min(fitting, crowd->most_threads);
+    const int wanted = crowd->chosen ? fitting : std::min(fitting, crowd->max_threads);
     if (is_bound)
       help.push_back(
           fmt::format("`mpirun --bind-to none` or `srun --cpus-per-task={}` gives them more", wanted));
-    if (crowd->most_threads > fitting) help.push_back(fmt::format("OMP_NUM_THREADS={} fits", fitting));
+    if (crowd->max_threads > fitting) help.push_back(fmt::format("OMP_NUM_THREADS={} fits", fitting));
   }
   return Finding{crowd->ranks, fmt::format("{} {} threads on {}: {}", verb(crowd->ranks, "has", "have"),
                                            crowd->threads, where, fmt::join(help, ", "))};
@@ -125,11 +125,11 @@ std::optional<Finding> crowded_devices(const Placement&, const Node& node) {
 
 /// One line for all nodes that have the trouble.
 std::optional<std::string> line_on(const Placement& placement, const std::vector<Node>& nodes,
-                                   const Look& look) {
+                                   const Look& inspect) {
   std::string line;
   int more = 0;
   for (const Node& node : nodes) {
-    const std::optional<Finding> finding = look(placement, node);
+    const std::optional<Finding> finding = inspect(placement, node);
     if (!finding) continue;
     if (!line.empty()) {
       ++more;

@@ -33,13 +33,13 @@ constexpr int spoken_tag = 2;
 /// is stuck in a collective or stopped does not.
 std::vector<int> silent_ranks(int rank, int size) {
   std::vector<int> silent;
-  std::vector<MPI_Request> told;
+  std::vector<MPI_Request> announcements;
   std::vector<MPI_Request> heard;
   for (int other = 0; other < size; ++other) {
     if (other == rank) continue;
     silent.push_back(other);
     MPI_Irecv(nullptr, 0, MPI_BYTE, other, failed_tag, MPI_COMM_WORLD, &heard.emplace_back());
-    MPI_Isend(nullptr, 0, MPI_BYTE, other, failed_tag, MPI_COMM_WORLD, &told.emplace_back());
+    MPI_Isend(nullptr, 0, MPI_BYTE, other, failed_tag, MPI_COMM_WORLD, &announcements.emplace_back());
   }
   const auto deadline = std::chrono::steady_clock::now() + hearing_time;
   while (!silent.empty() && std::chrono::steady_clock::now() < deadline) {
@@ -53,17 +53,18 @@ std::vector<int> silent_ranks(int rank, int size) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   // What is still on its way goes down with MPI_Abort.
-  if (silent.empty()) MPI_Waitall(static_cast<int>(told.size()), told.data(), MPI_STATUSES_IGNORE);
+  if (silent.empty())
+    MPI_Waitall(static_cast<int>(announcements.size()), announcements.data(), MPI_STATUSES_IGNORE);
   return silent;
 }
 
 /// Tells the silent ranks that the cause is being printed.
-void tell_spoken(const std::vector<int>& silent) {
-  std::vector<MPI_Request> told(silent.size());
+void announce_spoken(const std::vector<int>& silent) {
+  std::vector<MPI_Request> announcements(silent.size());
   for (std::size_t i = 0; i < silent.size(); ++i)
-    MPI_Isend(nullptr, 0, MPI_BYTE, silent[i], spoken_tag, MPI_COMM_WORLD, &told[i]);
+    MPI_Isend(nullptr, 0, MPI_BYTE, silent[i], spoken_tag, MPI_COMM_WORLD, &announcements[i]);
   int done = 0;
-  MPI_Testall(static_cast<int>(told.size()), told.data(), &done, MPI_STATUSES_IGNORE);
+  MPI_Testall(static_cast<int>(announcements.size()), announcements.data(), &done, MPI_STATUSES_IGNORE);
 }
 
 /// True where the others have given this rank up and printed the cause: it was stopped, and goes on now.
@@ -88,7 +89,7 @@ ExitCode report(const Error& error) {
       static_cast<std::size_t>(std::lower_bound(silent.begin(), silent.end(), rank) - silent.begin());
   if (below < static_cast<std::size_t>(rank)) std::this_thread::sleep_for(last_wait);  // a lower one speaks
   if (others_have_spoken()) return error.code();
-  tell_spoken(silent);
+  announce_spoken(silent);
   const std::size_t shown = std::min<std::size_t>(silent.size(), 8);
   print_error(fmt::format(
       "mylos: rank {}: {} (ended with it: rank{} {}{})", rank, error.what(), silent.size() == 1 ? "" : "s",

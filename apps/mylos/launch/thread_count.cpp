@@ -26,16 +26,16 @@ bool asks_for_threads(int asked, const char* variable) {
 int thread_count(int asked, const char* variable, const CoreShare& share, int ranks) {
   if (asked > 0) return asked;
   const std::string_view said = words_of(variable);
-  if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, most_threads);
+  if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, max_threads);
   const std::string_view first = trimmed(said.substr(0, said.find(',')), blanks);
   int threads = 0;
   const char* end = first.data() + first.size();
   const auto [read, status] = std::from_chars(first.data(), end, threads);
-  if (status != std::errc() || read != end || threads < 1 || threads > most_threads) {
+  if (status != std::errc() || read != end || threads < 1 || threads > max_threads) {
     fail_input(
         "OMP_NUM_THREADS is '{}'; the threads of a rank are a number from 1 to {} (or a list that begins "
         "with one), and run.threads comes before this variable",
-        printable(said), most_threads);
+        printable(said), max_threads);
   }
   return threads;
 }

@@ -6,7 +6,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::int64_t most_rounds = 1000;
+constexpr std::int64_t max_rounds = 1000;
 
 }  // namespace
 
@@ -19,11 +19,11 @@ void add_advise(CLI::App& app, AdviseArguments& arguments, std::function<ExitCod
   advise->add_option("--out", arguments.output,
                      "The deck to write (default: DECK.advised.toml beside DECK.toml); it must not exist");
   advise->add_option("--steps", arguments.steps, "Steps of each type whose losses are compared")
-      ->check(integer_from(least_trial, longest_trial))
+      ->check(integer_from(min_trial, longest_trial))
       ->capture_default_str();
   advise
       ->add_option("--rounds", arguments.rounds, "How often each setting is timed, by turns with the others")
-      ->check(integer_from(1, most_rounds))
+      ->check(integer_from(1, max_rounds))
       ->capture_default_str();
   advise->add_flag("--json", arguments.json, "Print JSON and nothing else");
   advise->footer(

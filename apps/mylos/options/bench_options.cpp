@@ -12,13 +12,13 @@ constexpr std::int64_t mebibyte = kibibyte << 10;
 constexpr std::int64_t gibibyte = mebibyte << 10;
 constexpr std::int64_t tebibyte = gibibyte << 10;
 
-constexpr std::int64_t most_bench_rounds = 10000;
-constexpr std::int64_t largest_message = 2 * gibibyte;  // MPI counts the floats of one in 31 bits
-constexpr std::int64_t largest_state = 64 * tebibyte;
+constexpr std::int64_t max_bench_rounds = 10000;
+constexpr std::int64_t max_message = 2 * gibibyte;  // MPI counts the floats of one in 31 bits
+constexpr std::int64_t max_state = 64 * tebibyte;
 
 void add_rounds(CLI::App& app, int& rounds, std::string& csv) {
   app.add_option("--rounds", rounds, "Measurements of each number, in turns; the median is printed")
-      ->check(integer_from(1, most_bench_rounds))
+      ->check(integer_from(1, max_bench_rounds))
       ->capture_default_str();
   app.add_option("--csv", csv, "Write every number to this file too, a line each, for programs");
 }
@@ -38,7 +38,7 @@ void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::fun
   app->add_option("--sizes", arguments.sizes,
                   "Bytes of the messages, as 64KiB,1MiB (default: 1 KiB to 256 MiB by factors of 4)")
       ->delimiter(',')
-      ->check(bytes_from(1, largest_message));
+      ->check(bytes_from(1, max_message));
   add_types(*app, arguments.types);
   std::vector<std::string> backends(communication_backends.begin(), communication_backends.end());
   backends.emplace_back("auto");
@@ -78,7 +78,7 @@ void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments,
                   "Where it is written, in a folder of its own, and removed again")
       ->required();
   app->add_option("--size", arguments.size, "Bytes of the state")
-      ->check(bytes_from(1, largest_state))
+      ->check(bytes_from(1, max_state))
       ->capture_default_str();
   app->add_flag("--sharded", arguments.sharded,
                 "Each rank holds a slice of the state; without it each holds all, as ranks do by default");

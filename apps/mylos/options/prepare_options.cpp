@@ -10,7 +10,7 @@ namespace {
 
 using Command = std::function<ExitCode()>;
 
-constexpr std::int64_t most_prepared = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t max_prepared = std::numeric_limits<std::int32_t>::max();
 
 void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
@@ -35,7 +35,7 @@ void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command&
   tokens
       ->add_option("--vocabulary", arguments.tokens.vocabulary,
                    "Tokens must be below this (default: the largest token + 1)")
-      ->check(integer_from(1, most_prepared));
+      ->check(integer_from(1, max_prepared));
   tokens->add_option("--out", arguments.tokens.output, "Token file to write")->required();
   tokens->callback([&] { command = [&] { return prepare_tokens_command(arguments.tokens); }; });
 }
@@ -72,9 +72,7 @@ void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command&
       "fields",
       "Made-up sources on a periodic square and the solutions of -Laplace u = f, to try a U-Net on");
   const auto number = [fields](const char* name, auto& value, std::int64_t least, const char* meaning) {
-    fields->add_option(name, value, meaning)
-        ->check(integer_from(least, most_prepared))
-        ->capture_default_str();
+    fields->add_option(name, value, meaning)->check(integer_from(least, max_prepared))->capture_default_str();
   };
   number("--samples", arguments.fields.samples, 1, "How many");
   number("--size", arguments.fields.size, 4, "Points along both axes");
@@ -95,7 +93,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
   auto* labels =
       idx->add_option("labels", arguments.idx.labels, "Without them the file is for `mylos predict` alone");
   idx->add_option("--classes", arguments.idx.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, most_classes))
+      ->check(integer_from(1, max_classes))
       ->needs(labels);
   idx->add_option("--out", arguments.idx.output, "Dataset file to write")->required();
   idx->callback([&] { command = [&] { return prepare_idx_command(arguments.idx); }; });
@@ -112,7 +110,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
       csv->add_option("--label", arguments.csv.label, "Column of class numbers 0, 1, ... (classification)");
   label->excludes(targets);
   csv->add_option("--classes", arguments.csv.classes, "How many there are (default: the largest label + 1)")
-      ->check(integer_from(1, most_classes))
+      ->check(integer_from(1, max_classes))
       ->needs(label);
   auto* header = csv->add_flag("--header", arguments.csv.header,
                                "The first line names the columns (default: where it is all words)");

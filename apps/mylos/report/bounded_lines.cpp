@@ -6,7 +6,7 @@ void BoundedLines::feed(std::string_view piece) {
   while (!piece.empty()) {
     const std::size_t end = piece.find('\n');
     const std::string_view part = piece.substr(0, end);
-    if (line_.size() + part.size() > most_bytes_) {
+    if (line_.size() + part.size() > max_bytes_) {
       line_.clear();
       skipping_ = true;
     }

@@ -12,18 +12,18 @@ namespace mylos::app {
 class BoundedLines {
  public:
   /// `take` gets every line that has come to its end, without that end.
-  BoundedLines(std::size_t most_bytes, std::function<void(std::string_view)> take)
-      : most_bytes_(most_bytes), take_(std::move(take)) {}
+  BoundedLines(std::size_t max_bytes, std::function<void(std::string_view)> take)
+      : max_bytes_(max_bytes), take_(std::move(take)) {}
 
   void feed(std::string_view piece);
 
-  /// Lines longer than `most_bytes`, which were left out.
+  /// Lines longer than `max_bytes`, which were left out.
   [[nodiscard]] std::int64_t too_long() const { return too_long_; }
   /// Whether the text stops before a line's end.
   [[nodiscard]] bool ends_within_line() const { return !line_.empty() || skipping_; }
 
  private:
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::function<void(std::string_view)> take_;
   std::string line_;       // what has come of a line whose end has not
   bool skipping_ = false;  // to the end of a line that is too long

@@ -6,8 +6,8 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_row_bytes = std::size_t{16} << 10;
-constexpr std::size_t most_fields = 256;
+constexpr std::size_t max_row_bytes = std::size_t{16} << 10;
+constexpr std::size_t max_fields = 256;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::optional<double> number_of(std::string_view text) {
 CsvRows::CsvRows(std::vector<std::string> wanted, std::function<bool(Row)> take)
     : wanted_(std::move(wanted)),
       take_(std::move(take)),
-      lines_(most_row_bytes, [this](std::string_view line) { end_line(line); }) {}
+      lines_(max_row_bytes, [this](std::string_view line) { end_line(line); }) {}
 
 bool CsvRows::split(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -30,7 +30,7 @@ bool CsvRows::split(std::string_view line) {
     const std::size_t comma = line.find(',');
     fields_.push_back(line.substr(0, comma));
     if (comma == std::string_view::npos) return true;
-    if (fields_.size() == most_fields) return false;
+    if (fields_.size() == max_fields) return false;
     line.remove_prefix(comma + 1);
   }
 }

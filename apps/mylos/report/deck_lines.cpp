@@ -11,8 +11,8 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_keys = 2000;
-constexpr std::size_t most_value_bytes = 2000;
+constexpr std::size_t max_keys = 2000;
+constexpr std::size_t max_value_bytes = 2000;
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -44,7 +44,7 @@ DeckLines::DeckLines(std::string_view text) {
   std::string section;
   bool is_table_of_list = false;  // whose lines become one value
   std::map<std::string, std::size_t> tables;
-  while (!text.empty() && keys_.size() < most_keys) {
+  while (!text.empty() && keys_.size() < max_keys) {
     const std::string_view line = trimmed(without_comment(text.substr(0, text.find('\n'))));
     text.remove_prefix(std::min(text.size(), text.find('\n')));
     if (!text.empty()) text.remove_prefix(1);
@@ -52,7 +52,7 @@ DeckLines::DeckLines(std::string_view text) {
       is_table_of_list = line.starts_with("[[") && line.ends_with("]]");
       const std::size_t brackets = is_table_of_list ? 2 : 1;
       section = std::string(trimmed(line.substr(brackets, line.size() - 2 * brackets)));
-      section.resize(std::min(section.size(), most_value_bytes));
+      section.resize(std::min(section.size(), max_value_bytes));
       if (is_table_of_list) keys_.emplace_back(fmt::format("{}.{}", section, ++tables[section]), "");
       continue;
     }
@@ -61,13 +61,13 @@ DeckLines::DeckLines(std::string_view text) {
     if (is_table_of_list) {
       std::string& value = keys_.back().second;
       value += fmt::format("{}{}", value.empty() ? "" : ", ", line);
-      value.resize(std::min(value.size(), most_value_bytes));
+      value.resize(std::min(value.size(), max_value_bytes));
       continue;
     }
     std::string key = section.empty() ? "" : section + ".";
     key += trimmed(line.substr(0, sign));
-    keys_.emplace_back(key.substr(0, most_value_bytes),
-                       trimmed(line.substr(sign + 1)).substr(0, most_value_bytes));
+    keys_.emplace_back(key.substr(0, max_value_bytes),
+                       trimmed(line.substr(sign + 1)).substr(0, max_value_bytes));
   }
 }
 

@@ -14,12 +14,12 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_metric_parts = 8;  // training, validation, test, and what a later version has
-constexpr std::size_t most_metric_bytes = 60;
+constexpr std::size_t max_metric_parts = 8;  // training, validation, test, and what a later version has
+constexpr std::size_t max_metric_bytes = 60;
 // Of a page that is still drawn at once: 200 x 200 numbers for each part.
-constexpr std::size_t most_confusion_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_classes = 200;
-constexpr std::size_t most_targets = 200;  // a run writes no more
+constexpr std::size_t max_confusion_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_classes = 200;
+constexpr std::size_t max_targets = 200;  // a run writes no more
 
 bool is_matrix(const ordered_json& rows, std::size_t classes) {
   if (!rows.is_array() || rows.size() != classes) return false;
@@ -34,8 +34,8 @@ bool is_confusion(const ordered_json& document) {
   if (!document.is_object() || !document.contains("classes") || !document.contains("parts")) return false;
   const ordered_json& classes = document["classes"];
   const ordered_json& parts = document["parts"];
-  if (!classes.is_array() || classes.empty() || classes.size() > most_classes) return false;
-  if (!parts.is_object() || parts.size() > most_metric_parts) return false;
+  if (!classes.is_array() || classes.empty() || classes.size() > max_classes) return false;
+  if (!parts.is_object() || parts.size() > max_metric_parts) return false;
   return std::all_of(classes.begin(), classes.end(),
                      [](const ordered_json& name) { return name.is_string(); }) &&
          std::all_of(parts.begin(), parts.end(),
@@ -52,8 +52,8 @@ bool are_targets(const ordered_json& document) {
   if (!document.is_object() || !document.contains("targets") || !document.contains("parts")) return false;
   const ordered_json& targets = document["targets"];
   const ordered_json& parts = document["parts"];
-  if (!targets.is_array() || targets.empty() || targets.size() > most_targets) return false;
-  if (!parts.is_object() || parts.size() > most_metric_parts) return false;
+  if (!targets.is_array() || targets.empty() || targets.size() > max_targets) return false;
+  if (!parts.is_object() || parts.size() > max_metric_parts) return false;
   return std::all_of(targets.begin(), targets.end(),
                      [](const ordered_json& name) { return name.is_string(); }) &&
          std::all_of(parts.begin(), parts.end(),
@@ -63,7 +63,7 @@ bool are_targets(const ordered_json& document) {
 /// These members of a file, and its step; nothing where there is no such file, or none that `is_sound`.
 ordered_json members_of(const std::string& folder, const std::string& name, const char* names,
                         bool (*is_sound)(const ordered_json&), const char* kind, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + name, most_confusion_bytes);
+  SmallFile file = read_small_file(folder + "/" + name, max_confusion_bytes);
   if (!file.exists) return nullptr;
   if (file.problem.empty()) {
     const ordered_json document = ordered_json::parse(file.text, nullptr, false);
@@ -80,7 +80,7 @@ ordered_json members_of(const std::string& folder, const std::string& name, cons
 
 }  // namespace
 
-ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t most_points,
+ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t max_points,
                             ordered_json& notes) {
   std::map<std::string, StepCurves, std::less<>> parts;
   const std::vector<std::string> names{"loss", "accuracy", "top5", "r2"};
@@ -92,11 +92,11 @@ ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t
       if (!value) return false;
       values[i] = *value;
     }
-    if (!step || row[1].empty() || row[1].size() > most_metric_bytes) return false;
+    if (!step || row[1].empty() || row[1].size() > max_metric_bytes) return false;
     auto part = parts.find(row[1]);
     if (part == parts.end()) {
-      if (parts.size() == most_metric_parts) return false;
-      part = parts.emplace(row[1], StepCurves(names.size(), most_points)).first;
+      if (parts.size() == max_metric_parts) return false;
+      part = parts.emplace(row[1], StepCurves(names.size(), max_points)).first;
     }
     part->second.add(*step, values);
     return true;

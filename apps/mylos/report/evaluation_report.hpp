@@ -9,7 +9,7 @@ namespace mylos::app {
 
 /// {PART: curves of loss, accuracy and what else run.metrics asks for}; null where the run has no such file.
 /// `notes` as in history_of().
-[[nodiscard]] ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t most_points,
+[[nodiscard]] ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t max_points,
                                           ordered_json& notes);
 
 /// {step, classes, parts: {PART: rows of the matrix}}; null where the run has none, or more than a page

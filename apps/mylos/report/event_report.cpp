@@ -11,21 +11,21 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_event_bytes = std::size_t{16} << 10;
-constexpr std::size_t most_first = 200;
-constexpr std::size_t most_last = 200;
-constexpr std::size_t most_kinds = 32;
-constexpr std::size_t most_text_bytes = 1000;
+constexpr std::size_t max_event_bytes = std::size_t{16} << 10;
+constexpr std::size_t max_first = 200;
+constexpr std::size_t max_last = 200;
+constexpr std::size_t max_kinds = 32;
+constexpr std::size_t max_text_bytes = 1000;
 
 std::string short_text(const ordered_json& event, const char* key) {
-  return text_member(event, key).substr(0, most_text_bytes);
+  return text_member(event, key).substr(0, max_text_bytes);
 }
 
 /// Null where the line is no event.
 ordered_json event_of(std::string_view line) {
   const ordered_json event = ordered_json::parse(line, nullptr, false);
   const double step = number_member(event, "step", -1);
-  if (step < 0 || step > static_cast<double>(largest_step)) return nullptr;
+  if (step < 0 || step > static_cast<double>(max_step)) return nullptr;
   ordered_json row = {{"step", static_cast<std::int64_t>(step)}};
   for (const char* key : {"kind", "cause", "subject", "text"}) row[key] = short_text(event, key);
   return row;
@@ -39,7 +39,7 @@ ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& no
   ordered_json kinds = ordered_json::object();
   std::int64_t total = 0;
   std::int64_t damaged = 0;
-  BoundedLines lines(most_event_bytes, [&](std::string_view line) {
+  BoundedLines lines(max_event_bytes, [&](std::string_view line) {
     if (line.empty()) return;
     ordered_json event = event_of(line);
     if (event.is_null()) {
@@ -50,14 +50,14 @@ ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& no
     const auto kind = event["kind"].get<std::string>();
     if (kinds.contains(kind)) {
       kinds[kind] = kinds[kind].get<std::int64_t>() + 1;
-    } else if (kinds.size() < most_kinds) {
+    } else if (kinds.size() < max_kinds) {
       kinds[kind] = 1;
     }
-    if (rows.size() < most_first) {
+    if (rows.size() < max_first) {
       rows.push_back(std::move(event));
     } else {
       last.push_back(std::move(event));
-      if (last.size() > most_last) last.pop_front();
+      if (last.size() > max_last) last.pop_front();
     }
   });
   if (!read_in_pieces(folder + "/events.jsonl", [&](std::string_view piece) { lines.feed(piece); }))

@@ -8,8 +8,8 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_parameters = 400;
-constexpr std::size_t most_step_groups = 200;  // narrower ones cannot be seen
+constexpr std::size_t max_parameters = 400;
+constexpr std::size_t max_step_groups = 200;  // narrower ones cannot be seen
 
 /// Rows of a map, each as long as there are columns; `broken`: [row, column] of what was not finite.
 ordered_json json_of(const StepGrid& grid) {
@@ -30,9 +30,9 @@ ordered_json json_of(const StepGrid& grid) {
 
 }  // namespace
 
-ordered_json health_of(const std::string& folder, bool runs_on, std::size_t most_cells, ordered_json& notes) {
-  StepGrid norms(most_parameters, most_step_groups, most_cells);
-  StepGrid ratios(most_parameters, most_step_groups, most_cells);
+ordered_json health_of(const std::string& folder, bool runs_on, std::size_t max_cells, ordered_json& notes) {
+  StepGrid norms(max_parameters, max_step_groups, max_cells);
+  StepGrid ratios(max_parameters, max_step_groups, max_cells);
   CsvRows rows({"step", "parameter", "gradient_norm", "update_ratio", "non_finite"}, [&](CsvRows::Row row) {
     const auto step = step_of(row[0]);
     const auto norm = number_or_nothing(row[2]);

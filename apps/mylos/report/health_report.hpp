@@ -7,8 +7,8 @@
 
 namespace mylos::app {
 
-/// Null where the run has no such file. Cells of at most `most_cells` a map, as StepGrid bounds them.
-[[nodiscard]] ordered_json health_of(const std::string& folder, bool runs_on, std::size_t most_cells,
+/// Null where the run has no such file. Cells of at most `max_cells` a map, as StepGrid bounds them.
+[[nodiscard]] ordered_json health_of(const std::string& folder, bool runs_on, std::size_t max_cells,
                                      ordered_json& notes);
 
 }  // namespace mylos::app

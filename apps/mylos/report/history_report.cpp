@@ -17,8 +17,8 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_marks = 2000;
-constexpr std::size_t most_checkpoints_tried = 3;
+constexpr std::size_t max_marks = 2000;
+constexpr std::size_t max_checkpoints_tried = 3;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 /// Of history.csv; the first is the step.
@@ -66,10 +66,10 @@ const std::vector<std::string>& curve_names() {
 /// Rows as they come, and what is kept of them.
 class History {
  public:
-  History(double batch, std::size_t most_points)
+  History(double batch, std::size_t max_points)
       : batch_(batch),
-        curves_(curve_names().size(), most_points),
-        overflows_(most_marks),
+        curves_(curve_names().size(), max_points),
+        overflows_(max_marks),
         rows_(column_names(), [this](CsvRows::Row row) { return add(row); }) {}
 
   CsvRows& rows() { return rows_; }
@@ -136,18 +136,18 @@ class History {
 }  // namespace
 
 ordered_json history_of(const std::string& folder, const DeckLines& deck, bool runs_on,
-                        std::size_t most_points, ordered_json& notes) {
+                        std::size_t max_points, ordered_json& notes) {
   const double batch = deck.number("data.batch");
-  History history(batch, most_points);
+  History history(batch, max_points);
   const bool found = read_table(folder, "history.csv", history.rows(), runs_on, notes);
   if (history.rows().rows() > 0) return history.document();
 
   const std::vector<CheckpointFile> checkpoints = list_checkpoints(folder);
   std::size_t tried = 0;
-  for (auto file = checkpoints.rbegin(); file != checkpoints.rend() && tried < most_checkpoints_tried;
+  for (auto file = checkpoints.rbegin(); file != checkpoints.rend() && tried < max_checkpoints_tried;
        ++file, ++tried) {
     const std::string name = "checkpoints/" + std::filesystem::path(file->path).filename().string();
-    History stored(batch, most_points);
+    History stored(batch, max_points);
     try {
       read_in_child(history_child_argument, file->path,
                     [&](std::string_view piece) { stored.rows().feed(piece); });

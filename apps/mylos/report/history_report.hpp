@@ -9,8 +9,8 @@
 
 namespace mylos::app {
 
-/// `notes`, a JSON array, gets what was left out or looked for in vain. At most `most_points` points a curve.
+/// `notes`, a JSON array, gets what was left out or looked for in vain. At most `max_points` points a curve.
 [[nodiscard]] ordered_json history_of(const std::string& folder, const DeckLines& deck, bool runs_on,
-                                      std::size_t most_points, ordered_json& notes);
+                                      std::size_t max_points, ordered_json& notes);
 
 }  // namespace mylos::app

@@ -8,20 +8,20 @@ namespace mylos::app {
 namespace {
 
 // Beyond these a file is hostile or foreign; they bound the memory that reading it takes.
-constexpr std::size_t most_plan_bytes = std::size_t{4} << 20;
-constexpr std::size_t most_summary_bytes = std::size_t{64} << 10;
-constexpr std::size_t most_memory_parts = 64;
-constexpr std::size_t most_part_name_bytes = 200;
+constexpr std::size_t max_plan_bytes = std::size_t{4} << 20;
+constexpr std::size_t max_summary_bytes = std::size_t{64} << 10;
+constexpr std::size_t max_memory_parts = 64;
+constexpr std::size_t max_part_name_bytes = 200;
 
 /// A document that a run writes beside its tables, as this version knows it.
 struct KnownDocument {
   const char* file;
   const char* format;
   double version;
-  std::size_t most_bytes;
+  std::size_t max_bytes;
 };
-constexpr KnownDocument known_plan{"plan.json", "mylos-plan", 1, most_plan_bytes};
-constexpr KnownDocument known_summary{"summary.json", "mylos-summary", 1, most_summary_bytes};
+constexpr KnownDocument known_plan{"plan.json", "mylos-plan", 1, max_plan_bytes};
+constexpr KnownDocument known_summary{"summary.json", "mylos-summary", 1, max_summary_bytes};
 
 /// Members that have the names of this version are shown, whoever wrote them.
 void note_other_version(const ordered_json& document, const KnownDocument& known, ordered_json& notes) {
@@ -31,12 +31,12 @@ void note_other_version(const ordered_json& document, const KnownDocument& known
   notes.push_back(
       fmt::format("{}: is \"{}\", version {}, and this program knows \"{}\", version {}: shown as far as it "
                   "is understood",
-                  known.file, format.substr(0, most_part_name_bytes), version, known.format, known.version));
+                  known.file, format.substr(0, max_part_name_bytes), version, known.format, known.version));
 }
 
 /// Null, and a note, where it is no JSON object.
 ordered_json read_object(const std::string& folder, const KnownDocument& known, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + known.file, known.most_bytes);
+  SmallFile file = read_small_file(folder + "/" + known.file, known.max_bytes);
   if (!file.exists) return nullptr;
   if (file.problem.empty()) {
     ordered_json document = ordered_json::parse(file.text, nullptr, false);
@@ -51,8 +51,8 @@ ordered_json read_object(const std::string& folder, const KnownDocument& known, 
 }
 
 void add_part(ordered_json& parts, const std::string& name, double bytes) {
-  if (bytes > 0 && parts.size() < most_memory_parts)
-    parts.push_back({{"name", name.substr(0, most_part_name_bytes)}, {"bytes", bytes}});
+  if (bytes > 0 && parts.size() < max_memory_parts)
+    parts.push_back({{"name", name.substr(0, max_part_name_bytes)}, {"bytes", bytes}});
 }
 
 /// Operations that a plan has run more than once.

@@ -53,15 +53,15 @@ bool read_in_pieces(const std::string& path, const std::function<void(std::strin
   return true;
 }
 
-SmallFile read_small_file(const std::string& path, std::size_t most_bytes) {
+SmallFile read_small_file(const std::string& path, std::size_t max_bytes) {
   SmallFile file;
   file.exists = read_in_pieces(path, [&](std::string_view piece) {
     if (!file.problem.empty()) return;
-    if (file.text.size() + piece.size() <= most_bytes) {
+    if (file.text.size() + piece.size() <= max_bytes) {
       file.text += piece;
     } else {
       file.text.clear();
-      file.problem = "is larger than " + format_bytes(static_cast<std::int64_t>(most_bytes));
+      file.problem = "is larger than " + format_bytes(static_cast<std::int64_t>(max_bytes));
     }
   });
   return file;

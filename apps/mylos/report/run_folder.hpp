@@ -20,6 +20,6 @@ struct SmallFile {
   std::string text;     // empty where there is a problem
   std::string problem;  // "is larger than 4 MiB", for people
 };
-[[nodiscard]] SmallFile read_small_file(const std::string& path, std::size_t most_bytes);
+[[nodiscard]] SmallFile read_small_file(const std::string& path, std::size_t max_bytes);
 
 }  // namespace mylos::app

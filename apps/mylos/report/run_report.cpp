@@ -18,7 +18,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_deck_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_deck_bytes = std::size_t{1} << 20;
 
 struct DeckFile {
   SmallFile file;
@@ -26,7 +26,7 @@ struct DeckFile {
 };
 
 DeckFile read_deck_of(const std::string& folder, ordered_json& notes) {
-  DeckFile deck{.file = read_small_file(folder + "/resolved.toml", most_deck_bytes)};
+  DeckFile deck{.file = read_small_file(folder + "/resolved.toml", max_deck_bytes)};
   deck.lines = DeckLines(deck.file.text);
   if (!deck.file.problem.empty()) notes.push_back("resolved.toml: " + deck.file.problem + ": left out");
   return deck;
@@ -35,7 +35,7 @@ DeckFile read_deck_of(const std::string& folder, ordered_json& notes) {
 /// As the run has amended it.
 std::string deck_in_effect(const std::string& folder, const std::string& given, ordered_json& notes) {
   if (!std::filesystem::exists(folder + "/amended.toml")) return given;
-  const SmallFile amended = read_small_file(folder + "/amended.toml", most_deck_bytes);
+  const SmallFile amended = read_small_file(folder + "/amended.toml", max_deck_bytes);
   if (!amended.problem.empty()) notes.push_back("amended.toml: " + amended.problem + ": left out");
   return amended.problem.empty() ? amended.text : given;
 }
@@ -43,8 +43,8 @@ std::string deck_in_effect(const std::string& folder, const std::string& given, 
 /// Steps of the whole run: as the summary or the deck says, or by the epochs that its last step had made. 0:
 /// unknown.
 double steps_of_run(const ordered_json& summary, const DeckLines& deck, const ordered_json& history) {
-  if (const double told = number_member(summary, "steps_of_run", 0); told > 0) return told;
-  if (const double told = deck.number("run.steps"); told > 0) return told;
+  if (const double steps = number_member(summary, "steps_of_run", 0); steps > 0) return steps;
+  if (const double steps = deck.number("run.steps"); steps > 0) return steps;
   const double epoch = number_member(history, "epoch", 0);
   const double step = number_member(history, "step", 0);
   return epoch > 0 ? std::round(deck.number("run.epochs") * step / epoch) : 0;

@@ -26,7 +26,7 @@ bool read_table(const std::string& folder, const std::string& name, CsvRows& row
 
 std::optional<std::int64_t> step_of(std::string_view text) {
   const std::optional<double> step = number_of(text);
-  if (!step || !(*step >= 0 && *step <= static_cast<double>(largest_step))) return std::nullopt;
+  if (!step || !(*step >= 0 && *step <= static_cast<double>(max_step))) return std::nullopt;
   return static_cast<std::int64_t>(*step);
 }
 

@@ -20,8 +20,8 @@ void join(StepCurves::Values& into, const StepCurves::Values& other) {
 
 }  // namespace
 
-StepCurves::StepCurves(std::size_t curves, std::size_t most_points)
-    : curves_(curves), most_points_(std::max<std::size_t>(1, most_points)) {}
+StepCurves::StepCurves(std::size_t curves, std::size_t max_points)
+    : curves_(curves), max_points_(std::max<std::size_t>(1, max_points)) {}
 
 StepCurves::Point& StepCurves::point_of(std::int64_t step) {
   const std::int64_t key = step / width_;
@@ -43,7 +43,7 @@ void StepCurves::add(std::int64_t step, std::span<const double> values) {
   for (std::size_t curve = 0; curve < curves_; ++curve)
     if (std::isfinite(values[curve]))
       join(point.curves[curve], {values[curve], values[curve], values[curve], 1});
-  while (points_.size() > most_points_) merge();
+  while (points_.size() > max_points_) merge();
 }
 
 /// Neighbours become one, as far as they fall into one stretch of twice the width.

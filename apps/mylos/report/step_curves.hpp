@@ -25,12 +25,12 @@ class StepCurves {
     std::vector<Values> curves;
   };
 
-  StepCurves(std::size_t curves, std::size_t most_points);
+  StepCurves(std::size_t curves, std::size_t max_points);
 
   /// A value for each curve; those that are not finite are left out. Steps may come again, and in any order.
   void add(std::int64_t step, std::span<const double> values);
 
-  /// At most `most_points`, by rising steps.
+  /// At most `max_points`, by rising steps.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
   /// Steps that a point may stand for.
   [[nodiscard]] std::int64_t width() const { return width_; }
@@ -40,12 +40,12 @@ class StepCurves {
   void merge();
 
   std::size_t curves_;
-  std::size_t most_points_;
+  std::size_t max_points_;
   std::int64_t width_ = 1;
   std::vector<Point> points_;
 };
 
 /// The largest step that is counted with: what is beyond it is no step.
-inline constexpr std::int64_t largest_step = 1'000'000'000'000;
+inline constexpr std::int64_t max_step = 1'000'000'000'000;
 
 }  // namespace mylos::app

@@ -6,7 +6,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_row_name_bytes = 200;
+constexpr std::size_t max_row_name_bytes = 200;
 
 void put(StepGrid::Column& column, std::size_t row, double value, bool broken) {
   if (column.values.size() <= row) {
@@ -19,11 +19,11 @@ void put(StepGrid::Column& column, std::size_t row, double value, bool broken) {
 
 }  // namespace
 
-StepGrid::StepGrid(std::size_t most_rows, std::size_t most_columns, std::size_t most_cells)
-    : most_rows_(most_rows), most_columns_(most_columns), most_cells_(most_cells) {}
+StepGrid::StepGrid(std::size_t max_rows, std::size_t max_columns, std::size_t max_cells)
+    : max_rows_(max_rows), max_columns_(max_columns), max_cells_(max_cells) {}
 
-std::size_t StepGrid::most_columns() const {
-  return std::clamp<std::size_t>(most_cells_ / std::max<std::size_t>(1, names_.size()), 1, most_columns_);
+std::size_t StepGrid::max_columns() const {
+  return std::clamp<std::size_t>(max_cells_ / std::max<std::size_t>(1, names_.size()), 1, max_columns_);
 }
 
 StepGrid::Column& StepGrid::column_of(std::int64_t step) {
@@ -41,7 +41,7 @@ StepGrid::Column& StepGrid::column_of(std::int64_t step) {
 void StepGrid::add(std::int64_t step, std::string_view name, double value, bool broken) {
   auto row = rows_.find(name);
   if (row == rows_.end()) {
-    if (names_.size() == most_rows_ || name.size() > most_row_name_bytes) {
+    if (names_.size() == max_rows_ || name.size() > max_row_name_bytes) {
       has_more_names_ = true;
       return;
     }
@@ -49,7 +49,7 @@ void StepGrid::add(std::int64_t step, std::string_view name, double value, bool 
     names_.emplace_back(name);
   }
   put(column_of(step), row->second, value, broken || !std::isfinite(value));
-  while (columns_.size() > most_columns()) merge();
+  while (columns_.size() > max_columns()) merge();
 }
 
 void StepGrid::merge() {

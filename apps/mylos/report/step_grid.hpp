@@ -23,7 +23,7 @@ class StepGrid {
     std::vector<bool> broken;    // a value of this cell was not finite, or said to be
   };
 
-  StepGrid(std::size_t most_rows, std::size_t most_columns, std::size_t most_cells);
+  StepGrid(std::size_t max_rows, std::size_t max_columns, std::size_t max_cells);
 
   /// `broken`: what was measured there was not finite, whatever `value` is.
   void add(std::int64_t step, std::string_view name, double value, bool broken);
@@ -36,11 +36,11 @@ class StepGrid {
  private:
   Column& column_of(std::int64_t step);
   void merge();
-  [[nodiscard]] std::size_t most_columns() const;
+  [[nodiscard]] std::size_t max_columns() const;
 
-  std::size_t most_rows_;
-  std::size_t most_columns_;
-  std::size_t most_cells_;
+  std::size_t max_rows_;
+  std::size_t max_columns_;
+  std::size_t max_cells_;
   std::int64_t width_ = 1;
   std::map<std::string, std::size_t, std::less<>> rows_;
   std::vector<std::string> names_;

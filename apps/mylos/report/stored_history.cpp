@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* group = "/history";
 constexpr std::int64_t rows_of_piece = 4096;
-constexpr std::size_t most_history_columns = 100;
+constexpr std::size_t max_history_columns = 100;
 
 struct StoredColumn {
   std::string name;
@@ -27,7 +27,7 @@ std::vector<StoredColumn> columns_of(const hdf5::File& file) {
   std::vector<StoredColumn> columns;
   if (!file.exists(group)) return columns;
   for (const hdf5::Child& child : file.children(group)) {
-    if (child.kind != hdf5::ObjectKind::dataset || columns.size() == most_history_columns) continue;
+    if (child.kind != hdf5::ObjectKind::dataset || columns.size() == max_history_columns) continue;
     hdf5::Dataset dataset = file.dataset(fmt::format("{}/{}", group, child.name));
     if (!dataset.type() || dataset.dims().size() != 1) continue;
     if (!columns.empty() && dataset.size() != columns.front().dataset.size()) continue;

@@ -12,7 +12,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_parameters = 5;  // that are named of each type
+constexpr std::size_t max_parameters = 5;  // that are named of each type
 
 std::string bytes(std::size_t count) {
   return format_bytes(static_cast<std::int64_t>(count));
@@ -45,7 +45,7 @@ std::string gap_text(const TrialResult* base, const TrialResult& result) {
 }
 
 std::string micro_batch_text(std::int64_t largest) {
-  return largest >= most_micro_batch ? fmt::format(">= {}", largest) : fmt::format("{}", largest);
+  return largest >= max_micro_batch ? fmt::format(">= {}", largest) : fmt::format("{}", largest);
 }
 
 std::string table(const AdviceReport& report) {
@@ -99,13 +99,13 @@ std::string gradient_rows(const AdviceReport& report, const TrialResult& result)
   const auto count = static_cast<std::size_t>(std::count_if(lost.begin(), lost.end(), loses));
   const std::string_view name = name_of(result.setting.compute);
   std::string text;
-  for (std::size_t i = 0; i < std::min(count, most_parameters); ++i) {
+  for (std::size_t i = 0; i < std::min(count, max_parameters); ++i) {
     text += fmt::format("  {:<6}{:<32}{:>12}{:>12}{:>12}\n", name, lost[i].parameter, percent(lost[i].zeros),
                         percent(lost[i].subnormals), lost[i].non_finite);
   }
   if (count == 0) return fmt::format("  {:<6}none of {} parameters loses anything\n", name, lost.size());
-  if (count > most_parameters)
-    text += fmt::format("  {:<6}{} more lose less, {} nothing\n", name, count - most_parameters,
+  if (count > max_parameters)
+    text += fmt::format("  {:<6}{} more lose less, {} nothing\n", name, count - max_parameters,
                         lost.size() - count);
   return text;
 }

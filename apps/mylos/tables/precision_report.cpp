@@ -8,7 +8,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t most_bar = 40;  // characters of a histogram's longest line
+constexpr std::size_t max_bar = 40;  // characters of a histogram's longest line
 
 /// Two digits: "0.0012 %", "100 %".
 std::string percent(std::int64_t part, const ConversionCounts& counts) {
@@ -41,9 +41,9 @@ std::string line_of(std::size_t width, const ArrayPrecision& array, const Conver
 /// What a number between 2^exponent and twice as much becomes in fp16.
 std::string fate_in_half(int exponent) {
   constexpr FloatLimits half = limits_of(DType::fp16);
-  if (exponent > half.most_exponent) return "overflows in fp16";
-  if (exponent >= half.least_exponent) return "";
-  const int last = half.least_exponent - half.layout.fraction_bits - 1;  // half the smallest subnormal number
+  if (exponent > half.max_exponent) return "overflows in fp16";
+  if (exponent >= half.min_exponent) return "";
+  const int last = half.min_exponent - half.layout.fraction_bits - 1;  // half the smallest subnormal number
   return exponent < last ? "zero in fp16" : "subnormal in fp16";
 }
 
@@ -92,9 +92,9 @@ std::string precision_histograms(const FilePrecision& file) {
     for (const ExponentCount& line : exponents) most = std::max(most, line.count);
     for (const auto& [exponent, count] : exponents) {
       const double share = static_cast<double>(count) / static_cast<double>(most);
-      const auto length = static_cast<std::size_t>(share * most_bar + 0.5);
+      const auto length = static_cast<std::size_t>(share * max_bar + 0.5);
       std::string line = fmt::format("{:>7}{:>14}  {:<{}}  {}", fmt::format("2^{}", exponent), count,
-                                     std::string(length, '#'), most_bar, fate_in_half(exponent));
+                                     std::string(length, '#'), max_bar, fate_in_half(exponent));
       line.erase(line.find_last_not_of(' ') + 1);
       text += line + '\n';
     }

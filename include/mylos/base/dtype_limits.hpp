@@ -20,8 +20,8 @@ struct FloatLimits {
   int bits;
   int binary_digits;   ///< of a normal number, the 1 in front counted
   int decimal_digits;  ///< so many of any decimal number come back
-  int least_exponent;  ///< of normal numbers: 1 × 2^least_exponent is the smallest
-  int most_exponent;   ///< of the largest number
+  int min_exponent;    ///< of normal numbers: 1 × 2^min_exponent is the smallest
+  int max_exponent;    ///< of the largest number
   double largest;
   double smallest_normal;
   double smallest_subnormal;
@@ -37,18 +37,18 @@ struct FloatLimits {
 }
 
 [[nodiscard]] constexpr FloatLimits limits_of(FloatLayout layout) {
-  const int most_exponent = (1 << (layout.exponent_bits - 1)) - 1;
-  const int least_exponent = 1 - most_exponent;
+  const int max_exponent = (1 << (layout.exponent_bits - 1)) - 1;
+  const int min_exponent = 1 - max_exponent;
   const double epsilon = power_of_two(-layout.fraction_bits);
   return {.layout = layout,
           .bits = 1 + layout.exponent_bits + layout.fraction_bits,
           .binary_digits = layout.fraction_bits + 1,
           .decimal_digits = layout.fraction_bits * 30103 / 100000,  // log10(2) = 0.30103
-          .least_exponent = least_exponent,
-          .most_exponent = most_exponent,
-          .largest = (2 - epsilon) * power_of_two(most_exponent),
-          .smallest_normal = power_of_two(least_exponent),
-          .smallest_subnormal = power_of_two(least_exponent - layout.fraction_bits),
+          .min_exponent = min_exponent,
+          .max_exponent = max_exponent,
+          .largest = (2 - epsilon) * power_of_two(max_exponent),
+          .smallest_normal = power_of_two(min_exponent),
+          .smallest_subnormal = power_of_two(min_exponent - layout.fraction_bits),
           .epsilon = epsilon};
 }
 

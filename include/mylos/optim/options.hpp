@@ -45,7 +45,7 @@ struct OptimizerOptions {
   std::vector<ParameterGroup> groups = {};  // of several that match, what the last one says
 
   /// Over how many of `ranks` ranks masters and moments are cut.
-  [[nodiscard]] int holders(int ranks) const { return shard == Shard::none ? 1 : ranks; }
+  [[nodiscard]] int shard_owners(int ranks) const { return shard == Shard::none ? 1 : ranks; }
   /// Whether a rank of `ranks` has all gradients of a few buckets at a time only.
   [[nodiscard]] bool cuts_gradients(int ranks) const { return shard == Shard::gradients && ranks > 1; }
   bool operator==(const OptimizerOptions&) const = default;
@@ -65,7 +65,7 @@ enum class ScheduleType {
 };
 
 /// A kernel gets all of them by value.
-inline constexpr std::size_t most_milestones = 16;
+inline constexpr std::size_t max_milestones = 16;
 
 /// Counted in updates (steps that were not skipped). The formulas are in schedule.hpp.
 struct ScheduleOptions {

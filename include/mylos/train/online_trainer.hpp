@@ -60,7 +60,7 @@ class OnlineTrainer {
 
   /// The most samples that a rank may bring to a step: data.micro_batch, or where that is 0, its share of
   /// data.batch.
-  [[nodiscard]] std::int64_t most_samples() const;
+  [[nodiscard]] std::int64_t max_samples() const;
 
   /// One step with this rank's samples: inputs [samples, model.inputs] and targets [samples, model.outputs]
   /// of model.loss = "mse", or labels [samples] of "cross_entropy". Ranks may bring different numbers of

@@ -12,13 +12,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 20;  // of a file that has some 30 lines
-constexpr std::uint64_t largest_number = (std::uint64_t{1} << 31) - 1;
+constexpr std::uintmax_t max_bytes = std::uintmax_t{1} << 20;  // of a file that has some 30 lines
+constexpr std::uint64_t max_number = (std::uint64_t{1} << 31) - 1;
 
 json parse(const std::string& path) {
   std::error_code failure;
-  if (std::filesystem::file_size(path, failure) > most_bytes || failure) {
-    fail_input("{}: is no configuration: it cannot be read or has more than {} bytes", path, most_bytes);
+  if (std::filesystem::file_size(path, failure) > max_bytes || failure) {
+    fail_input("{}: is no configuration: it cannot be read or has more than {} bytes", path, max_bytes);
   }
   std::ifstream file(path, std::ios::binary);
   json config = json::parse(file, nullptr, false);
@@ -29,8 +29,8 @@ json parse(const std::string& path) {
 std::optional<std::int64_t> number(const json& config, const char* key, const std::string& path) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return std::nullopt;
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > largest_number) {
-    fail_input("{}: {} is no whole number from 0 to {}", path, key, largest_number);
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > max_number) {
+    fail_input("{}: {} is no whole number from 0 to {}", path, key, max_number);
   }
   return found->get<std::int64_t>();
 }

@@ -38,7 +38,7 @@ class NamedTensors {
   }
   /// Throws Error where none of its tensors has a name of GPT-2's, and says what such a file is for.
   void require_gpt2() const {
-    constexpr std::size_t most_named = 4;
+    constexpr std::size_t max_named = 4;
     const auto is_gpt2s = [](std::string_view name) {
       if (name.starts_with(gpt2_prefix)) name.remove_prefix(std::string_view(gpt2_prefix).size());
       return name.starts_with("wte.") || name.starts_with("wpe.") || name.starts_with("h.") ||
@@ -47,7 +47,7 @@ class NamedTensors {
     std::vector<std::string> named;
     for (const Entry& entry : reader_.entries()) {
       if (is_gpt2s(entry.name)) return;
-      if (named.size() < most_named) named.push_back(printable(entry.name));
+      if (named.size() < max_named) named.push_back(printable(entry.name));
     }
     const std::size_t count = reader_.entries().size();
     fail_input(

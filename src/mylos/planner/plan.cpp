@@ -13,12 +13,12 @@ namespace mylos {
 namespace {
 
 // Slots that the budget is cut into: more where the chain is short and the table small.
-constexpr std::size_t least_slots = 500;
-constexpr std::size_t most_slots = 2000;
+constexpr std::size_t min_slots = 500;
+constexpr std::size_t max_slots = 2000;
 constexpr std::size_t fewest_slots = 100;  // where memory for the table is short
 constexpr std::size_t table_entries = std::size_t{1} << 23;
 // Above (256 MiB, chains of some 380 blocks) only lists of equal groups and the smallest list compete.
-constexpr std::size_t most_table_entries = std::size_t{1} << 26;
+constexpr std::size_t max_table_entries = std::size_t{1} << 26;
 
 void check(const ChainCost& cost) {
   if (cost.blocks.empty()) fail_run("a chain without blocks cannot be planned");
@@ -96,10 +96,10 @@ std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
   const std::size_t segments = stages * (stages + 1) / 2;
   // The table is gone before the activations come, so it may take their place, or a little where they are
   // few.
-  const std::size_t most_entries =
-      std::min(most_table_entries, std::max(table_entries / 4, budget / sizeof(float)));
-  std::size_t slots = std::clamp(table_entries / segments, least_slots, most_slots);
-  slots = std::min(slots, most_entries / segments - std::min(most_entries / segments, stages));
+  const std::size_t max_entries =
+      std::min(max_table_entries, std::max(table_entries / 4, budget / sizeof(float)));
+  std::size_t slots = std::clamp(table_entries / segments, min_slots, max_slots);
+  slots = std::min(slots, max_entries / segments - std::min(max_entries / segments, stages));
   if (slots < fewest_slots) return std::nullopt;
   const std::size_t room = budget - std::min(budget, cost.input_bytes);
   const std::size_t slot_bytes =
@@ -108,7 +108,7 @@ std::optional<Rotor> rotor_for(const ChainCost& cost, std::size_t budget) {
 }
 
 Plan plan_of_fewest_bytes(const ChainCost& cost) {
-  Plan best = plan_of_list(cost, least_memory_schedule(cost));
+  Plan best = plan_of_list(cost, min_memory_schedule(cost));
   if (best.placement.bytes == best.live_peak) return best;
   // A list that keeps a little more may lie tighter.
   const std::optional<Rotor> rotor = rotor_for(cost, best.placement.bytes);
@@ -130,7 +130,7 @@ std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   const std::size_t blocks = cost.blocks.size();
   Contest contest(cost, budget);
   if (contest.consider(store_all(blocks))) return std::move(contest).best();
-  Schedule least = least_memory_schedule(cost);
+  Schedule least = min_memory_schedule(cost);
   if (trace_lifetimes(cost, least).live_peak() > budget) return std::nullopt;
   // The fastest first, whose exact bytes decide.
   const std::optional<Rotor> rotor = rotor_for(cost, budget);

@@ -286,7 +286,7 @@ SegmentChoice Rotor::choice(std::size_t i, std::size_t k, std::size_t m) const {
   return chosen;
 }
 
-Schedule least_memory_schedule(const ChainCost& cost) {
+Schedule min_memory_schedule(const ChainCost& cost) {
   return LeastMemory(cost).schedule();
 }
 

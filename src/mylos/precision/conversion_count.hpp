@@ -46,19 +46,19 @@ struct Stretch {
   }
 
   /// magnitude[0, count) is there.
-  void look_at_source() {
-    Bits zero = 0, most = 0, least_less_one = ~Bits{0};
-#pragma omp simd reduction(+ : zero) reduction(max : most) reduction(min : least_less_one)
+  void inspect_source() {
+    Bits zero = 0, most = 0, min_less_one = ~Bits{0};
+#pragma omp simd reduction(+ : zero) reduction(max : most) reduction(min : min_less_one)
     for (std::int64_t i = 0; i < count; ++i) {
       const Bits bits = magnitude[static_cast<std::size_t>(i)];
       const Bits less_one = bits - 1;  // of zero the largest
       zero += bits == 0 ? 1 : 0;
       most = bits > most ? bits : most;
-      least_less_one = less_one < least_less_one ? less_one : least_less_one;
+      min_less_one = less_one < min_less_one ? less_one : min_less_one;
     }
     zeros = zero;
     largest = most;
-    is_ordinary = least_less_one >= From::smallest_normal - 1;
+    is_ordinary = min_less_one >= From::smallest_normal - 1;
     count_source_edges();
     if (is_ordinary) {
       invert_numbers();
@@ -78,15 +78,15 @@ struct Stretch {
   /// As the processor rounds numbers that are not subnormal.
   template <class To>
   static Number rounded_to(Bits bits) {
-    if constexpr (To::least_field <= 1) {  // digits are dropped at one place, whatever the exponent
+    if constexpr (To::min_field <= 1) {  // digits are dropped at one place, whatever the exponent
       constexpr Bits unit = Bits{1} << To::dropped_bits;
       const Bits odd = (bits >> To::dropped_bits) & 1;
       return std::bit_cast<Number>((bits + (unit >> 1) - 1 + odd) & ~(unit - 1));
     } else {  // by a sum with a power of two that is so large that the last digits fall away
-      constexpr Bits least_exponent = static_cast<Bits>(To::least_field) << From::fraction_bits;
+      constexpr Bits min_exponent = static_cast<Bits>(To::min_field) << From::fraction_bits;
       constexpr Bits dropped = static_cast<Bits>(To::dropped_bits) << From::fraction_bits;
       const Bits exponent = bits & From::infinity;
-      const Bits kept = exponent > least_exponent ? exponent : least_exponent;
+      const Bits kept = exponent > min_exponent ? exponent : min_exponent;
       const auto large = std::bit_cast<Number>(kept + dropped);
       return (std::bit_cast<Number>(bits) + large) - large;
     }
@@ -101,7 +101,7 @@ struct Stretch {
 #pragma omp simd reduction(+ : overflows, to_zero, below, sum) reduction(max : most)
     for (std::int64_t i = 0; i < count; ++i) {
       const Bits bits = magnitude[static_cast<std::size_t>(i)];
-      if constexpr (To::least_field > 1) {
+      if constexpr (To::min_field > 1) {
         to_zero += bits <= zero ? 1 : 0;
         below += bits < normal ? 1 : 0;
       }
@@ -116,7 +116,7 @@ struct Stretch {
     }
     Counts<Source> counts;
     if constexpr (some_overflow) counts.overflows = overflows - not_finite;
-    if constexpr (To::least_field > 1) note_small(counts, to_zero, below);
+    if constexpr (To::min_field > 1) note_small(counts, to_zero, below);
     note_errors(counts, sum, most);
     return counts;
   }
@@ -126,7 +126,7 @@ struct Stretch {
     using To = Rounding<Source, target>;
     constexpr Bits overflow = To::overflow(), zero = To::zero(), normal = To::normal();
     // A significand has fraction_bits + 1 bits: where so many and one more are dropped, nothing is left.
-    constexpr Bits most_dropped = From::fraction_bits + 2;
+    constexpr Bits max_dropped = From::fraction_bits + 2;
     Bits overflows = 0, to_zero = 0, below = 0;
     Number sum = 0, most = 0;
 #pragma omp simd reduction(+ : overflows, to_zero, below, sum) reduction(max : most)
@@ -136,10 +136,10 @@ struct Stretch {
       to_zero += bits <= zero ? 1 : 0;
       below += bits < normal ? 1 : 0;
       Bits dropped = To::dropped_bits;
-      if constexpr (To::least_field > 1) {
+      if constexpr (To::min_field > 1) {
         const Bits field = bits >> From::fraction_bits;
-        const Bits more = field < To::least_field ? static_cast<Bits>(To::least_field) - field : 0;
-        dropped = more + To::dropped_bits < most_dropped ? more + To::dropped_bits : most_dropped;
+        const Bits more = field < To::min_field ? static_cast<Bits>(To::min_field) - field : 0;
+        dropped = more + To::dropped_bits < max_dropped ? more + To::dropped_bits : max_dropped;
       }
       const Bits whole = significand(bits);
       const Bits unit = Bits{1} << dropped;

@@ -37,9 +37,9 @@ struct Layout {
 
   /// Bits of 2^exponent; 0 where it is below the smallest subnormal number.
   static constexpr Bits power_of_two(int exponent) {
-    if (exponent >= limits.least_exponent)
-      return static_cast<Bits>(exponent + limits.most_exponent) << fraction_bits;
-    const int place = exponent - (limits.least_exponent - fraction_bits);
+    if (exponent >= limits.min_exponent)
+      return static_cast<Bits>(exponent + limits.max_exponent) << fraction_bits;
+    const int place = exponent - (limits.min_exponent - fraction_bits);
     return place < 0 ? 0 : Bits{1} << place;
   }
 };
@@ -52,22 +52,22 @@ struct Rounding {
   static constexpr FloatLimits to = limits_of(target);
   static constexpr int dropped_bits = From::fraction_bits - to.layout.fraction_bits;
   /// Of the exponent field: below it the result is subnormal and loses a bit more with each step.
-  static constexpr int least_field = to.least_exponent + From::limits.most_exponent;
+  static constexpr int min_field = to.min_exponent + From::limits.max_exponent;
   static constexpr bool is_exact = dropped_bits == 0;
 
   /// The least magnitude that becomes infinite: halfway from the largest number to the next power of two.
   static constexpr Bits overflow() {
     if (is_exact) return From::infinity;
     const Bits ones = (Bits{1} << (to.layout.fraction_bits + 1)) - 1;
-    return From::power_of_two(to.most_exponent) | ones << (dropped_bits - 1);
+    return From::power_of_two(to.max_exponent) | ones << (dropped_bits - 1);
   }
   /// The largest magnitude that becomes zero: half the smallest subnormal number.
-  static constexpr Bits zero() { return From::power_of_two(to.least_exponent - to.layout.fraction_bits - 1); }
+  static constexpr Bits zero() { return From::power_of_two(to.min_exponent - to.layout.fraction_bits - 1); }
   /// The least magnitude that becomes a normal number: halfway from the largest subnormal one to it.
   static constexpr Bits normal() {
-    const Bits exact = From::power_of_two(to.least_exponent);
+    const Bits exact = From::power_of_two(to.min_exponent);
     if (is_exact) return exact;
-    const int below = least_field <= 1 ? dropped_bits - 1 : dropped_bits;
+    const int below = min_field <= 1 ? dropped_bits - 1 : dropped_bits;
     return exact - (Bits{1} << below);
   }
 };

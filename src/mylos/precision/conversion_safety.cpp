@@ -20,7 +20,7 @@ using conversion_count::Stretch;
 
 constexpr std::array<DType, 3> targets = {DType::fp32, DType::bf16, DType::fp16};
 constexpr FloatLimits widest = limits_of(DType::fp64);
-constexpr int first_exponent = widest.least_exponent - widest.layout.fraction_bits;
+constexpr int first_exponent = widest.min_exponent - widest.layout.fraction_bits;
 
 /// Numbers that a thread takes at a time. Errors are summed over each, then over all in their order.
 constexpr std::int64_t block_length = std::int64_t{1} << 16;
@@ -82,7 +82,7 @@ void read_block(const T* values, std::int64_t count, Block<Source>& block) {
     auto* to = part.magnitude.data();
 #pragma omp simd
     for (std::int64_t i = 0; i < part.count; ++i) to[i] = magnitude_of<Source>(from[i]);
-    part.look_at_source();
+    part.inspect_source();
     fields.add(part);
     block.add(part);
   }
@@ -106,9 +106,9 @@ void add_block(const Block<Source>& block, ConversionSafety& safety) {
     counts.largest_error = std::max(counts.largest_error, total.largest_error);
   }
   for (int field = 1; field < From::fields - 1; ++field)
-    safety.count_exponent(field - From::limits.most_exponent, block.fields[static_cast<std::size_t>(field)]);
+    safety.count_exponent(field - From::limits.max_exponent, block.fields[static_cast<std::size_t>(field)]);
   for (int place = 0; place < From::fraction_bits; ++place)
-    safety.count_exponent(From::limits.least_exponent - From::fraction_bits + place,
+    safety.count_exponent(From::limits.min_exponent - From::fraction_bits + place,
                           block.subnormal[static_cast<std::size_t>(place)]);
 }
 
@@ -161,7 +161,7 @@ Verdict ConversionCounts::verdict() const {
 }
 
 ConversionSafety::ConversionSafety()
-    : exponents_(static_cast<std::size_t>(widest.most_exponent - first_exponent + 1)) {
+    : exponents_(static_cast<std::size_t>(widest.max_exponent - first_exponent + 1)) {
   for (std::size_t i = 0; i < targets.size(); ++i) types_[i].type = targets[i];
 }
 

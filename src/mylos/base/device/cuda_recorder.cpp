@@ -12,7 +12,7 @@ namespace {
 
 // Two places of staged batches, each with and without gradients before it, and what follows them; under
 // dropout both places for each of a step's micro-batches. A recording takes some hundred KiB.
-constexpr std::size_t most_keys = 64;
+constexpr std::size_t max_keys = 64;
 
 struct Destroy {
   void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
@@ -58,7 +58,7 @@ struct WorkRecorder::Recordings {
 };
 
 WorkRecorder::WorkRecorder(bool records) : recordings_(new Recordings{records}) {
-  recordings_->all.reserve(most_keys);
+  recordings_->all.reserve(max_keys);
 }
 WorkRecorder::~WorkRecorder() = default;
 
@@ -72,7 +72,7 @@ WorkRecorder::Way WorkRecorder::next(const Execution& exec, const Key& key) {
   const auto found =
       std::find_if(own.all.begin(), own.all.end(), [&](const Recording& other) { return other.key == key; });
   if (found == own.all.end()) {
-    if (own.all.size() < most_keys) own.all.push_back({key});
+    if (own.all.size() < max_keys) own.all.push_back({key});
     return Way::directly;
   }
   if (found->graph != nullptr) {

@@ -22,10 +22,10 @@ std::string_view trimmed(std::string_view text, std::string_view blanks) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-std::string printable(std::string_view text, std::size_t most_bytes) {
+std::string printable(std::string_view text, std::size_t max_bytes) {
   std::size_t end = text.size();
-  if (end > most_bytes) {
-    end = most_bytes;
+  if (end > max_bytes) {
+    end = max_bytes;
     while (end > 0 && continues_sequence(text[end])) --end;
   }
   std::string result;

@@ -11,8 +11,8 @@ namespace mylos {
 [[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
 
 /// A stranger's text made fit for one line of a terminal: control characters and bytes that are no UTF-8
-/// escaped, the end cut off past `most_bytes`.
-[[nodiscard]] std::string printable(std::string_view text, std::size_t most_bytes = 60);
+/// escaped, the end cut off past `max_bytes`.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t max_bytes = 60);
 
 /// For a message on a file that is not there: " (the current folder is FOLDER)" where `path` is relative,
 /// else nothing.

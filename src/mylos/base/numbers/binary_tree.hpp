@@ -31,10 +31,10 @@ KOKKOS_INLINE_FUNCTION constexpr int completed_nodes(int leaf, int leaves) {
 }
 
 /// Of a tree over ranks: room for 2^20 of them.
-inline constexpr int most_rank_levels = 20;
+inline constexpr int max_rank_levels = 20;
 
 /// The most sums that wait at one time: ⌈log2(leaves)⌉.
-KOKKOS_INLINE_FUNCTION constexpr int most_waiting(int leaves) {
+KOKKOS_INLINE_FUNCTION constexpr int max_waiting(int leaves) {
   int levels = 0;
   for (int width = 1; width < leaves; width *= 2) ++levels;
   return levels;

@@ -62,8 +62,8 @@ OpenFile begin_file(const std::string& path, const CheckpointHeader& header, con
 }
 
 void flush_some(hdf5::File& file, std::size_t done) {
-  constexpr std::size_t most_unwritten = 512;  // some 3 MB; a flush waits for the disk
-  if (done % most_unwritten == 0) file.flush();
+  constexpr std::size_t max_unwritten = 512;  // some 3 MB; a flush waits for the disk
+  if (done % max_unwritten == 0) file.flush();
 }
 
 void end_file(OpenFile& open) {

@@ -11,7 +11,7 @@ namespace {
 
 // Elements that are converted at a time: a copy from a device costs more than its bytes, and there is no need
 // to count memory of this size.
-constexpr std::int64_t most_at_once = 65536;
+constexpr std::int64_t max_at_once = 65536;
 
 using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using DeviceBytes = Kokkos::View<std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -31,9 +31,9 @@ template <class Use>
 void for_parts(const StateArray& array, const StatePiece& piece, bool comes_from_device, bool goes_there,
                const Use& use) {
   std::vector<std::byte> host(is_near(array) ? 0
-                                             : static_cast<std::size_t>(array.memory_bytes_of(most_at_once)));
-  for (std::int64_t done = 0; done < piece.count; done += most_at_once) {
-    const std::int64_t length = std::min(most_at_once, piece.count - done);
+                                             : static_cast<std::size_t>(array.memory_bytes_of(max_at_once)));
+  for (std::int64_t done = 0; done < piece.count; done += max_at_once) {
+    const std::int64_t length = std::min(max_at_once, piece.count - done);
     const auto bytes = static_cast<std::size_t>(array.memory_bytes_of(length));
     std::byte* const own = place(array, piece, done);
     if (is_near(array)) {
@@ -60,12 +60,12 @@ void widen(const StateArray& array, const StatePiece& piece, float* floats) {
 void widen_bytes(const StateArray& array, const StatePiece& piece, std::int64_t first, std::int64_t count,
                  std::byte* bytes) {
   constexpr auto width = static_cast<std::int64_t>(sizeof(float));
-  std::vector<float> floats(static_cast<std::size_t>(most_at_once));
+  std::vector<float> floats(static_cast<std::size_t>(max_at_once));
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t element = (first + done) / width;
     const std::int64_t skipped = (first + done) % width;
     const std::int64_t needed = (skipped + count - done + width - 1) / width;
-    const std::int64_t elements = std::min(most_at_once, needed);
+    const std::int64_t elements = std::min(max_at_once, needed);
     const std::int64_t length = std::min(elements * width - skipped, count - done);
     widen(array, {piece.first + element, elements, place(array, piece, element)}, floats.data());
     std::memcpy(bytes + done, reinterpret_cast<const std::byte*>(floats.data()) + skipped,

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view folder_name = "checkpoints";  // in a run's folder
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
-constexpr std::size_t least_digits = 10;
+constexpr std::size_t min_digits = 10;
 
 fs::path checkpoint_folder(const std::string& folder) {
   return fs::path(folder) / folder_name;
@@ -30,7 +30,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   const bool only_digits =
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digits.size() < least_digits || digits.size() > 18 || !only_digits) return {};
+  if (digits.size() < min_digits || digits.size() > 18 || !only_digits) return {};
   return std::stoll(std::string(digits));
 }
 

@@ -51,7 +51,7 @@ struct PieceWriter::Write {
   CheckpointState state;  // with the pieces that this rank writes
   CheckpointOptions options;
   Clock::time_point begun;
-  std::size_t most_pieces = 0;  // of a rank
+  std::size_t max_pieces = 0;  // of a rank
   Stage stage = Stage::laying_out;
   std::vector<std::int64_t> array_offsets;  // in the file
   std::vector<PieceCrc> written;            // by this rank; in the end by all
@@ -87,17 +87,17 @@ struct PieceWriter::Write {
 
   /// Whether there is a file, and where the arrays lie in it.
   [[nodiscard]] std::vector<std::byte> layout() const {
-    std::vector<std::int64_t> told(1 + state.arrays.size());
-    told[0] = failed ? 1 : 0;
-    if (!failed) std::copy(array_offsets.begin(), array_offsets.end(), told.begin() + 1);
-    const auto bytes = std::as_bytes(std::span(told));
+    std::vector<std::int64_t> offsets(1 + state.arrays.size());
+    offsets[0] = failed ? 1 : 0;
+    if (!failed) std::copy(array_offsets.begin(), array_offsets.end(), offsets.begin() + 1);
+    const auto bytes = std::as_bytes(std::span(offsets));
     return {bytes.begin(), bytes.end()};
   }
   void hear_layout(const std::vector<std::byte>& bytes) {
-    std::vector<std::int64_t> told(bytes.size() / sizeof(std::int64_t));
-    std::memcpy(told.data(), bytes.data(), bytes.size());
-    if (told[0] != 0 && !failed) failed = Error(ExitCode::failed, "rank 0 could not make the file");
-    array_offsets.assign(told.begin() + 1, told.end());
+    std::vector<std::int64_t> offsets(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(offsets.data(), bytes.data(), bytes.size());
+    if (offsets[0] != 0 && !failed) failed = Error(ExitCode::failed, "rank 0 could not make the file");
+    array_offsets.assign(offsets.begin() + 1, offsets.end());
   }
 
   /// As long on all ranks.
@@ -106,14 +106,14 @@ struct PieceWriter::Write {
     own.pieces = static_cast<std::int64_t>(written.size());
     own.failed = failed ? 1 : 0;
     if (failed) std::strncpy(own.cause, failed->what(), sizeof own.cause - 1);
-    std::vector<std::byte> bytes(sizeof own + most_pieces * sizeof(PieceCrc));
+    std::vector<std::byte> bytes(sizeof own + max_pieces * sizeof(PieceCrc));
     std::memcpy(bytes.data(), &own, sizeof own);
     if (!written.empty())
       std::memcpy(bytes.data() + sizeof own, written.data(), written.size() * sizeof(PieceCrc));
     return bytes;
   }
   void hear_written(const std::vector<std::byte>& reports) {
-    const std::size_t length = sizeof(Report) + most_pieces * sizeof(PieceCrc);
+    const std::size_t length = sizeof(Report) + max_pieces * sizeof(PieceCrc);
     written.clear();
     for (std::size_t begin = 0; begin < reports.size(); begin += length) {
       Report one;
@@ -147,7 +147,7 @@ void PieceWriter::begin(const std::string& folder, const CheckpointHeader& heade
   const std::size_t own = pieces_of(now.state);
   std::vector<std::size_t> pieces(static_cast<std::size_t>(ranks_.size()));
   ranks_.all_gather(&own, pieces.data(), sizeof own);
-  now.most_pieces = *std::max_element(pieces.begin(), pieces.end());
+  now.max_pieces = *std::max_element(pieces.begin(), pieces.end());
   if (ranks_.rank() == 0) now.task.start([&now] { now.lay_out(); });
 }
 
@@ -155,8 +155,8 @@ bool PieceWriter::wants_look() const {
   return write_ && (!write_->task.started() || write_->task.ended());
 }
 
-/// Stages that are over are passed; the first that is not is left for the next look.
-std::optional<CheckpointOutcome> PieceWriter::look() {
+/// Stages that are over are passed; the first that is not is left for the next poll.
+std::optional<CheckpointOutcome> PieceWriter::poll() {
   if (!write_) return std::nullopt;
   Write& now = *write_;
   switch (now.stage) {
@@ -204,7 +204,7 @@ std::optional<CheckpointOutcome> PieceWriter::wait() {
   // Together: a rank that has left its run does not come, and the others find that at their deadline.
   while (is_any_busy()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (auto ended = look()) outcome = std::move(ended);
+    if (auto ended = poll()) outcome = std::move(ended);
   }
   run_on_first(ranks_, [this] {
     if (write_) write_->failed = write_->task.join();

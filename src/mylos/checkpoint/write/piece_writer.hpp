@@ -35,8 +35,8 @@ class PieceWriter {
              const CheckpointOptions& options);
   /// Any rank, between steps, now and then: moves the write on. On rank 0 the outcome of one that has ended,
   /// once.
-  [[nodiscard]] std::optional<CheckpointOutcome> look();
-  /// Whether look() would find more than this rank's disk at work. Also as long as another rank's is waited
+  [[nodiscard]] std::optional<CheckpointOutcome> poll();
+  /// Whether poll() would find more than this rank's disk at work. Also as long as another rank's is waited
   /// for.
   [[nodiscard]] bool wants_look() const;
   /// All ranks. The same, after waiting for a write in flight.

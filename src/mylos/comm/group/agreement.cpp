@@ -44,7 +44,7 @@ void AgreementBuffer::fold(const Execution& execution) const {
         agreed.scales_differ = flags().scale_bits != ~flags().scale_complement ? 1 : 0;
         agreed.skip = agreed.overflow != 0 || agreed.error != 0 || agreed.scales_differ != 0 ? 1 : 0;
         const auto ranks = static_cast<int>(sums.extent(0));
-        AgreementSums waiting[most_rank_levels];
+        AgreementSums waiting[max_rank_levels];
         int level = 0;
         for (int rank = 0; rank < ranks; ++rank) {
           AgreementSums sum = sums(static_cast<std::size_t>(rank));

@@ -61,7 +61,7 @@ void CollectiveQueue::resize(std::size_t slots) {
 void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const MpiPlan& plan) {
   group_.require_usable();
   finish_kernels(kernels);
-  group_.lend_to(plan.name);
+  group_.mark_busy(plan.name);
   ++in_flight_;
   {
     const std::lock_guard lock(mutex_);
@@ -88,7 +88,7 @@ void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
     go_on_until_over(kernels, slot);
   }
   operations_[slot] = MpiOperation{};
-  if (--in_flight_ == 0) group_.take_back();
+  if (--in_flight_ == 0) group_.mark_idle();
 }
 
 void CollectiveQueue::wait_for_thread(std::size_t slot) {

@@ -66,7 +66,7 @@ struct Fold {
     const std::size_t first = block * block_length;
     const std::size_t length = count - first < block_length ? count - first : block_length;
     Sum sum[block_length] = {};
-    Sum waiting[most_rank_levels][block_length];
+    Sum waiting[max_rank_levels][block_length];
     int level = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       const T* part = parts + static_cast<std::size_t>(rank) * count + first;

@@ -148,7 +148,7 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
   Slot& own = slots_[slot];
   if (std::exchange(own.is_taken, true))
     fail_run("{}: slot {} is taken by another in flight", operation, slot);
-  ranks_.lend_to(operation);
+  ranks_.mark_busy(operation);
   own.begin.record(execution);
   own.begin.hold_back(collectives_);
   calls(stream_of(collectives_));
@@ -225,7 +225,7 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
   const cudaStream_t stream = stream_of(collectives_);
-  ranks_.lend_to("agreement");
+  ranks_.mark_busy("agreement");
   agreement_.begin.record(execution);
   agreement_.begin.hold_back(collectives_);
   check(ncclGroupStart(), "agreement");
@@ -245,7 +245,7 @@ void NcclCommunicator::synchronize(const Execution& execution) {
   for (;;) {
     const WorkState computed = state_of_work(execution);
     const WorkState exchanged = state_of_work(collectives_);
-    if (computed.is_over && exchanged.is_over) return ranks_.take_back();
+    if (computed.is_over && exchanged.is_over) return ranks_.mark_idle();
     for (const char* error : {computed.error, exchanged.error}) {
       if (error != nullptr) end("device", error);
     }
@@ -279,7 +279,7 @@ void NcclCommunicator::check(ncclResult_t result, const char* operation) {
 void NcclCommunicator::end(const char* operation, std::string_view cause) {
   if (nccl_ != nullptr) ncclCommAbort(nccl_);
   nccl_ = nullptr;
-  ranks_.take_back();
+  ranks_.mark_idle();
   lost_ =
       Error(ExitCode::failed, fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));
   throw *lost_;

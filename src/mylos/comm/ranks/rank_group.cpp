@@ -185,8 +185,8 @@ void RankGroup::require_usable() const {
 
 void RankGroup::require_idle() const {
   require_usable();
-  if (lent_to_ != nullptr)
-    fail_run("the ranks cannot exchange anything else while a collective ({}) is in flight", lent_to_);
+  if (busy_with_ != nullptr)
+    fail_run("the ranks cannot exchange anything else while a collective ({}) is in flight", busy_with_);
 }
 
 void RankGroup::abandon(MPI_Request& request) {

@@ -76,8 +76,8 @@ class RankGroup {
   /// While operations that somebody else makes on mpi() are in flight, another thread may be calling MPI, and
   /// while NCCL's are, the ranks may wait for each other in another order: the group exchanges nothing
   /// itself. `operation`: what error messages name.
-  void lend_to(const char* operation) { lent_to_ = operation; }
-  void take_back() { lent_to_ = nullptr; }
+  void mark_busy(const char* operation) { busy_with_ = operation; }
+  void mark_idle() { busy_with_ = nullptr; }
   /// Gives up on an operation in flight: the group then leaves its communicator to MPI.
   void abandon(MPI_Request& request);
   /// Whether MPI may still write to the buffers of something that was given up.
@@ -92,7 +92,7 @@ class RankGroup {
   int size_ = 1;
   double timeout_s_ = 0;
   std::optional<Error> lost_;
-  const char* lent_to_ = nullptr;
+  const char* busy_with_ = nullptr;
   std::vector<MPI_Request> abandoned_;
   std::vector<std::byte> exchange_;  // what MPI reads and writes in place of the caller's memory
 };

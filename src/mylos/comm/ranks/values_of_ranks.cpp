@@ -11,8 +11,8 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_values = 4;  // whose texts are exchanged
-constexpr std::size_t most_named = 8;   // ranks, or stretches of them
+constexpr std::size_t max_values = 4;  // whose texts are exchanged
+constexpr std::size_t max_named = 8;   // ranks, or stretches of them
 
 struct Digest {
   std::uint64_t hash = 0;
@@ -44,7 +44,7 @@ std::vector<ValueOfRanks> values_of_ranks(RankGroup& ranks, const std::string& o
   std::stable_sort(values.begin(), values.end(), [](const ValueOfRanks& a, const ValueOfRanks& b) {
     return a.ranks.size() < b.ranks.size();
   });
-  values.resize(std::min(values.size(), most_values));
+  values.resize(std::min(values.size(), max_values));
   for (ValueOfRanks& value : values)
     value.value = values.size() == 1 ? own : broadcast_text(ranks, own, value.ranks.front());
   return values;
@@ -66,8 +66,8 @@ std::string name_ranks(const std::vector<int>& ranks) {
                                   : fmt::format("{}-{}", ranks[first], ranks[last]));
   }
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  if (parts.size() > most_named) {
-    parts.resize(most_named);
+  if (parts.size() > max_named) {
+    parts.resize(max_named);
     return text + fmt::format("{}, ...", fmt::join(parts, ", "));
   }
   const std::string end = parts.back();

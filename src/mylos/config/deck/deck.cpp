@@ -161,9 +161,9 @@ std::string read_deck_file(const std::string& path) {
   }
   if (!fs::is_regular_file(status)) fail_input("{}: a deck is a file, this is none", path);
   const auto size = fs::file_size(path, failed);
-  if (!failed && size > largest_deck) {
+  if (!failed && size > max_deck) {
     fail_input("{}: a deck has at most {}, this one has {}", path,
-               format_bytes(static_cast<std::int64_t>(largest_deck)),
+               format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(size)));
   }
   std::ifstream file(path, std::ios::binary);

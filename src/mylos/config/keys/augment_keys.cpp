@@ -30,7 +30,7 @@ void add_augment_keys(Schema& schema) {
       "this "
       "order, before data.normalize. Evaluations and predictions see the samples as they are.",
       [](auto& options) -> auto& { return options.data.augment; });
-  keys.integer("crop", &AugmentOptions::crop, {0, largest_features}, "points",
+  keys.integer("crop", &AugmentOptions::crop, {0, max_features}, "points",
                "So many points are added on each side of each extent, and a part of the sample's size is cut "
                "out of it anywhere. At most the extent.");
   keys.choice(
@@ -38,7 +38,7 @@ void add_augment_keys(Schema& schema) {
       Words<CropFill>{{"zero", CropFill::zero}, {"edge", CropFill::edge}, {"reflect", CropFill::reflect}},
       "What the added points hold: 0 as in the file, the value of the nearest point, or those on the other "
       "side of it, mirrored.");
-  keys.integer("shift", &AugmentOptions::shift, {0, largest_features}, "points",
+  keys.integer("shift", &AugmentOptions::shift, {0, max_features}, "points",
                "Along each extent by at most so many points, either way; what leaves on one side comes in on "
                "the other, as periodic fields want it. Below the extent.");
   keys.boolean("rotate", &AugmentOptions::rotate,

@@ -6,12 +6,12 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_patterns = 1000;
+constexpr std::size_t max_patterns = 1000;
 
 void fill_ignore(Key& key) {
   key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
     const auto* list = std::get_if<Value::List>(&value.held);
-    if (list == nullptr || list->size() > most_patterns) return describe(value);
+    if (list == nullptr || list->size() > max_patterns) return describe(value);
     std::vector<std::string> patterns;
     for (const Value& entry : *list) {
       const auto* pattern = std::get_if<std::string>(&entry.held);

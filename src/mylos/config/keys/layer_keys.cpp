@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_axes = 3;
+constexpr std::size_t max_axes = 3;
 
 /// One key of a layer's table. `read` returns what was found where the value does not fit.
 struct LayerKey {
@@ -92,7 +92,7 @@ LayerKey per_axis(std::string name, PerAxis LayerOptions::*field, IntegerRange r
           [=](LayerOptions& layer, const Value& value) {
             const auto* list = std::get_if<Value::List>(&value.held);
             const Value::List numbers = list != nullptr ? *list : Value::List{value};
-            if (numbers.empty() || numbers.size() > most_axes) return false;
+            if (numbers.empty() || numbers.size() > max_axes) return false;
             (layer.*field).clear();
             for (const Value& number : numbers) {
               const auto* held = std::get_if<std::int64_t>(&number.held);
@@ -173,7 +173,7 @@ const std::vector<LayerKey>& layer_keys() {
               "is not given: \"conv2\".",
               {}),
       integer_of(
-          "outputs", &LayerOptions::outputs, {1, largest_width},
+          "outputs", &LayerOptions::outputs, {1, max_width},
           "dense: units; a last one that does not say gives what the data want. conv: channels. Needed.",
           {dense, conv}),
       boolean_of("bias", &LayerOptions::bias, "Default true.", {conv}),
@@ -187,7 +187,7 @@ const std::vector<LayerKey>& layer_keys() {
       per_axis("dilation", &LayerOptions::dilation, {1, longest_kernel}, "Default 1.", {conv}),
       choice_of("edges", &LayerOptions::edges, padding_words(),
                 "What lies beyond the edges. Default \"zero\".", {conv}),
-      integer_of("groups", &LayerOptions::groups, {1, largest_width},
+      integer_of("groups", &LayerOptions::groups, {1, max_width},
                  "Parts of the channels that see only their own. Default 1.", {conv}),
       boolean_of("transposed", &LayerOptions::transposed,
                  "The adjoint: a stride of 2 then doubles each extent. Default false.", {conv}),
@@ -211,7 +211,7 @@ const std::vector<LayerKey>& layer_keys() {
           "Of a vector's features, or of each grid point's channels; groupnorm: of groups of channels over "
           "the whole grid; batchnorm: of each feature or channel over the samples. Default \"none\".",
           {}),
-      integer_of("norm_groups", &LayerOptions::norm_groups, {1, largest_width},
+      integer_of("norm_groups", &LayerOptions::norm_groups, {1, max_width},
                  "Of groupnorm; they divide the channels. Default 8.", {}),
       choice_of("norm_over", &LayerOptions::norm_over,
                 Words<NormOver>{{"micro_batch", NormOver::micro_batch}, {"ranks", NormOver::ranks}},
@@ -232,7 +232,7 @@ const std::vector<LayerKey>& layer_keys() {
                 "Default \"none\".", {}),
       number_of("dropout", &LayerOptions::dropout, {0, true, 1, false},
                 "Probability that training drops an element behind the activation.", {}),
-      integer_of("repeat", &LayerOptions::repeat, {1, most_layers},
+      integer_of("repeat", &LayerOptions::repeat, {1, max_layers},
                  "So many of the layer, one after the other, named \"NAME.1\", \"NAME.2\". Default 1.", {})};
   return keys;
 }
@@ -294,8 +294,7 @@ std::optional<std::string> read_layers(const Value& value, std::vector<LayerOpti
   const auto* list = std::get_if<Value::List>(&value.held);
   if (list == nullptr) return describe(value);
   for (const Value& element : *list) {
-    if (layers.size() == static_cast<std::size_t>(most_layers))
-      return fmt::format("more than {}", most_layers);
+    if (layers.size() == static_cast<std::size_t>(max_layers)) return fmt::format("more than {}", max_layers);
     LayerOptions layer;
     if (const auto found = read_layer(element, layer))
       return fmt::format("layer {} {}", layers.size() + 1, *found);

@@ -8,9 +8,9 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t least_budget = std::int64_t{1} << 20;
-constexpr std::int64_t most_budget = std::int64_t{1} << 50;
-constexpr std::size_t most_groups = 1000;
+constexpr std::int64_t min_budget = std::int64_t{1} << 20;
+constexpr std::int64_t max_budget = std::int64_t{1} << 50;
+constexpr std::size_t max_groups = 1000;
 constexpr std::string_view every = "every ";
 
 /// N of "every N".
@@ -26,7 +26,7 @@ std::optional<std::int64_t> length_in(const std::string& text) {
 /// The groups, or what was found where one should stand.
 std::optional<std::string> read_groups(const Value::List& list, std::vector<BlockGroup>& groups) {
   if (list.empty()) return "an empty list";
-  if (list.size() > most_groups) return fmt::format("a list of {}", list.size());
+  if (list.size() > max_groups) return fmt::format("a list of {}", list.size());
   groups.clear();
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto* pair = std::get_if<Value::List>(&list[i].held);
@@ -101,7 +101,7 @@ void add_memory_keys(Schema& schema) {
       schema, "memory", "How many bytes a rank may take, and what is computed again to stay within them.",
       [](auto& options) -> auto& { return options.memory; });
   keys.bytes_or_auto(
-      "budget", &MemoryOptions::budget_bytes, {least_budget, most_budget}, "12 GiB",
+      "budget", &MemoryOptions::budget_bytes, {min_budget, max_budget}, "12 GiB",
       "Of one rank, everything included. auto: 0.9 of what the machine has left for each of its "
       "ranks. A run that cannot stay within it does not start (exit code 3).");
   Key& recompute = keys.add(

@@ -45,14 +45,14 @@ class ModelChecks : DeckMistakes {
                        name_of(model.type)));
     }
     const auto layers = 4 * model.blocks * static_cast<std::int64_t>(model.channels.size());
-    if (layers > most_layers) {
+    if (layers > max_layers) {
       fail({"model.blocks", "model.channels"},
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
-                       model.channels.size(), most_layers));
+                       model.channels.size(), max_layers));
     }
-    if (const std::size_t count = spelled_out(model).chain.size(); count > most_layers) {
+    if (const std::size_t count = spelled_out(model).chain.size(); count > max_layers) {
       fail({"model.channels"}, fmt::format("the type \"{}\" stands for {} layers here, more than {}",
-                                           name_of(model.type), count, most_layers));
+                                           name_of(model.type), count, max_layers));
     }
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {

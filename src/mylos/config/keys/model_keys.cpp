@@ -12,11 +12,11 @@ namespace {
 std::optional<std::string> read_widths(const Value& value, std::vector<std::int64_t>& widths) {
   const auto* list = std::get_if<Value::List>(&value.held);
   if (list == nullptr) return describe(value);
-  if (list->size() > most_layers) return fmt::format("a list of {}", list->size());
+  if (list->size() > max_layers) return fmt::format("a list of {}", list->size());
   widths.clear();
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto* width = std::get_if<std::int64_t>(&(*list)[i].held);
-    if (width == nullptr || *width < 1 || *width > largest_width) {
+    if (width == nullptr || *width < 1 || *width > max_width) {
       return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
     }
     widths.push_back(*width);
@@ -45,29 +45,29 @@ void add_short_form_keys(ModelKeys& keys, const std::string& widths) {
   fill_widths(channels, &ModelOptions::channels, "channels");
   channels.default_text = "none";
   keys.integer(
-      "blocks", &ModelOptions::blocks, {1, most_layers}, "",
+      "blocks", &ModelOptions::blocks, {1, max_layers}, "",
       "resnet: residual blocks of a stage, each of two convolutions. unet: convolutions of a level.");
   keys.integer("kernel", &ModelOptions::kernel, {1, longest_kernel}, "points",
                "cnn, resnet, unet: along each axis of a convolution.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
               "cnn, resnet, unet: what convolutions find beyond the edges.");
-  keys.integer("fields", &ModelOptions::fields, {1, largest_width}, "channels",
+  keys.integer("fields", &ModelOptions::fields, {1, max_width}, "channels",
                "unet: of the output at each point.");
 }
 
 template <class ModelKeys>
 void add_transformer_keys(ModelKeys& keys) {
-  keys.optional_integer("layers", &ModelOptions::layers, {1, most_layers}, "",
+  keys.optional_integer("layers", &ModelOptions::layers, {1, max_layers}, "",
                         "gpt: layers, each of attention and a feed-forward part. Needed. chain: the network, "
                         "a table [[model.layers]] for each layer, as below. Needed.");
-  keys.optional_integer("heads", &ModelOptions::heads, {1, largest_width}, "",
+  keys.optional_integer("heads", &ModelOptions::heads, {1, max_width}, "",
                         "gpt: attention heads; they divide the width. Needed.");
-  keys.optional_integer("width", &ModelOptions::width, {1, largest_width}, "",
+  keys.optional_integer("width", &ModelOptions::width, {1, max_width}, "",
                         "gpt: features per token. Needed.");
   keys.optional_integer("context", &ModelOptions::context, {1, longest_context}, "tokens",
                         "gpt: tokens of a sample, and the most that a prediction looks back on. Needed.");
   keys.integer(
-      "vocabulary", &ModelOptions::vocabulary, {0, largest_vocabulary}, "tokens",
+      "vocabulary", &ModelOptions::vocabulary, {0, max_vocabulary}, "tokens",
       "gpt: 0: from the data. A larger one than the data's pads the classifier; multiples of 128 make "
       "its products fast. What pads takes no probability in evaluations; training learns that it never "
       "occurs.");
@@ -85,7 +85,7 @@ void add_transformer_keys(ModelKeys& keys) {
 
 /// A number of layers of a transformer, or the layers of a chain.
 void take_layers_too(Key& key) {
-  key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", most_layers);
+  key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", max_layers);
   key.is_table_list = true;
   key.clear = [](Options& options) { options.model.chain.clear(); };
   key.read = [read = key.read](Options& options, const Value& value) -> std::optional<std::string> {
@@ -173,8 +173,7 @@ void add_model_keys(Schema& schema) {
       "type", &ModelOptions::type, std::move(types),
       "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
       "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net.");
-  const std::string widths =
-      fmt::format("list of at most {} integers from 1 to {}", most_layers, largest_width);
+  const std::string widths = fmt::format("list of at most {} integers from 1 to {}", max_layers, max_width);
   Key& hidden = keys.add("hidden", widths, "a ",
                          "mlp, cnn: widths of the hidden dense layers, the one next to the inputs first.");
   fill_widths(hidden, &ModelOptions::hidden, "units");
@@ -225,9 +224,9 @@ void add_model_keys(Schema& schema) {
                "The loss stays a mean over samples, not over weights, so that it does not depend on "
                "how a batch is cut.");
   add_class_weights(weights);
-  keys.integer("inputs", &ModelOptions::inputs, {0, largest_features}, "features per sample",
+  keys.integer("inputs", &ModelOptions::inputs, {0, max_features}, "features per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
-  keys.integer("outputs", &ModelOptions::outputs, {0, largest_features}, "classes or targets per sample",
+  keys.integer("outputs", &ModelOptions::outputs, {0, max_features}, "classes or targets per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.boolean(
       "residual", &ModelOptions::residual,

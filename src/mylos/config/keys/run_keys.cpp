@@ -16,7 +16,7 @@ void add_shape(Key& key) {
     std::vector<std::int64_t> shape;
     for (const Value& number : *list) {
       const auto* extent = std::get_if<std::int64_t>(&number.held);
-      if (extent == nullptr || *extent < 1 || *extent > largest_features)
+      if (extent == nullptr || *extent < 1 || *extent > max_features)
         return fmt::format("{} at place {}", describe(number), shape.size() + 1);
       shape.push_back(*extent);
     }
@@ -90,9 +90,9 @@ void add_run_keys(Schema& schema) {
             "Checkpoint (a file) or safetensors file whose weights the run begins with, as [initial] says: "
             "weights alone, optimizer, loss scale and schedule begin afresh. A run that goes on from a "
             "checkpoint of its own (--restart) takes that. `docs/initial.md`.");
-  keys.integer("seed", &RunOptions::seed, {0, largest_seed}, "",
+  keys.integer("seed", &RunOptions::seed, {0, max_seed}, "",
                "Key of all random numbers: initial weights, order of the samples, dropout.");
-  keys.optional_integer("epochs", &RunOptions::epochs, {1, largest_epochs}, "passes over the training data",
+  keys.optional_integer("epochs", &RunOptions::epochs, {1, max_epochs}, "passes over the training data",
                         "Length of the run. Exactly one of `epochs` and `steps` is given.");
   keys.optional_integer("steps", &RunOptions::steps, {1, largest_count}, "steps",
                         "Length of the run, counting skipped steps too.");
@@ -102,7 +102,7 @@ void add_run_keys(Schema& schema) {
       "and divides the micro-batches of a step, with the same threads per rank: micro-batches are added "
       "up by one fixed tree. `data.micro_batch` divides `data.batch` then, and gradients are floats.");
   keys.integer(
-      "threads", &RunOptions::threads, {0, most_threads}, "threads per rank",
+      "threads", &RunOptions::threads, {0, max_threads}, "threads per rank",
       "0: as OMP_NUM_THREADS says, else the cores that this rank may use, divided by the ranks that share "
       "them. Kokkos takes no more than the limit.");
   keys.integer(

@@ -9,7 +9,7 @@ namespace {
 std::optional<std::string> read_milestones(Options& options, const Value& value) {
   const auto* list = std::get_if<Value::List>(&value.held);
   if (list == nullptr) return describe(value);
-  if (list->empty() || list->size() > most_milestones) return fmt::format("a list of {}", list->size());
+  if (list->empty() || list->size() > max_milestones) return fmt::format("a list of {}", list->size());
   std::vector<std::int64_t>& milestones = options.schedule.milestones;
   milestones.clear();
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -32,7 +32,7 @@ std::optional<Value> write_milestones(const Options& options) {
 template <class ScheduleKeys>
 void add_milestones(ScheduleKeys& keys) {
   Key& key = keys.add(
-      "milestones", fmt::format("ascending list of 1 to {} integers from 1", most_milestones), "an ",
+      "milestones", fmt::format("ascending list of 1 to {} integers from 1", max_milestones), "an ",
       "multistep: behind how many updates of the run, warm-up included, the learning rate is multiplied by "
       "`factor`. Needed.");
   key.unit = "updates";

@@ -11,7 +11,7 @@ namespace {
 
 /// No key of a deck needs more than three.
 constexpr int deepest_brackets = 16;
-constexpr int most_dots = 16;
+constexpr int max_dots = 16;
 
 std::int64_t line_at(std::string_view text, std::size_t position) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n');
@@ -92,7 +92,7 @@ std::optional<std::size_t> first_too_deep(std::string_view text) {
     if ((c == ']' || c == '}') && brackets > 0) --brackets;
     if (c == '.') ++dots;
     if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) dots = 0;
-    if (brackets > deepest_brackets || dots > most_dots) return i;
+    if (brackets > deepest_brackets || dots > max_dots) return i;
     ++i;
   }
   return std::nullopt;
@@ -101,9 +101,9 @@ std::optional<std::size_t> first_too_deep(std::string_view text) {
 }  // namespace
 
 void check_deck_text(std::string_view text, const std::string& file_name) {
-  if (text.size() > largest_deck) {
+  if (text.size() > max_deck) {
     fail_input("{}: a deck has at most {}, this one has {}", file_name,
-               format_bytes(static_cast<std::int64_t>(largest_deck)),
+               format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(text.size())));
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
@@ -119,7 +119,7 @@ void check_deck_text(std::string_view text, const std::string& file_name) {
 }
 
 bool is_harmless(std::string_view text) {
-  return text.size() <= largest_deck && !first_byte_not_utf8(text) && !first_too_deep(text);
+  return text.size() <= max_deck && !first_byte_not_utf8(text) && !first_too_deep(text);
 }
 
 Lines::Lines(std::string_view text) : text_(text), starts_{0} {

@@ -34,6 +34,6 @@ class Lines {
 };
 
 /// The largest deck, in bytes.
-constexpr std::size_t largest_deck = std::size_t{1} << 20;
+constexpr std::size_t max_deck = std::size_t{1} << 20;
 
 }  // namespace mylos

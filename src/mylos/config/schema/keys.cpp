@@ -40,13 +40,12 @@ bool is_path(const std::string& text) {
 }
 
 std::optional<std::string> read_patterns(std::vector<std::string>& patterns, const Value& value) {
-  constexpr std::size_t most_patterns = 1000;
+  constexpr std::size_t max_patterns = 1000;
   const Value::List one{value};
   const auto* list = std::get_if<Value::List>(&value.held);
   for (const Value& element : list == nullptr ? one : *list) {
     const auto* pattern = std::get_if<std::string>(&element.held);
-    if (pattern == nullptr || !is_path(*pattern) || patterns.size() == most_patterns)
-      return describe(element);
+    if (pattern == nullptr || !is_path(*pattern) || patterns.size() == max_patterns) return describe(element);
     patterns.push_back(*pattern);
   }
   return std::nullopt;

@@ -6,14 +6,14 @@
 
 namespace mylos {
 
-constexpr std::int64_t largest_count = 2147483647;         // steps, samples per batch
-constexpr std::int64_t largest_epochs = 1'000'000;         // times the samples of any data set
-constexpr std::int64_t largest_width = 1 << 20;            // of a hidden layer
-constexpr std::int64_t largest_features = 1 << 28;         // of a sample
-constexpr std::int64_t most_layers = 1000;                 // hidden, or of a transformer
-constexpr std::int64_t longest_context = 1 << 20;          // tokens
-constexpr std::int64_t largest_vocabulary = 1 << 24;       // tokens
-constexpr std::int64_t largest_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
+constexpr std::int64_t largest_count = 2147483647;     // steps, samples per batch
+constexpr std::int64_t max_epochs = 1'000'000;         // times the samples of any data set
+constexpr std::int64_t max_width = 1 << 20;            // of a hidden layer
+constexpr std::int64_t max_features = 1 << 28;         // of a sample
+constexpr std::int64_t max_layers = 1000;              // hidden, or of a transformer
+constexpr std::int64_t longest_context = 1 << 20;      // tokens
+constexpr std::int64_t max_vocabulary = 1 << 24;       // tokens
+constexpr std::int64_t max_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
 
 inline constexpr std::int64_t longest_kernel = 1023;  // points along an axis
 

@@ -82,8 +82,8 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
                shape.features, fmt::join(grid, " x "));
   }
   const std::int64_t smallest = *std::min_element(grid.begin(), grid.end() - 1);
-  const std::int64_t most_crop = options.crop_fill == CropFill::reflect ? smallest - 1 : smallest;
-  if (options.crop > most_crop) {
+  const std::int64_t max_crop = options.crop_fill == CropFill::reflect ? smallest - 1 : smallest;
+  if (options.crop > max_crop) {
     refuse("crop",
            fmt::format("extents of at least {}", options.crop + (options.crop_fill == CropFill::reflect)));
   }

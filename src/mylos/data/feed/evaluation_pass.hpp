@@ -11,8 +11,8 @@
 namespace mylos {
 
 struct EvaluationOptions {
-  DType type = DType::fp32;         // of Batch::inputs; tokens are int32
-  std::int64_t most_samples = 256;  // of a batch
+  DType type = DType::fp32;        // of Batch::inputs; tokens are int32
+  std::int64_t max_samples = 256;  // of a batch
   int rank = 0;
   int ranks = 1;
   bool whole_batches =
@@ -22,9 +22,9 @@ struct EvaluationOptions {
   /// Of `total` samples, this rank's.
   [[nodiscard]] Share share(std::int64_t total) const {
     if (!whole_batches) return share_of(total, rank, ranks);
-    const Share batches = share_of((total + most_samples - 1) / most_samples, rank, ranks);
-    const std::int64_t first = std::min(total, batches.first * most_samples);
-    return {first, std::min(total, (batches.first + batches.count) * most_samples) - first};
+    const Share batches = share_of((total + max_samples - 1) / max_samples, rank, ranks);
+    const std::int64_t first = std::min(total, batches.first * max_samples);
+    return {first, std::min(total, (batches.first + batches.count) * max_samples) - first};
   }
 };
 

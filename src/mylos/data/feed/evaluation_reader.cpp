@@ -45,7 +45,7 @@ struct EvaluationReader::State {
         split(part),
         normalizer(normalise),
         share(options.share(part.count)),
-        capacity(std::min(share.count, options.most_samples)),
+        capacity(std::min(share.count, options.max_samples)),
         buffer(data.shape(), options.type, capacity),
         inputs(static_cast<std::size_t>(capacity * data.shape().input_bytes())),
         answers(static_cast<std::size_t>(capacity * data.shape().answer_bytes())),
@@ -102,7 +102,7 @@ OutsideRange EvaluationReader::outside_range() const {
 std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split split,
                                             const EvaluationOptions& options) {
   const std::int64_t share = options.share(split.count).count;
-  const std::int64_t samples = std::min(share, options.most_samples);
+  const std::int64_t samples = std::min(share, options.max_samples);
   return samples * (shape.input_bytes() + shape.answer_bytes()) +
          BatchBuffer::memory_bytes(shape, options.type, samples);
 }

@@ -38,7 +38,7 @@ class RankPositions {
     within_ = 0;
   }
   /// The most of them that lie in a range of `length` positions.
-  [[nodiscard]] std::int64_t most_within(std::int64_t length) const {
+  [[nodiscard]] std::int64_t max_within(std::int64_t length) const {
     return std::min(length, (length / batch_ + 2) * share_.count);
   }
 

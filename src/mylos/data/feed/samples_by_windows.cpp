@@ -50,8 +50,8 @@ class SamplesByWindows : public SampleSource {
         split_(split),
         sampler_(sampler),
         planned_(sampler.options().batch, share),
-        used_(dataset.shape(), planned_.most_within(sampler.window_samples())),
-        ahead_(dataset.shape(), planned_.most_within(sampler.window_samples())),
+        used_(dataset.shape(), planned_.max_within(sampler.window_samples())),
+        ahead_(dataset.shape(), planned_.max_within(sampler.window_samples())),
         input_piece_(uninitialised<HostBytes>(
             "data piece inputs", rows_per_piece(dataset.shape()) * dataset.shape().input_bytes())),
         answer_piece_(uninitialised<HostBytes>(
@@ -162,7 +162,7 @@ std::unique_ptr<SampleSource> samples_by_windows(const Dataset& dataset, Split s
 
 std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share) {
   const std::int64_t capacity =
-      RankPositions(sampler.options().batch, share).most_within(sampler.window_samples());
+      RankPositions(sampler.options().batch, share).max_within(sampler.window_samples());
   const std::int64_t row = shape.input_bytes() + shape.answer_bytes();
   const auto bookkeeping = static_cast<std::int64_t>(sizeof(Entry) + sizeof(std::int64_t));
   return 2 * capacity * (row + bookkeeping) + rows_per_piece(shape) * row;

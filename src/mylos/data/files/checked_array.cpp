@@ -16,10 +16,10 @@ namespace {
 
 /// Read and compared at once: still in the cache when the digests are computed.
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t most_digests_of_piece = 4096;
+constexpr std::int64_t max_digests_of_piece = 4096;
 
 /// A block that is read for the sake of one row must not be larger, whatever a file says.
-constexpr std::int64_t largest_block_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t max_block_bytes = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -46,9 +46,9 @@ struct CheckedArray::State {
       fail_input("{}: has {} digests of {} rows of {} each, but its {} rows need {}; {}", file_path,
                  digests->size(), rows, array.path(), array.rows(), blocks, stamp);
     }
-    if (block_rows > 1 && block_rows > largest_block_bytes / std::max<std::int64_t>(1, row_bytes)) {
+    if (block_rows > 1 && block_rows > max_block_bytes / std::max<std::int64_t>(1, row_bytes)) {
       fail_input("{}: attribute 'rows' of {} is {}, and a block of so many rows of {} is more than {}; {}",
-                 file_path, path, rows, format_bytes(row_bytes), format_bytes(largest_block_bytes), stamp);
+                 file_path, path, rows, format_bytes(row_bytes), format_bytes(max_block_bytes), stamp);
     }
     compared.resize(static_cast<std::size_t>(blocks));
     expected.resize(static_cast<std::size_t>(std::min(blocks, blocks_of_piece())));
@@ -57,7 +57,7 @@ struct CheckedArray::State {
 
   [[nodiscard]] std::int64_t blocks_of_piece() const {
     const std::int64_t bytes = std::max<std::int64_t>(1, block_rows * row_bytes);
-    return std::clamp<std::int64_t>(piece_bytes / bytes, 1, most_digests_of_piece);
+    return std::clamp<std::int64_t>(piece_bytes / bytes, 1, max_digests_of_piece);
   }
 
   void read_rows(std::int64_t first, std::int64_t count, void* destination) const {

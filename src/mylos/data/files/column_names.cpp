@@ -57,8 +57,8 @@ std::vector<std::string> names_of_text(const std::string& text) {
 }
 
 std::string list_of_names(const std::vector<std::string>& names) {
-  constexpr std::size_t most_bytes = 200;
-  return printable(fmt::format("{}", fmt::join(names, ", ")), most_bytes);
+  constexpr std::size_t max_bytes = 200;
+  return printable(fmt::format("{}", fmt::join(names, ", ")), max_bytes);
 }
 
 ColumnOrder order_by_name(const std::vector<std::string>& expected, const std::vector<std::string>& given,

@@ -103,7 +103,7 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
 }
 
 void Dataset::open_grid() {
-  constexpr std::size_t most_extents = 4;  // networks on grids take no more
+  constexpr std::size_t max_extents = 4;  // networks on grids take no more
   if (!file_.has_attribute("/", "shape")) return;
   const std::string text = file_.text_attribute("/", "shape");
   std::istringstream words(text);
@@ -117,7 +117,7 @@ void Dataset::open_grid() {
                path_, printable(text, 100), features());
   }
   if (grid_.size() == 2) grid_.push_back(1);
-  if (grid_.size() < 2 || grid_.size() > most_extents) grid_.clear();
+  if (grid_.size() < 2 || grid_.size() > max_extents) grid_.clear();
 }
 
 void Dataset::open_inputs() {
@@ -138,8 +138,8 @@ void Dataset::open_answers() {
   if (task() == Task::classification) {
     answers.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
-    if (outputs() < 1 || outputs() > most_classes) {
-      fail_input("{}: attribute 'classes' of / is {}, expected 1 to {}", path_, outputs(), most_classes);
+    if (outputs() < 1 || outputs() > max_classes) {
+      fail_input("{}: attribute 'classes' of / is {}, expected 1 to {}", path_, outputs(), max_classes);
     }
   } else {
     answers.require({DType::fp32}, 2, "[samples, outputs]");

@@ -28,7 +28,7 @@ enum class Task { classification, regression, none };  // none: inputs alone
 
 inline constexpr std::string_view dataset_format = "mylos-dataset";
 inline constexpr std::int64_t dataset_version = 1;
-inline constexpr std::int64_t most_classes = 2'000'000'000;
+inline constexpr std::int64_t max_classes = 2'000'000'000;
 
 /// What a message about a file that says of no grid ends with.
 inline constexpr const char* how_to_give_a_grid =

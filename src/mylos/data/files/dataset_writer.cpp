@@ -48,7 +48,7 @@ struct DatasetWriter::State {
   DatasetSummary summary;
   std::int64_t inputs_written = 0;
   std::int64_t answers_written = 0;
-  std::int32_t largest_label = 0;
+  std::int32_t max_label = 0;
 };
 
 DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
@@ -102,7 +102,7 @@ void DatasetWriter::add_inputs(const float* values, std::int64_t count) {
 void DatasetWriter::add_labels(const std::int32_t* values, std::int64_t count) {
   state_->file.dataset("/labels").write(state_->answers_written, count, values);
   state_->summary.add_answers(values, count);
-  for (std::int64_t i = 0; i < count; ++i) state_->largest_label = std::max(state_->largest_label, values[i]);
+  for (std::int64_t i = 0; i < count; ++i) state_->max_label = std::max(state_->max_label, values[i]);
   state_->answers_written += count;
 }
 
@@ -121,7 +121,7 @@ void DatasetWriter::finish() {
              state.inputs_written, state.answers_written, state.shape.samples);
   }
   if (state.shape.task == Task::classification && state.shape.outputs == 0) {
-    state.shape.outputs = state.largest_label + std::int64_t{1};
+    state.shape.outputs = state.max_label + std::int64_t{1};
     state.file.write_attribute("/", "classes", state.shape.outputs);
   }
   state.summary.write(state.file, state.shape.outputs);

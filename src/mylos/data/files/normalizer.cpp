@@ -36,11 +36,11 @@ struct Columns {
 /// by their names.
 std::string describe_constant(const std::string& path, const Columns& columns, std::size_t count,
                               const std::vector<std::size_t>& constant) {
-  constexpr std::size_t most_named = 5;
+  constexpr std::size_t max_named = 5;
   const bool one = constant.size() == 1;
   const bool by_name = columns.names.size() == count;
   std::vector<std::string> first;
-  for (std::size_t i = 0; i < std::min(most_named, constant.size()); ++i)
+  for (std::size_t i = 0; i < std::min(max_named, constant.size()); ++i)
     first.push_back(by_name ? printable(columns.names[constant[i]]) : std::to_string(constant[i]));
   return fmt::format(
       "{}: {} of {} {} {} constant in the training samples ({}{}{}{}); data.normalize turns {} into 0", path,

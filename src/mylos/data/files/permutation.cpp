@@ -14,7 +14,7 @@ std::uint64_t scramble(std::uint64_t value) {
 }
 
 /// Few bits make a poor Feistel network; small sets walk through a larger one.
-constexpr int least_bits = 8;
+constexpr int min_bits = 8;
 
 std::uint64_t low_mask(int bits) {
   return (std::uint64_t{1} << bits) - 1;
@@ -23,7 +23,7 @@ std::uint64_t low_mask(int bits) {
 }  // namespace
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
-  const int bits = std::max(least_bits, static_cast<int>(std::bit_width(size - 1)));
+  const int bits = std::max(min_bits, static_cast<int>(std::bit_width(size - 1)));
   low_bits_ = bits / 2;
   high_bits_ = bits - low_bits_;
   for (auto& round_key : keys_) round_key = key = scramble(key + 0x9e3779b97f4a7c15ull);

@@ -23,7 +23,7 @@ std::optional<double> number_of_extreme_size(std::string_view text) {
 
 /// Whether the digits, with zeros behind a point at most, are another number than `value`.
 bool is_rounded_integer(std::string_view text, float value) {
-  if (std::abs(value) < static_cast<float>(largest_exact_integer)) return false;
+  if (std::abs(value) < static_cast<float>(max_exact_integer)) return false;
   if (text.starts_with('-')) text.remove_prefix(1);
   if (const auto point = text.find('.'); point != std::string_view::npos) {
     if (text.find_first_not_of('0', point + 1) != std::string_view::npos) return false;

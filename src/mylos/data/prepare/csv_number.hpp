@@ -19,7 +19,7 @@ struct CsvNumber {
 };
 
 /// From here on float32 does not hold every whole number.
-inline constexpr std::int64_t largest_exact_integer = std::int64_t{1} << 24;
+inline constexpr std::int64_t max_exact_integer = std::int64_t{1} << 24;
 
 /// One sign at most, digits with a point, an exponent: "+2.5", "-4e-1", "16777217", "7.0".
 [[nodiscard]] CsvNumber csv_number(std::string_view text);

@@ -19,7 +19,7 @@ namespace mylos {
 namespace {
 
 /// Five million numbers. Without a bound, a file without line breaks would take all memory.
-constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
+constexpr std::size_t max_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t csv_piece_bytes = std::size_t{1} << 16;
 
 struct Separator {
@@ -64,8 +64,8 @@ std::string cell_text(std::string_view cell) {
 
 template <class Words>
 std::string joined(const Words& words) {
-  constexpr std::size_t most_bytes = 200;
-  return printable(fmt::format("{}", fmt::join(words, ", ")), most_bytes);
+  constexpr std::size_t max_bytes = 200;
+  return printable(fmt::format("{}", fmt::join(words, ", ")), max_bytes);
 }
 
 }  // namespace
@@ -90,9 +90,9 @@ void CsvLines::append(std::string_view part) {
     fail_input("{}:{}: has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8", path_,
                number_);
   }
-  if (part.size() > most_line_bytes - line_.size()) {
+  if (part.size() > max_line_bytes - line_.size()) {
     fail_input("{}:{}: has more than {}; expected one sample a line, and this may be no text", path_, number_,
-               format_bytes(static_cast<std::int64_t>(most_line_bytes)));
+               format_bytes(static_cast<std::int64_t>(max_line_bytes)));
   }
   line_ += part;
 }

@@ -29,9 +29,9 @@ std::string decode_image(std::span<const std::byte> file, Image& image) {
 
 std::string make_room(Image& image, std::int64_t height, std::int64_t width, std::int64_t channels) {
   if (height < 1 || width < 1) return fmt::format("has {} x {} pixels", height, width);
-  if (height > most_pixels / width) {
+  if (height > max_pixels / width) {
     return fmt::format("has {} x {} pixels, more than the {} that an image may have", height, width,
-                       most_pixels);
+                       max_pixels);
   }
   image.height = height;
   image.width = width;

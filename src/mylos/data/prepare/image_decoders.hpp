@@ -10,7 +10,7 @@
 namespace mylos {
 
 /// A file of some kilobytes may say that it holds an image of gigabytes.
-inline constexpr std::int64_t most_pixels = std::int64_t{1} << 26;
+inline constexpr std::int64_t max_pixels = std::int64_t{1} << 26;
 
 struct Image {
   std::int64_t height = 0;

@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-constexpr png_uint_32 largest_side = 1'000'000;
+constexpr png_uint_32 max_side = 1'000'000;
 
 /// libpng's two structs and what it reads from. It leaves its functions by longjmp, past frames that may have
 /// nothing to destroy: only what guarded() calls runs in it.
@@ -52,7 +52,7 @@ struct PngReader {
 };
 
 void read_png_header(PngReader& reader) {
-  png_set_user_limits(reader.png, largest_side, largest_side);
+  png_set_user_limits(reader.png, max_side, max_side);
   png_set_read_fn(reader.png, &reader, &PngReader::read);
   png_read_info(reader.png, reader.info);
 }

@@ -52,7 +52,7 @@ class RowParser {
     if (rounded_integers_ == 0) return {};
     return fmt::format(
         "{}: {} whole number{} above 2^24 = {} {} rounded to the nearest that float32 holds: {}", job_.file,
-        rounded_integers_, rounded_integers_ == 1 ? "" : "s", largest_exact_integer,
+        rounded_integers_, rounded_integers_ == 1 ? "" : "s", max_exact_integer,
         rounded_integers_ == 1 ? "is" : "are", first_rounded_);
   }
 
@@ -79,7 +79,7 @@ class RowParser {
     std::int64_t value = -1;
     const auto text = cells_[column];
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const std::int64_t limit = job_.classes > 0 ? job_.classes : most_classes;
+    const std::int64_t limit = job_.classes > 0 ? job_.classes : max_classes;
     if (status != std::errc{} || end != text.data() + text.size() || value < 0 || value >= limit) {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
       refuse(lines, column, "expected a class: " + expected);
@@ -161,7 +161,7 @@ class RowPiece {
     for (const auto column : roles_.inputs) inputs_.push_back(row[column]);
     for (const auto column : roles_.targets) targets_.push_back(row[column]);
     if (roles_.label) labels_.push_back(label);
-    if (++rows_ * static_cast<std::int64_t>(row.size()) >= most_values) write();
+    if (++rows_ * static_cast<std::int64_t>(row.size()) >= max_values) write();
   }
   void write() {
     writer_.add_inputs(inputs_.data(), rows_);
@@ -174,7 +174,7 @@ class RowPiece {
   }
 
  private:
-  static constexpr std::int64_t most_values = std::int64_t{1} << 18;
+  static constexpr std::int64_t max_values = std::int64_t{1} << 18;
 
   const Roles& roles_;
   DatasetWriter& writer_;

@@ -11,17 +11,16 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t largest_size = 2048;
-constexpr std::int64_t most_samples = std::int64_t{1} << 24;
+constexpr std::int64_t max_size = 2048;
+constexpr std::int64_t max_samples = std::int64_t{1} << 24;
 
 void check(const PrepareFields& job) {
   const auto require = [](bool holds, const char* option, std::int64_t value, const std::string& range) {
     if (!holds) fail_input("{} {} is out of range; it must be {}", option, value, range);
   };
-  require(job.samples >= 1 && job.samples <= most_samples, "--samples", job.samples,
-          fmt::format("from 1 to {}", most_samples));
-  require(job.size >= 4 && job.size <= largest_size, "--size", job.size,
-          fmt::format("from 4 to {}", largest_size));
+  require(job.samples >= 1 && job.samples <= max_samples, "--samples", job.samples,
+          fmt::format("from 1 to {}", max_samples));
+  require(job.size >= 4 && job.size <= max_size, "--size", job.size, fmt::format("from 4 to {}", max_size));
   require(
       job.modes >= 1 && 2 * job.modes < job.size, "--modes", job.modes,
       fmt::format("from 1 to {}, as a grid of {} points holds no finer ones", (job.size - 1) / 2, job.size));

@@ -20,9 +20,9 @@ namespace mylos {
 namespace {
 
 constexpr std::uint64_t order_key = 1;  // of the images in the file
-constexpr std::int64_t most_file_bytes = std::int64_t{1} << 28;
+constexpr std::int64_t max_file_bytes = std::int64_t{1} << 28;
 /// Statistics take 72 bytes for each number of a sample.
-constexpr std::int64_t most_sample_numbers = std::int64_t{1} << 24;
+constexpr std::int64_t max_sample_numbers = std::int64_t{1} << 24;
 constexpr std::int64_t image_piece_bytes = std::int64_t{1} << 20;
 
 /// So many files, and the first of them.
@@ -54,9 +54,9 @@ class ImageReader {
     } catch (const Error& error) {  // its message begins with the path
       return std::string(error.what()).substr(path.size() + 2);
     }
-    if (opened->bytes() > most_file_bytes) {
+    if (opened->bytes() > max_file_bytes) {
       return fmt::format("has {}, more than the {} that a file may have", format_bytes(opened->bytes()),
-                         format_bytes(most_file_bytes));
+                         format_bytes(max_file_bytes));
     }
     bytes_.resize(static_cast<std::size_t>(opened->bytes()));
     if (file->read(bytes_.data(), opened->bytes()) != opened->bytes())
@@ -91,9 +91,9 @@ class ImageReader {
       converted_.add(path);
     }
     if (job_.height > 0) {
-      if (job_.height * job_.width * channels_ > most_sample_numbers) {
+      if (job_.height * job_.width * channels_ > max_sample_numbers) {
         fail_input("--size {}x{} of {} channels: more numbers than the {} that a sample may have",
-                   job_.height, job_.width, channels_, most_sample_numbers);
+                   job_.height, job_.width, channels_, max_sample_numbers);
       }
       if (image_.height != job_.height || image_.width != job_.width) resized_.add(path);
       resize(image_, job_.height, job_.width);
@@ -105,11 +105,11 @@ class ImageReader {
                  path, image_.height, image_.width, first_, height_, width_);
     }
     if (first_.empty()) first_ = path;
-    if (image_.numbers() > most_sample_numbers) {
+    if (image_.numbers() > max_sample_numbers) {
       fail_input(
           "{}: has {} x {} pixels of {} channels, more numbers than the {} that a sample may have; "
           "--size HxW makes it smaller",
-          path, image_.height, image_.width, image_.channels, most_sample_numbers);
+          path, image_.height, image_.width, image_.channels, max_sample_numbers);
     }
   }
   static const char* colours_of(std::int64_t channels) { return channels == 1 ? "grey alone" : "colours"; }

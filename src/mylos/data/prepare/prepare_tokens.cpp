@@ -121,8 +121,8 @@ class TokenStream {
 }  // namespace
 
 void prepare(const PrepareTokens& job) {
-  if (job.vocabulary < 0 || job.vocabulary > largest_vocabulary) {
-    fail_input("--vocabulary {}: expected 1 to {}", job.vocabulary, largest_vocabulary);
+  if (job.vocabulary < 0 || job.vocabulary > max_vocabulary) {
+    fail_input("--vocabulary {}: expected 1 to {}", job.vocabulary, max_vocabulary);
   }
   if (job.files.empty()) fail_input("{}: there are no files to read tokens from", job.out);
   std::int64_t tokens = 0;
@@ -140,7 +140,7 @@ void prepare(const PrepareTokens& job) {
     source += stream.file().name();
   }
   TokenWriter writer(job.out, *type, tokens, Vocabulary::tokens(job.vocabulary), source);
-  const std::int64_t limit = job.vocabulary > 0 ? job.vocabulary : largest_vocabulary;
+  const std::int64_t limit = job.vocabulary > 0 ? job.vocabulary : max_vocabulary;
   for (const std::string& path : job.files) {
     TokenStream(path, job.type).for_each_piece(limit, [&](const std::vector<std::uint32_t>& piece) {
       writer.add({piece.data(), piece.size()});

@@ -54,9 +54,8 @@ Vocabulary characters_of(const hdf5::File& file, Digests digests) {
 
 Vocabulary vocabulary_of(const hdf5::File& file, Digests digests) {
   const std::int64_t size = file.integer_attribute("/", "vocabulary");
-  if (size < 1 || size > largest_vocabulary) {
-    fail_input("{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(), size,
-               largest_vocabulary);
+  if (size < 1 || size > max_vocabulary) {
+    fail_input("{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(), size, max_vocabulary);
   }
   const TokenKind kind = kind_of(file);
   if (kind == TokenKind::tokens) return Vocabulary::tokens(size);

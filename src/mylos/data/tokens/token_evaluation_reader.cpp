@@ -19,7 +19,7 @@ struct TokenEvaluationReader::State {
   State(const TokenDataset& dataset, Split split, std::int64_t length, const EvaluationOptions& options)
       : context(length),
         share(options.share(windows_in(split.count, length))),
-        capacity(std::min(share.count, options.most_samples)),
+        capacity(std::min(share.count, options.max_samples)),
         store(dataset, split, false, capacity * length + 1),
         buffer(length, capacity) {}
 };
@@ -60,7 +60,7 @@ void TokenEvaluationReader::rewind() {
 std::int64_t TokenEvaluationReader::memory_bytes(const TokenDataset& dataset, Split split,
                                                  std::int64_t context, const EvaluationOptions& options) {
   const Share share = options.share(windows_in(split.count, context));
-  const std::int64_t samples = std::min(share.count, options.most_samples);
+  const std::int64_t samples = std::min(share.count, options.max_samples);
   return TokenStore::memory_bytes(dataset, split, false, samples * context + 1) +
          TokenBuffer::memory_bytes(context, samples);
 }

@@ -24,7 +24,7 @@ inline constexpr std::string_view token_format = "mylos-tokens";
 inline constexpr std::int64_t token_version = 1;
 
 /// Tokens are std::int32_t in batches.
-inline constexpr std::int64_t largest_vocabulary = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t max_vocabulary = (std::int64_t{1} << 31) - 1;
 
 /// The smallest type for tokens below `vocabulary`.
 [[nodiscard]] constexpr DType token_type_for(std::int64_t vocabulary) {

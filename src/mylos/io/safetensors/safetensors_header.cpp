@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_extents = 32;  // as NumPy
+constexpr std::size_t max_extents = 32;  // as NumPy
 constexpr std::string_view metadata_name = "__metadata__";
 
 /// Takes the header event by event, so that only what belongs there is ever held; nlohmann's own document
@@ -86,7 +86,7 @@ class HeaderEvents final : public json::json_sax_t {
     if (value > static_cast<std::uint64_t>(largest)) refuse_number(fmt::format("{}", value));
     const auto number = static_cast<std::int64_t>(value);
     if (place_ == Place::shape) {
-      if (entry_.shape.size() == most_extents) refuse(fmt::format("has more than {} extents", most_extents));
+      if (entry_.shape.size() == max_extents) refuse(fmt::format("has more than {} extents", max_extents));
       entry_.shape.push_back(number);
     } else if (place_ == Place::offsets) {
       if (offsets_.size() == 2) refuse("has more than 2 data_offsets");

@@ -13,7 +13,7 @@
 namespace mylos::safetensors {
 
 /// The largest header that the format allows, in bytes.
-inline constexpr std::int64_t most_header_bytes = 100'000'000;
+inline constexpr std::int64_t max_header_bytes = 100'000'000;
 
 /// The largest number of bytes or elements that we count with.
 inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();

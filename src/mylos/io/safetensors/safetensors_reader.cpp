@@ -41,9 +41,9 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
     fail_input("{}: is truncated or no safetensors file: it claims a header of {} bytes, {} follow", path,
                claimed, file_bytes - length_bytes);
   }
-  if (claimed > static_cast<std::uint64_t>(most_header_bytes)) {
+  if (claimed > static_cast<std::uint64_t>(max_header_bytes)) {
     fail_input("{}: claims a header of {} bytes, more than the {} that the format allows", path, claimed,
-               most_header_bytes);
+               max_header_bytes);
   }
   return static_cast<std::int64_t>(claimed);
 }

@@ -7,7 +7,7 @@ namespace mylos {
 namespace {
 
 /// Rows that are worked on at one time: bounds the workspace of long prompts.
-constexpr std::int64_t most_rows = 64;
+constexpr std::int64_t max_rows = 64;
 
 template <class T>
 struct Append {
@@ -92,14 +92,14 @@ void append_rows(const Execution& exec, const AttentionShape& shape, const Tenso
 }  // namespace
 
 std::size_t attention_append_workspace(const AttentionShape& shape, std::int64_t rows) {
-  return static_cast<std::size_t>(std::min(rows, most_rows) * shape.heads * shape.length) * sizeof(float);
+  return static_cast<std::size_t>(std::min(rows, max_rows) * shape.heads * shape.length) * sizeof(float);
 }
 
 void attention_append(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_rows,
                       std::int64_t first_position, const Tensor& keys, const Tensor& values,
                       const Tensor& output, void* workspace) {
-  for (std::int64_t row = 0; row < qkv_rows.rows(); row += most_rows) {
-    const std::int64_t rows = std::min(most_rows, qkv_rows.rows() - row);
+  for (std::int64_t row = 0; row < qkv_rows.rows(); row += max_rows) {
+    const std::int64_t rows = std::min(max_rows, qkv_rows.rows() - row);
     dispatch(shape.type, [&](auto type) {
       append_rows<typename decltype(type)::type>(exec, shape, qkv_rows.row_range(row, rows),
                                                  first_position + row, keys, values,

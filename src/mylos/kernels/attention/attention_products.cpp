@@ -21,17 +21,17 @@ namespace {
 /// Scores that are in memory at one time, where one head has fewer: 1.5 GiB of floats on a device, which all
 /// heads of 32 samples of GPT-2 124M have; 64 MiB where a device is emulated. A sixth where cuDNN is expected
 /// to do without: the planned workspace is that of both.
-std::int64_t most_scores(const GemmEngine& gemm, const AttentionShape& shape) {
+std::int64_t max_scores(const GemmEngine& gemm, const AttentionShape& shape) {
   if constexpr (memory_is_host) return std::int64_t{1} << 24;
   const bool expects_cudnn = attention_by_cudnn::forward_workspace(gemm, shape) > 0;
   return expects_cudnn ? std::int64_t{1} << 26 : std::int64_t{3} << 27;
 }
 
 /// Two batches of so many make one whose count libraries can take as a grid's third extent.
-constexpr std::int64_t most_heads = 32767;
+constexpr std::int64_t max_heads = 32767;
 
 std::int64_t heads_of_a_block(const GemmEngine& gemm, const AttentionShape& shape) {
-  const std::int64_t fit = std::min(most_scores(gemm, shape) / (shape.length * shape.length), most_heads);
+  const std::int64_t fit = std::min(max_scores(gemm, shape) / (shape.length * shape.length), max_heads);
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 

@@ -12,10 +12,10 @@ namespace {
 
 /// Probabilities that are in memory at one time, where one head has fewer: 1 GiB of floats on a device, where
 /// each launch has a price; 64 MiB where a device is emulated.
-constexpr std::int64_t most_probabilities = std::int64_t{1} << (memory_is_host ? 24 : 28);
+constexpr std::int64_t max_probabilities = std::int64_t{1} << (memory_is_host ? 24 : 28);
 
 std::int64_t heads_at_a_time(const AttentionShape& shape) {
-  const std::int64_t fit = most_probabilities / (shape.length * shape.length);
+  const std::int64_t fit = max_probabilities / (shape.length * shape.length);
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 

@@ -9,8 +9,8 @@ namespace {
 /// in the workspace does too.
 constexpr std::int64_t tile = 64;
 
-constexpr std::int64_t widest_head = 128;     // of all devices from Ampere on, forward and backward
-constexpr std::int64_t most_bytes = 1 << 30;  // of the samples whose backward pass runs together
+constexpr std::int64_t widest_head = 128;    // of all devices from Ampere on, forward and backward
+constexpr std::int64_t max_bytes = 1 << 30;  // of the samples whose backward pass runs together
 
 /// What the library takes for itself besides; 256 bytes were seen.
 constexpr std::int64_t scratch_bytes = 64 << 10;
@@ -31,11 +31,11 @@ std::int64_t bytes_of_sample(const AttentionShape& shape) {
 bool may_serve(const AttentionShape& shape) {
   return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
          shape.head_width <= widest_head && shape.length >= tile && shape.length % tile == 0 &&
-         shape.samples >= 1 && bytes_of_sample(shape) <= most_bytes;
+         shape.samples >= 1 && bytes_of_sample(shape) <= max_bytes;
 }
 
 std::int64_t samples_at_a_time(const AttentionShape& shape) {
-  return std::min(shape.samples, most_bytes / bytes_of_sample(shape));
+  return std::min(shape.samples, max_bytes / bytes_of_sample(shape));
 }
 
 Strides strides(const AttentionShape& shape, std::int64_t columns) {

@@ -152,7 +152,7 @@ std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const GemmEngine&
   LibraryConvolution* const library = engine.convolutions();
   if (library == nullptr) return std::nullopt;
   const ConvolutionByLibrary way(*library, shape, pass, type);
-  if (!suits_library(way.map_, pass, library->filters(way.pass_))) return std::nullopt;
+  if (!suits_library(way.map_, pass, library->uses_winograd(way.pass_))) return std::nullopt;
   LibraryPass with_bias = way.pass_;
   with_bias.bias = library->adds_bias(pass, way.pass_.type);
   if (library->samples_at_a_time(way.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)
@@ -185,11 +185,11 @@ void ConvolutionByLibrary::note_passes(std::int64_t samples, std::vector<Library
 }
 
 bool ConvolutionByLibrary::has_same_sums_by_any_threads() const {
-  return library_->filters(pass_);
+  return library_->uses_winograd(pass_);
 }
 
 double ConvolutionByLibrary::multiplied_flops(double by_definition) const {
-  if (!library_->filters(pass_)) return by_definition;
+  if (!library_->uses_winograd(pass_)) return by_definition;
   constexpr std::int64_t products_of_tile = 16;  // of 2 x 2 points
   const ConvolutionMap& map = pass_.map;
   const GridShape& grid = pass_.pass == ConvolutionPass::adjoint ? map.from : map.to;

@@ -24,9 +24,9 @@ std::int64_t output_extent(const ConvolutionShape& shape, std::size_t axis) {
 
 void check_sizes(const ConvolutionShape& shape) {
   const auto check_size = [](const char* name, std::size_t axis, std::int64_t value, std::int64_t least) {
-    if (value < least || value > most_points) {
+    if (value < least || value > max_points) {
       fail_input("a convolution's {} in {} is {}; it can be {} to {}", name, axis_names[axis], value, least,
-                 most_points);
+                 max_points);
     }
   };
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -46,8 +46,8 @@ void check_sizes(const ConvolutionShape& shape) {
 }
 
 void check_groups(const ConvolutionShape& shape) {
-  if (shape.outputs < 1 || shape.outputs > most_points)
-    fail_input("a convolution's output has {} channels; there can be 1 to {}", shape.outputs, most_points);
+  if (shape.outputs < 1 || shape.outputs > max_points)
+    fail_input("a convolution's output has {} channels; there can be 1 to {}", shape.outputs, max_points);
   if (shape.groups < 1) fail_input("a convolution of {} groups; there must be 1 or more", shape.groups);
   if (shape.input.channels % shape.groups != 0 || shape.outputs % shape.groups != 0) {
     fail_input("a convolution from {} to {} channels in {} groups: the groups must divide both",
@@ -99,12 +99,12 @@ void check(const ConvolutionShape& shape) {
   const GridShape& fewer = shape.transposed ? shape.input : output;  // a row of the product for each point
   const std::int64_t channels = std::max(shape.input.channels, shape.outputs);
   const std::int64_t row = checked_product(taps, channels, "a convolution's taps and channels");
-  if (row > most_points) {
+  if (row > max_points) {
     fail_input("a convolution's kernel of {} taps and {} channels; there can be {} weights of a channel",
-               taps, channels, most_points);
+               taps, channels, max_points);
   }
   const std::int64_t weights = checked_product(weight_rows(shape), weight_columns(shape), "its weights");
-  if (weights > most_points) fail_input("a convolution of {} weights; there can be {}", weights, most_points);
+  if (weights > max_points) fail_input("a convolution of {} weights; there can be {}", weights, max_points);
   static_cast<void>(checked_product(shape.input.points(), shape.input.channels, "a convolution's input"));
   static_cast<void>(checked_product(output.points(), output.channels, "a convolution's output"));
   static_cast<void>(checked_product(fewer.points(), row, "a convolution's products"));

@@ -57,11 +57,11 @@ class WinogradConvolution final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return true; }
   [[nodiscard]] bool may_refuse() const override { return false; }
-  [[nodiscard]] bool filters(const LibraryPass& pass) override {
+  [[nodiscard]] bool uses_winograd(const LibraryPass& pass) override {
     return multiplies(pass.type) && !pass.relu && is_filter(pass.map);
   }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
-    return filters(pass) ? pass.samples : 0;
+    return uses_winograd(pass) ? pass.samples : 0;
   }
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override { return bytes_(pass); }
   [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {

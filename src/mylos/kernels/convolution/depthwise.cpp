@@ -95,15 +95,15 @@ void sum_taps(const Execution& exec, const GatheredProduct& product, const Gathe
       });
 }
 
-std::int64_t most_blocks(const Gather& gather) {
+std::int64_t max_blocks(const Gather& gather) {
   const std::int64_t bytes = taps_of(gather) * gather.channels * static_cast<std::int64_t>(sizeof(float));
-  return std::clamp<std::int64_t>(convolution_gathered_bytes / bytes, 1, PointBlocks::most_blocks);
+  return std::clamp<std::int64_t>(convolution_gathered_bytes / bytes, 1, PointBlocks::max_blocks);
 }
 
 /// Of all samples' targets.
 PointBlocks blocks_of(const Gather& gather, std::int64_t samples) {
   const std::int64_t rows = samples * gather.target_points();
-  return {1, rows, std::max(PointBlocks::least_rows, launch::ceiling_quotient(rows, most_blocks(gather)))};
+  return {1, rows, std::max(PointBlocks::min_rows, launch::ceiling_quotient(rows, max_blocks(gather)))};
 }
 
 /// sums[block][tap][channel]
@@ -171,7 +171,7 @@ void run(const Execution& exec, const GatheredProduct& product, const GatheredOp
 std::int64_t sum_floats(const Gather& gather, std::int64_t samples) {
   const std::int64_t rows = samples * gather.target_points();
   const std::int64_t blocks =
-      std::min(launch::ceiling_quotient(rows, PointBlocks::least_rows), most_blocks(gather));
+      std::min(launch::ceiling_quotient(rows, PointBlocks::min_rows), max_blocks(gather));
   return blocks * weight_floats(gather);
 }
 

@@ -14,7 +14,7 @@ struct PaddedAxis {
   bool reflects;  // else it repeats
 
   /// Each point may lie in the padded axis three times: itself, beyond the near end and beyond the far one.
-  static constexpr int most_images = 3;
+  static constexpr int max_images = 3;
 
   /// The points from here up to image_end() have such an image.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image_begin(int image) const {
@@ -57,7 +57,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_images(const PaddedAxis& widths, std::int64
   const float* const own = line.from + widths.padding * channels + line.first;
   for_each_in_tile(line.count, [&](std::int64_t i) { value[i] += own[i]; });
   const std::int64_t end = line.first + line.count;
-  for (int image = 1; image < PaddedAxis::most_images; ++image) {
+  for (int image = 1; image < PaddedAxis::max_images; ++image) {
     const std::int64_t begin_point = larger(widths.image_begin(image), point_of.quotient(line.first));
     const std::int64_t end_point = launch::smaller(widths.image_end(image), point_of.quotient(end - 1) + 1);
     for (std::int64_t point = begin_point; point < end_point; ++point) {
@@ -107,9 +107,9 @@ void fold_padding(const Execution& exec, const GridShape& grid, const Extents& p
         const std::int64_t width = (widths.extent + 2 * widths.padding) * channels;
         float value[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) { value[i] = 0.0f; });
-        for (int d = 0; d < PaddedAxis::most_images; ++d) {
+        for (int d = 0; d < PaddedAxis::max_images; ++d) {
           const std::int64_t depth = depths.image(own_depth, d);
-          for (int h = 0; depth >= 0 && h < PaddedAxis::most_images; ++h) {
+          for (int h = 0; depth >= 0 && h < PaddedAxis::max_images; ++h) {
             const std::int64_t height = heights.image(own_height, h);
             if (height < 0) continue;
             const float* const from =

@@ -84,7 +84,7 @@ class LibraryConvolution {
 
   /// Whether it computes such a pass by minimal filtering (convolution_winograd.hpp): in fewer products than
   /// the definition has, and with the same bits for any number of threads.
-  [[nodiscard]] virtual bool filters(const LibraryPass& pass) = 0;
+  [[nodiscard]] virtual bool uses_winograd(const LibraryPass& pass) = 0;
 
   /// How many of the samples one run takes, in workspace for all; 0: the library has no fast code for it.
   [[nodiscard]] virtual std::int64_t samples_at_a_time(const LibraryPass& pass) = 0;

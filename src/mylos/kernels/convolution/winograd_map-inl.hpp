@@ -31,9 +31,9 @@ class WinogradMap {
         steps_(round_up(inputs_, lanes())),
         panels_(planes_ * steps_, outputs_),
         weight_stride_(winograd::matrix_stride(panels_.size())),
-        most_tiles_(tiles_for_caches(planes_ * steps_ + panels_.columns())),
-        seen_stride_(winograd::matrix_stride(most_tiles_ * planes_ * steps_)),
-        sums_stride_(winograd::matrix_stride(most_tiles_ * panels_.columns())),
+        max_tiles_(tiles_for_caches(planes_ * steps_ + panels_.columns())),
+        seen_stride_(winograd::matrix_stride(max_tiles_ * planes_ * steps_)),
+        sums_stride_(winograd::matrix_stride(max_tiles_ * panels_.columns())),
         pieces_(workspace) {
     zeros_ = pieces_.take<float>(inputs_);
     weights_ = pieces_.take<float>(winograd::products * weight_stride_);
@@ -51,7 +51,7 @@ class WinogradMap {
                    map.transform_weights(weights, part / map.panels_.vectors(), part % map.panels_.vectors());
                  });
     const std::int64_t fair = divide_up(tiles_.count(), tasks_of_worker * exec.concurrency());
-    const std::int64_t tiles = std::min(most_tiles_, round_up(fair, product_rows));
+    const std::int64_t tiles = std::min(max_tiles_, round_up(fair, product_rows));
     for_each_task(exec, "winograd_map", divide_up(tiles_.count(), tiles), workers_, worker_bytes(),
                   [map, operands, tiles](std::int64_t task, std::byte* memory) HWY_ATTR {
                     const std::int64_t first = task * tiles;
@@ -65,8 +65,8 @@ class WinogradMap {
 
   /// Of so many floats a product.
   static std::int64_t tiles_for_caches(std::int64_t floats_of_tile) {
-    constexpr std::int64_t most_floats = std::int64_t{1} << 18;
-    const std::int64_t tiles = most_floats / (winograd::products * floats_of_tile);
+    constexpr std::int64_t max_floats = std::int64_t{1} << 18;
+    const std::int64_t tiles = max_floats / (winograd::products * floats_of_tile);
     return round_up(std::clamp<std::int64_t>(tiles, 16, 64), product_rows);
   }
 
@@ -113,22 +113,22 @@ class WinogradMap {
 
   void transform_across(const float* weights, std::int64_t valid, float* target) const {
     const FloatTag d;
-    constexpr std::int64_t most_inputs = 16;  // a cache line's, of every tap and output
-    HWY_ALIGN float across[winograd::taps * most_inputs * hn::MaxLanes(FloatTag())];
-    std::fill_n(across, winograd::taps * most_inputs * lanes(), 0.0f);
-    for (std::int64_t first = 0; first < inputs_; first += most_inputs) {
-      const std::int64_t count = std::min(most_inputs, inputs_ - first);
+    constexpr std::int64_t max_inputs = 16;  // a cache line's, of every tap and output
+    HWY_ALIGN float across[winograd::taps * max_inputs * hn::MaxLanes(FloatTag())];
+    std::fill_n(across, winograd::taps * max_inputs * lanes(), 0.0f);
+    for (std::int64_t first = 0; first < inputs_; first += max_inputs) {
+      const std::int64_t count = std::min(max_inputs, inputs_ - first);
       for (std::int64_t output = 0; output < valid; ++output) {
         for (std::int64_t tap = 0; tap < winograd::taps; ++tap) {
           const float* const from = weights + (output * planes_ * winograd::taps + tap) * inputs_ + first;
-          float* const to = across + tap * most_inputs * lanes() + output;
+          float* const to = across + tap * max_inputs * lanes() + output;
           for (std::int64_t input = 0; input < count; ++input) to[input * lanes()] = from[input];
         }
       }
       for (std::int64_t input = 0; input < count; ++input) {
         transform<OfWeights>(
             [&](int y, int x)
-                HWY_ATTR { return hn::Load(d, across + ((3 * y + x) * most_inputs + input) * lanes()); },
+                HWY_ATTR { return hn::Load(d, across + ((3 * y + x) * max_inputs + input) * lanes()); },
             [&](int i, int j, Floats value)
                 HWY_ATTR { store_weights(value, 4 * i + j, first + input, target); });
       }
@@ -192,7 +192,7 @@ class WinogradMap {
   std::int64_t steps_;  // of a product and a plane: inputs, and those that fill up the last vector
   Panels panels_;       // of the weights' transforms: [plane][step][output]
   std::int64_t weight_stride_;
-  std::int64_t most_tiles_;   // of a task
+  std::int64_t max_tiles_;    // of a task
   std::int64_t seen_stride_;  // a worker's: [product][tile][plane][step]
   std::int64_t sums_stride_;  // likewise: [product][tile][output]
   Pieces pieces_;

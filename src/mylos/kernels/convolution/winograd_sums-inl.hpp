@@ -30,11 +30,11 @@ class WinogradSums {
         inputs_(pass.map.from.channels),
         outputs_(pass.map.to.channels),
         rows_(round_up(outputs_, std::max(product_rows, lanes()))),
-        most_tiles_(std::min(tiles_at_a_time(most_workers()),
-                             round_up(std::max<std::int64_t>(tiles_.count(), 1), tiles_of_sum))),
-        panels_(most_tiles_, inputs_),
+        max_tiles_(std::min(tiles_at_a_time(max_workers()),
+                            round_up(std::max<std::int64_t>(tiles_.count(), 1), tiles_of_sum))),
+        panels_(max_tiles_, inputs_),
         seen_stride_(winograd::matrix_stride(planes_ * panels_.size())),
-        gradient_stride_(winograd::matrix_stride(most_tiles_ * rows_)),
+        gradient_stride_(winograd::matrix_stride(max_tiles_ * rows_)),
         sum_stride_(winograd::matrix_stride(planes_ * rows_ * panels_.columns())),
         pieces_(workspace) {
     zeros_ = pieces_.take<float>(std::max(inputs_, outputs_));
@@ -48,7 +48,7 @@ class WinogradSums {
   void run(const Execution& exec, const LibraryOperands& operands) const {
     std::fill_n(zeros_, std::max(inputs_, outputs_), 0.0f);
     const WinogradSums sums = *this;
-    const std::int64_t step = std::min(most_tiles_, tiles_at_a_time(exec.concurrency()));
+    const std::int64_t step = std::min(max_tiles_, tiles_at_a_time(exec.concurrency()));
     for (std::int64_t first = 0; first < tiles_.count(); first += step) {
       const std::int64_t count = std::min(step, tiles_.count() - first);
       for_each_row(exec, "winograd_tiles", count,
@@ -124,9 +124,9 @@ class WinogradSums {
   winograd::Tiles tiles_;
   std::int64_t inputs_;
   std::int64_t outputs_;
-  std::int64_t rows_;        // outputs, and those that fill up the last vector and register tile
-  std::int64_t most_tiles_;  // that there is memory for
-  Panels panels_;            // of what the tiles see in one plane: [tile][input]
+  std::int64_t rows_;       // outputs, and those that fill up the last vector and register tile
+  std::int64_t max_tiles_;  // that there is memory for
+  Panels panels_;           // of what the tiles see in one plane: [tile][input]
   std::int64_t seen_stride_;
   std::int64_t gradient_stride_;
   std::int64_t sum_stride_;

@@ -17,13 +17,13 @@ using Clock = std::chrono::steady_clock;
 // On hosts all products together compute at most so much at once; a single one need not be smaller than the
 // other. A device takes the whole, which is a matter of milliseconds: of a part its library would advise
 // other algorithms.
-constexpr double most_flops = 40e9;
-constexpr double least_flops_of_product = 1e9;
+constexpr double max_flops = 40e9;
+constexpr double min_flops_of_product = 1e9;
 // Rounds end after so many seconds per operation, within these bounds: GPT 6/6/384 takes half a second.
 constexpr double seconds_per_flop = 0.05e-9;
-constexpr double least_seconds = 0.2;
-constexpr double most_seconds = 2.0;
-constexpr int most_rounds = 30;
+constexpr double min_seconds = 0.2;
+constexpr double max_seconds = 2.0;
+constexpr int max_rounds = 30;
 // An engine that takes so many times the other's time in the best of so many rounds is out: one alone may
 // have been disturbed.
 constexpr double clear_ratio = 1.3;
@@ -56,7 +56,7 @@ struct Contest {
   int rounds = 0;
   bool decided = false;
 
-  [[nodiscard]] int least_rounds() const {
+  [[nodiscard]] int min_rounds() const {
     return seconds[winner()] < short_product_s ? rounds_of_short_products : 1;
   }
   [[nodiscard]] std::size_t winner() const {
@@ -134,10 +134,10 @@ std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
     contests.push_back({product, product});
     contests.back().seconds.assign(rivals.size(), std::numeric_limits<double>::infinity());
   }
-  const double share = most_flops / static_cast<double>(std::max<std::size_t>(1, contests.size()));
+  const double share = max_flops / static_cast<double>(std::max<std::size_t>(1, contests.size()));
   for (Contest& contest : contests) {
     if constexpr (memory_is_host)
-      contest.part = part_of(contest.whole, std::max(share, least_flops_of_product));
+      contest.part = part_of(contest.whole, std::max(share, min_flops_of_product));
     contest.part.row_sums = false;
   }
   std::stable_sort(contests.begin(), contests.end(), [](const Contest& one, const Contest& other) {
@@ -153,7 +153,7 @@ void run_round(const Execution& execution, Contest& contest, const std::vector<G
     contest.seconds[i] = std::min(contest.seconds[i], seconds);
   }
   const double best = contest.seconds[contest.winner()];
-  if (++contest.rounds < std::max(rounds_to_decide, contest.least_rounds())) return;
+  if (++contest.rounds < std::max(rounds_to_decide, contest.min_rounds())) return;
   contest.decided = std::count_if(contest.seconds.begin(), contest.seconds.end(),
                                   [&](double seconds) { return seconds < clear_ratio * best; }) == 1;
 }
@@ -171,13 +171,13 @@ GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
   const double flops =
       std::accumulate(contests.begin(), contests.end(), 0.0,
                       [](double sum, const Contest& contest) { return sum + flops_of(contest.part); });
-  const double limit = std::clamp(seconds_per_flop * flops, least_seconds, most_seconds);
+  const double limit = std::clamp(seconds_per_flop * flops, min_seconds, max_seconds);
   for (const Contest& contest : contests) {  // the engines make what they keep
     for (GemmEngine* engine : rivals) seconds_of(execution, *engine, contest.part, operands);
   }
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     for (Contest& contest : contests) {
-      const bool has_time = seconds_since(start) < limit || round < contest.least_rounds();
+      const bool has_time = seconds_since(start) < limit || round < contest.min_rounds();
       if (has_time && !contest.decided) run_round(execution, contest, rivals, operands);
     }
   }

@@ -13,13 +13,13 @@ LibraryMatrix library_matrix(DType type, std::int64_t rows, std::int64_t columns
   return {type, columns, rows};
 }
 
-std::uint32_t largest_power(std::uintptr_t of) {
+std::uint32_t max_power(std::uintptr_t of) {
   const std::uintptr_t bits = of | arena_base_alignment;
   return static_cast<std::uint32_t>(bits & (~bits + 1));
 }
 
 std::uint32_t stride_alignment(std::int64_t elements, DType type) {
-  return largest_power(static_cast<std::uintptr_t>(elements) * size_of(type));
+  return max_power(static_cast<std::uintptr_t>(elements) * size_of(type));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::vector<ProductWay> ways_of(const GemmProblem& problem) {
 }
 
 std::uint32_t alignment_of(const void* address) {
-  return largest_power(reinterpret_cast<std::uintptr_t>(address));
+  return max_power(reinterpret_cast<std::uintptr_t>(address));
 }
 
 ProductAlignments alignments_of(const GemmOperands& operands) {

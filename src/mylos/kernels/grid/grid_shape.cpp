@@ -19,10 +19,9 @@ void check_grid(const GridShape& grid, const char* what) {
       fail_input("{}: {} is {}; it must be at least 1", what, axis_names[axis], grid.extent[axis]);
     points = checked_product(points, grid.extent[axis], what);
   }
-  if (grid.channels < 1 || grid.channels > most_points)
-    fail_input("{}: {} channels; there can be 1 to {}", what, grid.channels, most_points);
-  if (points > most_points)
-    fail_input("{}: {} points of a sample; there can be {}", what, points, most_points);
+  if (grid.channels < 1 || grid.channels > max_points)
+    fail_input("{}: {} channels; there can be 1 to {}", what, grid.channels, max_points);
+  if (points > max_points) fail_input("{}: {} points of a sample; there can be {}", what, points, max_points);
 }
 
 std::string describe(const GridShape& grid) {

@@ -28,11 +28,11 @@ struct GridShape {
 };
 
 /// The most points of a grid, and the most channels: kernels count them in 31 bits.
-inline constexpr std::int64_t most_points = (std::int64_t{1} << 30) - 1;
+inline constexpr std::int64_t max_points = (std::int64_t{1} << 30) - 1;
 
 /// The most numbers of one tensor, 64 TiB of floats: bytes of all tensors of a network are then counted in 64
 /// bits.
-inline constexpr std::int64_t most_numbers = std::int64_t{1} << 44;
+inline constexpr std::int64_t max_numbers = std::int64_t{1} << 44;
 
 /// Throws Error (bad input), naming `what`, where an extent or the channels are less than 1 or too many.
 void check_grid(const GridShape& grid, const char* what);

@@ -23,12 +23,12 @@ class PointBlocks {
       fail_run("{} samples of {} points are too many for one kernel", segments, rows);
   }
 
-  static constexpr std::int64_t least_rows = 64;
-  static constexpr std::int64_t most_blocks = runs_on_host ? 256 : 4096;
+  static constexpr std::int64_t min_rows = 64;
+  static constexpr std::int64_t max_blocks = runs_on_host ? 256 : 4096;
 
-  /// Blocks to sum over, no more than most_blocks of a segment.
+  /// Blocks to sum over, no more than max_blocks of a segment.
   [[nodiscard]] static PointBlocks to_sum(std::int64_t segments, std::int64_t rows) {
-    return {segments, rows, std::max(least_rows, launch::ceiling_quotient(rows, most_blocks))};
+    return {segments, rows, std::max(min_rows, launch::ceiling_quotient(rows, max_blocks))};
   }
   /// Blocks of rows that share what a thread reads for its columns.
   [[nodiscard]] static PointBlocks to_map(std::int64_t segments, std::int64_t rows) {

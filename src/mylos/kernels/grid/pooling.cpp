@@ -100,9 +100,9 @@ void check(const PoolShape& shape) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t window = shape.window[axis];
     const std::int64_t padding = shape.padding[axis];
-    if (window < 1 || window > most_points || shape.stride[axis] < 1 || shape.stride[axis] > most_points) {
+    if (window < 1 || window > max_points || shape.stride[axis] < 1 || shape.stride[axis] > max_points) {
       fail_input("pooling by windows of {} points, {} apart, in {}: both can be 1 to {}", window,
-                 shape.stride[axis], axis_names[axis], most_points);
+                 shape.stride[axis], axis_names[axis], max_points);
     }
     if (padding < 0 || padding >= window) {
       fail_input("pooling by windows of {} points with padding {} in {}: padding must be less than a window",

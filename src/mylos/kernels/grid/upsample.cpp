@@ -134,9 +134,9 @@ void check_matrices(const UpsampleShape& shape, const Tensor& coarse, const Tens
 void check(const UpsampleShape& shape) {
   check_grid(shape.input, "a coarse grid");
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (shape.factor[axis] < 1 || shape.factor[axis] > most_points) {
+    if (shape.factor[axis] < 1 || shape.factor[axis] > max_points) {
       fail_input("a grid is made finer by {} in {}; the factor can be 1 to {}", shape.factor[axis],
-                 axis_names[axis], most_points);
+                 axis_names[axis], max_points);
     }
   }
   check_grid(output_grid(shape), "a finer grid");

@@ -129,8 +129,8 @@ namespace launch {
 /// Threads of 32 lanes that hold a row: as few as do, and more where a device is emulated, as threads_of_row.
 template <class T>
 std::int64_t threads_that_hold(std::int64_t columns) {
-  constexpr std::int64_t most_of_thread = lanes_of_thread * HeldRow<T>::tiles_of_lane * tile_width;
-  const std::int64_t fewest = ceiling_quotient(columns, most_of_thread);
+  constexpr std::int64_t max_of_thread = lanes_of_thread * HeldRow<T>::tiles_of_lane * tile_width;
+  const std::int64_t fewest = ceiling_quotient(columns, max_of_thread);
   return emulates_device && fewest <= 8 ? threads_of_row(columns) : fewest;
 }
 
@@ -140,9 +140,9 @@ std::int64_t threads_that_hold(std::int64_t columns) {
 /// 65,536 elements of 16 bits, or half as many floats.
 template <class T>
 bool can_be_held(const T* rows, std::int64_t columns) {
-  constexpr std::int64_t most_threads = emulates_device ? 8 : 32;
+  constexpr std::int64_t max_threads = emulates_device ? 8 : 32;
   return columns > 0 && columns % tile_width == 0 && device_tile::is_aligned<tile_width>(rows) &&
-         launch::threads_that_hold<T>(columns) <= most_threads;
+         launch::threads_that_hold<T>(columns) <= max_threads;
 }
 
 /// body(row_index, row) for every row, as for_each_row's; there may be one HeldRow<T> in it, of `columns`.

@@ -55,8 +55,8 @@ class LanesTeam {
 /// Threads of a team, of which each has so many floats of scratch memory; 0 where one's would not fit.
 inline int threads_of_lanes(std::int64_t scratch_floats) {
   // Of the 48 KiB that every device has unasked; Kokkos takes some for itself.
-  constexpr std::int64_t most_bytes = emulates_device ? 16 << 10 : 47 << 10;
-  const std::int64_t fit = most_bytes / launch::smaller(most_bytes + 1, scratch_floats * 4);
+  constexpr std::int64_t max_bytes = emulates_device ? 16 << 10 : 47 << 10;
+  const std::int64_t fit = max_bytes / launch::smaller(max_bytes + 1, scratch_floats * 4);
   return static_cast<int>(launch::smaller(8, fit));
 }
 

@@ -8,14 +8,14 @@
 
 namespace mylos {
 
-inline constexpr std::int64_t most_row_blocks = 256;
-inline constexpr std::int64_t least_rows_per_block = 16;
+inline constexpr std::int64_t max_row_blocks = 256;
+inline constexpr std::int64_t min_rows_per_block = 16;
 
 /// Rows from a norm's row to the one that is prefetched, those that are written as well.
 inline constexpr std::int64_t norm_prefetch_distance = 4;
 
 inline std::int64_t rows_per_block(std::int64_t rows) {
-  return std::max(least_rows_per_block, launch::ceiling_quotient(rows, most_row_blocks));
+  return std::max(min_rows_per_block, launch::ceiling_quotient(rows, max_row_blocks));
 }
 
 inline std::int64_t row_blocks(std::int64_t rows) {
@@ -25,7 +25,7 @@ inline std::int64_t row_blocks(std::int64_t rows) {
 /// At least row_blocks() of `rows` and of any smaller number: of 4097 rows there are 241 blocks, of 4096
 /// there are 256.
 inline std::int64_t room_for_row_blocks(std::int64_t rows) {
-  return std::min(launch::ceiling_quotient(rows, least_rows_per_block), most_row_blocks);
+  return std::min(launch::ceiling_quotient(rows, min_rows_per_block), max_row_blocks);
 }
 
 }  // namespace mylos

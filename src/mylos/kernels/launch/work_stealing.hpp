@@ -14,7 +14,7 @@
 namespace mylos {
 
 /// Threads that may work at one time. Asked once: steps ask again, and a new Execution allocates.
-inline std::int64_t most_workers() {
+inline std::int64_t max_workers() {
   static const std::int64_t workers = Execution().concurrency();
   return workers;
 }
@@ -39,9 +39,9 @@ class ShareOfTasks {
 
 inline constexpr std::size_t share_bytes = aligned_bytes(sizeof(ShareOfTasks));
 
-/// What for_each_task() takes of memory for most_workers() of `bytes` each.
+/// What for_each_task() takes of memory for max_workers() of `bytes` each.
 inline std::size_t bytes_of_workers(std::size_t bytes) {
-  return static_cast<std::size_t>(most_workers()) * (share_bytes + bytes);
+  return static_cast<std::size_t>(max_workers()) * (share_bytes + bytes);
 }
 
 /// body(task, memory) for every task; each worker of `exec` has its own `bytes`.

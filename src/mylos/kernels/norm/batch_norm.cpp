@@ -17,7 +17,7 @@ void check_matrix(const GridShape& grid, const Tensor& x) {
 
 struct BatchNormPieces {
   BatchNormPieces(const GridShape& grid, std::int64_t samples, void* workspace) : pieces(workspace) {
-    blocks = pieces.take<float>(shape_of(grid, samples).most_block_floats());
+    blocks = pieces.take<float>(shape_of(grid, samples).max_block_floats());
     mean_g = pieces.take<float>(grid.channels);
     mean_gn = pieces.take<float>(grid.channels);
   }

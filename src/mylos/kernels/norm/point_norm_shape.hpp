@@ -34,8 +34,8 @@ struct Shape {
   /// Of the two sums of every block's lanes.
   [[nodiscard]] std::int64_t block_floats() const { return blocks().count() * 2 * lanes(); }
   /// The same, of this many samples or fewer: of a few rows more there may be fewer blocks.
-  [[nodiscard]] std::int64_t most_block_floats() const {
-    const std::int64_t most = std::min(rows, PointBlocks::least_rows * PointBlocks::most_blocks);
+  [[nodiscard]] std::int64_t max_block_floats() const {
+    const std::int64_t most = std::min(rows, PointBlocks::min_rows * PointBlocks::max_blocks);
     return PointBlocks::to_sum(segments, most).count() * 2 * lanes();
   }
   [[nodiscard]] std::int64_t points() const { return rows * fold; }  // of a segment

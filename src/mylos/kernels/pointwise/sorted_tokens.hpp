@@ -76,8 +76,8 @@ void sort_tokens(const Execution& exec, const Token* tokens, std::int64_t rows, 
 template <class Terms, class Store>
 void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary, std::int64_t columns,
                 const SortedTokens& sorted, const Terms& terms, const Store& store) {
-  constexpr std::int64_t most_columns = 1024;  // of a strip
-  const std::int64_t width = launch::smaller(most_columns, columns);
+  constexpr std::int64_t max_columns = 1024;  // of a strip
+  const std::int64_t width = launch::smaller(max_columns, columns);
   const std::int64_t strips = launch::ceiling_quotient(columns, width);
   for_each_team_of_lanes(
       exec, name, vocabulary * strips, width, KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {

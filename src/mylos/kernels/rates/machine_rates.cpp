@@ -26,9 +26,9 @@ double& flops_of(MachineRates& rates, DType type) {
 /// Of a count in a millisecond.
 std::string in_flops_per_s(double flops) {
   constexpr double giga_per_s = 1e6;
-  constexpr double most_giga = 1e4;
+  constexpr double max_giga = 1e4;
   const double giga = flops / giga_per_s;
-  return giga < most_giga ? fmt::format("{:.0f} GFLOP/s", giga) : fmt::format("{:.1f} TFLOP/s", giga / 1000);
+  return giga < max_giga ? fmt::format("{:.0f} GFLOP/s", giga) : fmt::format("{:.1f} TFLOP/s", giga / 1000);
 }
 
 std::string origin_of(const StatedRates& stated) {
@@ -55,14 +55,14 @@ MachineRates fixed_rates() {
 }
 
 MachineRates measure_rates(const Execution& execution, GemmEngine& gemm, const std::vector<DType>& types,
-                           std::size_t most_bytes, const std::function<double()>& clock) {
+                           std::size_t max_bytes, const std::function<double()>& clock) {
   constexpr double milliseconds_per_second = 1000;
   MachineRates rates = fixed_rates();
   for (const DType type : types) {
     flops_of(rates, type) =
-        measure_product_rate(execution, gemm, type, most_bytes, clock) / milliseconds_per_second;
+        measure_product_rate(execution, gemm, type, max_bytes, clock) / milliseconds_per_second;
   }
-  rates.bytes = measure_stream_rate(execution, most_bytes, clock) / milliseconds_per_second;
+  rates.bytes = measure_stream_rate(execution, max_bytes, clock) / milliseconds_per_second;
   return rates;
 }
 

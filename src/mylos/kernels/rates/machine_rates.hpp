@@ -35,7 +35,7 @@ struct MachineRates {
 /// some tenths of a second for each, and memory as measure_product_rate() and measure_stream_rate() do.
 /// `clock`: seconds.
 [[nodiscard]] MachineRates measure_rates(const Execution& execution, GemmEngine& gemm,
-                                         const std::vector<DType>& types, std::size_t most_bytes,
+                                         const std::vector<DType>& types, std::size_t max_bytes,
                                          const std::function<double()>& clock = steady_seconds);
 
 /// What times were modelled by.

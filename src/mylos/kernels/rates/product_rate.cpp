@@ -14,7 +14,7 @@ namespace {
 
 // Larger products are tried until one takes long enough to show what the processor can do.
 constexpr std::int64_t first_extent = 256;
-constexpr std::int64_t largest_extent = memory_is_host ? 2048 : 8192;
+constexpr std::int64_t max_extent = memory_is_host ? 2048 : 8192;
 constexpr double long_product_s = 2e-3;
 // Longer than the slices of time by which ranks share too few cores.
 constexpr double stretch_s = 0.025;
@@ -66,11 +66,11 @@ class SquareProduct {
 }  // namespace
 
 ProductStretches measure_product_stretches(const Execution& execution, GemmEngine& gemm, DType type,
-                                           std::size_t most_bytes, const std::function<double()>& clock) {
+                                           std::size_t max_bytes, const std::function<double()>& clock) {
   std::optional<SquareProduct> product;
   double once_s = 0;
-  for (std::int64_t extent = first_extent; extent <= largest_extent && once_s < long_product_s; extent *= 2) {
-    if (product && product_bytes(gemm, type, extent) > most_bytes) break;
+  for (std::int64_t extent = first_extent; extent <= max_extent && once_s < long_product_s; extent *= 2) {
+    if (product && product_bytes(gemm, type, extent) > max_bytes) break;
     product.emplace(execution, gemm, type, extent, clock);
     once_s = product->seconds_of(1);
   }
@@ -84,10 +84,10 @@ ProductStretches measure_product_stretches(const Execution& execution, GemmEngin
   return stretches;
 }
 
-double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
+double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type, std::size_t max_bytes,
                             const std::function<double()>& clock) {
   std::vector<double> rates;
-  for (const ProductStretch& stretch : measure_product_stretches(execution, gemm, type, most_bytes, clock))
+  for (const ProductStretch& stretch : measure_product_stretches(execution, gemm, type, max_bytes, clock))
     rates.push_back(stretch.flops_per_s);
   return median(std::move(rates));
 }

@@ -25,15 +25,15 @@ using ProductStretches = std::array<ProductStretch, 5>;
 /// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`, in stretches one after the other. Ranks
 /// that share the node's cores call it together: after one of them has ended, the others' stretches are
 /// faster than in the steps. Takes some tenths of a second at most, on memory of its own that it gives back:
-/// no more than `most_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up
+/// no more than `max_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up
 /// to 50 MB on hosts, 400 MB on devices. `clock`: seconds.
 [[nodiscard]] ProductStretches measure_product_stretches(
-    const Execution& execution, GemmEngine& gemm, DType type, std::size_t most_bytes,
+    const Execution& execution, GemmEngine& gemm, DType type, std::size_t max_bytes,
     const std::function<double()>& clock = steady_seconds);
 
 /// The median of those stretches.
 [[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
-                                          std::size_t most_bytes,
+                                          std::size_t max_bytes,
                                           const std::function<double()>& clock = steady_seconds);
 
 }  // namespace mylos

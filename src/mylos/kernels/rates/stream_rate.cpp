@@ -10,16 +10,16 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t least_total = std::size_t{1} << 20;
+constexpr std::size_t min_total = std::size_t{1} << 20;
 constexpr std::size_t usual_total = std::size_t{memory_is_host ? 256 : 1024} << 20;
 constexpr int passes = 9;
 
 }  // namespace
 
-double measure_stream_rate(const Execution& execution, std::size_t most_bytes,
+double measure_stream_rate(const Execution& execution, std::size_t max_bytes,
                            const std::function<double()>& clock) {
   const std::size_t array =
-      std::clamp(most_bytes, least_total, usual_total) / 2 / arena_alignment * arena_alignment;
+      std::clamp(max_bytes, min_total, usual_total) / 2 / arena_alignment * arena_alignment;
   const Arena arrays("streams to measure", 2 * array);
   const auto count = static_cast<std::int64_t>(array / sizeof(float));
   float* sum = arrays.tensor(0, DType::fp32, 1, count).as<float>();

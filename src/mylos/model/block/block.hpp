@@ -119,7 +119,7 @@ class Block {
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
   [[nodiscard]] virtual std::vector<BufferSpec> buffers() const { return {}; }
   /// The fewest of a rank's micro-batch with which it can be trained, on so many ranks.
-  [[nodiscard]] virtual std::int64_t least_rows(int /*ranks*/) const { return 1; }
+  [[nodiscard]] virtual std::int64_t min_rows(int /*ranks*/) const { return 1; }
   /// Whether forward and backward exchange something with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
   /// Whether its gradients are sums, besides products(), that a library of the engine's cuts as it sees fit.
@@ -136,7 +136,7 @@ class Block {
                         const BlockGradients& gradients) const = 0;
 
   /// The part in what forward or backward exchanges of a rank that has no rows in it.
-  virtual void stand_by(const StepContext& /*context*/, const ParameterTensors& /*buffers*/) const {}
+  virtual void join_collectives(const StepContext& /*context*/, const ParameterTensors& /*buffers*/) const {}
   /// At the end of a step, with the sums of all ranks: moves what is state, unless *apply is 0 (device
   /// memory).
   virtual void move_state(const Execution& /*exec*/, const ParameterTensors& /*buffers*/,

@@ -71,8 +71,8 @@ Coarseness coarsened(const LayerOptions& layer, Coarseness before) {
     const std::int64_t window = pools ? along(layer.kernel, axis, 2) : 1;
     const std::int64_t step =
         layer.kind == LayerKind::upsample ? along(layer.factor, axis, 2) : along(layer.stride, axis, window);
-    before[axis] = is_finer ? std::max<std::int64_t>(1, before[axis] / step)
-                            : std::min(before[axis] * step, most_points);
+    before[axis] =
+        is_finer ? std::max<std::int64_t>(1, before[axis] / step) : std::min(before[axis] * step, max_points);
   }
   return before;
 }

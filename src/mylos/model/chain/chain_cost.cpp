@@ -11,7 +11,7 @@ namespace {
 
 void require_countable(const Signature& signature, std::int64_t rows) {
   const std::int64_t widest = std::max({signature.inputs, signature.outputs, signature.skip_inputs});
-  if (widest <= most_numbers / std::max<std::int64_t>(1, rows)) return;
+  if (widest <= max_numbers / std::max<std::int64_t>(1, rows)) return;
   throw Error(ExitCode::does_not_fit,
               fmt::format("layer '{}': {} rows of {} numbers fit no memory.budget; take a smaller "
                           "data.micro_batch, or a smaller layer",

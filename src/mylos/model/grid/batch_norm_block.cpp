@@ -114,7 +114,7 @@ void BatchNormBlock::backward(const StepContext& context, const BlockMemory& mem
   if (casts) convert(context.exec, dx, gradients.input);
 }
 
-void BatchNormBlock::stand_by(const StepContext& context, const ParameterTensors& buffers) const {
+void BatchNormBlock::join_collectives(const StepContext& context, const ParameterTensors& buffers) const {
   if (!options_.over_ranks || context.ranks == nullptr) return;
   const Tensor& sums = buffers["sums"];
   set_to_zero(context.exec, sums);

@@ -34,7 +34,7 @@ class BatchNormBlock final : public Block {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
-  [[nodiscard]] std::int64_t least_rows(int ranks) const override {
+  [[nodiscard]] std::int64_t min_rows(int ranks) const override {
     const bool has_others = options_.grid.points() > 1 || (options_.over_ranks && ranks > 1);
     return has_others ? 1 : 2;
   }
@@ -43,7 +43,7 @@ class BatchNormBlock final : public Block {
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;
-  void stand_by(const StepContext& context, const ParameterTensors& buffers) const override;
+  void join_collectives(const StepContext& context, const ParameterTensors& buffers) const override;
   void move_state(const Execution& exec, const ParameterTensors& buffers,
                   const std::int32_t* apply) const override;
 

@@ -67,10 +67,10 @@ struct Offsets {
 
 /// In at most `bytes`, if the search finds it.
 std::optional<Offsets> offsets_within(std::size_t bytes, const std::vector<TensorLifetime>& tensors,
-                                      std::size_t operations, std::size_t most_states) {
+                                      std::size_t operations, std::size_t max_states) {
   std::vector<std::size_t> heights(operations);
   Offsets result{stack_offsets(tensors, heights)};
-  const auto depths = transient_depths(tensors, heights, bytes, most_states);
+  const auto depths = transient_depths(tensors, heights, bytes, max_states);
   if (!depths) return std::nullopt;
   result.bytes = *std::max_element(heights.begin(), heights.end());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -89,9 +89,9 @@ Offsets pack(const Lifetimes& lifetimes) {
   const std::size_t bound = lifetimes.live_peak();
   for (std::size_t bytes = bound;;
        bytes = aligned_bytes(bytes + std::max(bound / 256, (bytes - bound) / 2))) {
-    for (const std::size_t most_states : {few_states, many_states}) {
+    for (const std::size_t max_states : {few_states, many_states}) {
       for (const View& view : views) {
-        auto offsets = offsets_within(bytes, seen(lifetimes, view), lifetimes.operations.size(), most_states);
+        auto offsets = offsets_within(bytes, seen(lifetimes, view), lifetimes.operations.size(), max_states);
         if (offsets) return *std::move(offsets);
       }
     }

@@ -8,7 +8,7 @@ namespace mylos {
 namespace {
 
 constexpr std::size_t tight_operations = 3;  // of a tensor's life that propose places for it
-constexpr std::size_t most_companions = 3;   // of which every combination may lie above it
+constexpr std::size_t max_companions = 3;    // of which every combination may lie above it
 
 struct Interval {
   std::size_t begin;  // depth
@@ -30,7 +30,7 @@ class DepthSearch {
     }
   }
 
-  std::optional<std::vector<std::size_t>> depths(std::size_t most_states) {
+  std::optional<std::vector<std::size_t>> depths(std::size_t max_states) {
     places_.assign(1, {});
     std::vector<State> states{{}};
     for (std::size_t at = 0; at < heights_.size(); ++at) {
@@ -38,7 +38,7 @@ class DepthSearch {
       std::map<std::vector<std::size_t>, State> next;  // by the depths of what lives on
       for (std::size_t n = 0; n < states.size(); ++n) {
         // Each state has its share: those that follow from the first are much alike.
-        most_next_ = most_states * (n + 1) / states.size();
+        max_next_ = max_states * (n + 1) / states.size();
         extend(at, 0, states[n], next);
       }
       if (next.empty()) return std::nullopt;
@@ -102,7 +102,7 @@ class DepthSearch {
     std::vector<std::size_t> sums{0};
     std::size_t companions = 0;
     for (const std::size_t other : alive_[at]) {
-      if (other == tensor || ++companions > most_companions) continue;
+      if (other == tensor || ++companions > max_companions) continue;
       const std::size_t count = sums.size();
       for (std::size_t i = 0; i < count; ++i) sums.push_back(sums[i] + tensors_[other].bytes);
     }
@@ -125,7 +125,7 @@ class DepthSearch {
   /// Places the n-th beginning tensor and those behind it in every way that is worth trying.
   void extend(std::size_t at, std::size_t n, const State& state,
               std::map<std::vector<std::size_t>, State>& next) {
-    if (next.size() >= most_next_) return;
+    if (next.size() >= max_next_) return;
     if (n == beginning_.size()) {
       finish(at, state, next);
       return;
@@ -177,7 +177,7 @@ class DepthSearch {
   std::size_t bytes_;                            // of the arena
   std::vector<std::vector<std::size_t>> alive_;  // what passes and is alive, by operation
   std::vector<std::size_t> live_;                // bytes, by operation
-  std::size_t most_next_ = 0;                    // states after an operation, so far
+  std::size_t max_next_ = 0;                     // states after an operation, so far
   std::vector<Place> places_;                    // chosen on the way to any state; [0] is the start
   std::vector<std::size_t> beginning_;
   std::vector<std::vector<std::size_t>> proposals_;  // of each in beginning_
@@ -188,9 +188,9 @@ class DepthSearch {
 
 std::optional<std::vector<std::size_t>> transient_depths(const std::vector<TensorLifetime>& tensors,
                                                          const std::vector<std::size_t>& heights,
-                                                         std::size_t bytes, std::size_t most_states) {
+                                                         std::size_t bytes, std::size_t max_states) {
   if (*std::max_element(heights.begin(), heights.end()) > bytes) return std::nullopt;
-  return DepthSearch(tensors, heights, bytes).depths(most_states);
+  return DepthSearch(tensors, heights, bytes).depths(max_states);
 }
 
 }  // namespace mylos

@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t least_chunk_rows = 256;  // fewer would make the products slow
+constexpr std::int64_t min_chunk_rows = 256;  // fewer would make the products slow
 
 Linear logits_of(const ClassifierOptions& options) {
   return {.inputs = options.width, .outputs = options.classes, .bias = false, .type = options.type};
@@ -71,19 +71,19 @@ std::vector<ParameterSpec> Classifier::parameters() const {
            .initial_std = options_.initial_std}};
 }
 
-std::int64_t Classifier::most_chunk_rows() const {
+std::int64_t Classifier::max_chunk_rows() const {
   const std::size_t row_bytes = static_cast<std::size_t>(options_.classes) * size_of(options_.type);
-  return std::max(least_chunk_rows, static_cast<std::int64_t>(options_.chunk_bytes / row_bytes));
+  return std::max(min_chunk_rows, static_cast<std::int64_t>(options_.chunk_bytes / row_bytes));
 }
 
 std::int64_t Classifier::chunk_rows(std::int64_t rows) const {
-  const std::int64_t most = most_chunk_rows();
+  const std::int64_t most = max_chunk_rows();
   const std::int64_t chunks = std::max<std::int64_t>(1, (rows + most - 1) / most);
   return (rows + chunks - 1) / chunks;
 }
 
 LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
-  const std::int64_t most = std::min(rows, most_chunk_rows());  // fewer rows may come in larger chunks
+  const std::int64_t most = std::min(rows, max_chunk_rows());  // fewer rows may come in larger chunks
   return {ChunkMemory(options_, gemm, rows, most, nullptr).pieces.bytes(),
           6 * static_cast<double>(rows) * static_cast<double>(options_.width) *
               static_cast<double>(options_.classes)};
@@ -138,8 +138,8 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
 
 Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
   const std::int64_t rows = memory.input.rows();
-  if (rows > most_chunk_rows()) {
-    fail_run("logits of {} rows: at most {} at a time", rows, most_chunk_rows());
+  if (rows > max_chunk_rows()) {
+    fail_run("logits of {} rows: at most {} at a time", rows, max_chunk_rows());
   }
   const ChunkMemory own(options_, context.gemm, rows, rows, memory.workspace);
   const Tensor input = cast(context.exec, memory.input, own.input);

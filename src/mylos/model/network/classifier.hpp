@@ -47,7 +47,7 @@ class Classifier final : public LossHead {
   [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;
 
  private:
-  [[nodiscard]] std::int64_t most_chunk_rows() const;
+  [[nodiscard]] std::int64_t max_chunk_rows() const;
 
   ClassifierOptions options_;
   Signature signature_;

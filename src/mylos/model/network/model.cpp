@@ -33,10 +33,10 @@ bool exchanges(const Chain& chain) {
 }  // namespace
 
 Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
-             std::optional<Schedule> schedule, int rank, int holders, std::size_t window)
+             std::optional<Schedule> schedule, int rank, int shard_owners, std::size_t window)
     : chain_(std::move(chain)),
       skips_(chain_.all_skips()),
-      parameters_(make_parameter_layout(chain_, bucket_bytes, world, holders, window), rank),
+      parameters_(make_parameter_layout(chain_, bucket_bytes, world, shard_owners, window), rank),
       buffers_(chain_),
       exchanges_in_passes_(exchanges(chain_)),
       samples_(samples),
@@ -224,8 +224,8 @@ void Model::backward(const StepContext& context, bool accumulate, const BlockDon
   progress_ = {};
 }
 
-void Model::stand_by(const StepContext& context, bool zeros, const BeforeBlock& before_block,
-                     const BlockDone& block_done) {
+void Model::join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
+                             const BlockDone& block_done) {
   const std::size_t stages = chain_.blocks.size() + 1;
   const auto finish_stage = [&](std::size_t stage) {
     if (zeros) {
@@ -236,11 +236,11 @@ void Model::stand_by(const StepContext& context, bool zeros, const BeforeBlock& 
   };
   for (; progress_.forward + 1 < stages; ++progress_.forward) {
     before_block(progress_.forward);
-    chain_.blocks[progress_.forward]->stand_by(context, buffers_.of(progress_.forward));
+    chain_.blocks[progress_.forward]->join_collectives(context, buffers_.of(progress_.forward));
   }
   for (; progress_.backward < stages; ++progress_.backward) {
     const std::size_t stage = stages - 1 - progress_.backward;
-    if (stage + 1 < stages) chain_.blocks[stage]->stand_by(context, buffers_.of(stage));
+    if (stage + 1 < stages) chain_.blocks[stage]->join_collectives(context, buffers_.of(stage));
     finish_stage(stage);
   }
   progress_ = {};

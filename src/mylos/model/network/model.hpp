@@ -39,10 +39,10 @@ struct LossSeed {
 class Model {
  public:
   /// `samples`: the most of a micro-batch. Without a schedule everything is kept; an empty one is for forward
-  /// passes without backward only. `rank`, `holders`: which slice of the masters it holds, over how many
+  /// passes without backward only. `rank`, `shard_owners`: which slice of the masters it holds, over how many
   /// ranks they are cut. `window`: that of make_parameter_layout(). `gemm` must outlive the model.
   Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
-        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int holders = 1,
+        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int shard_owners = 1,
         std::size_t window = 0);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
@@ -84,8 +84,8 @@ class Model {
   [[nodiscard]] bool exchanges_in_passes() const { return exchanges_in_passes_; }
   /// In place of the three above, or of what of them an error has cut off: takes part in what the other ranks
   /// exchange. `zeros`: gradients are set to zero, as no micro-batch of this rank has written them.
-  void stand_by(const StepContext& context, bool zeros, const BeforeBlock& before_block,
-                const BlockDone& block_done);
+  void join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
+                        const BlockDone& block_done);
 
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;

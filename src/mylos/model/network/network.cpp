@@ -24,7 +24,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* input_name = "input";
-constexpr std::size_t most_blocks = 2000;  // of a network; planning takes the cube of their number
+constexpr std::size_t max_blocks = 2000;  // of a network; planning takes the cube of their number
 
 /// What lies at a boundary.
 struct Place {
@@ -134,8 +134,7 @@ class NetworkBuilder {
   }
 
   void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
-    if (chain_.blocks.size() == most_blocks)
-      refuse("is one block too many: there are {} already", most_blocks);
+    if (chain_.blocks.size() == max_blocks) refuse("is one block too many: there are {} already", max_blocks);
     const std::string& name = block->signature().name;
     if (name == input_name || !names_.insert(name).second)
       refuse("makes a block '{}', and there is one of that name already", name);
@@ -174,9 +173,9 @@ class NetworkBuilder {
     options.name = name_;
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
-    if (options.inputs > most_numbers / std::max<std::int64_t>(1, options.outputs)) {
+    if (options.inputs > max_numbers / std::max<std::int64_t>(1, options.outputs)) {
       refuse("has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
-             options.outputs, most_numbers);
+             options.outputs, max_numbers);
     }
     set_product(options, layer, "linear");
     append(std::make_unique<Dense>(options));

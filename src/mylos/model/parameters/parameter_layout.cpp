@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/model/parameters/cut_gradients.hpp"
-#include "mylos/model/parameters/cut_masters.hpp"
+#include "mylos/model/parameters/sharded_gradients.hpp"
+#include "mylos/model/parameters/sharded_masters.hpp"
 
 namespace mylos {
 namespace {
@@ -20,8 +20,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 // Where the deck leaves the size of buckets to the network: as many that nearly all gradients are reduced
 // while the backward pass goes on, none so small that latency is what it costs.
 constexpr std::int64_t automatic_buckets = 32;
-constexpr std::int64_t least_automatic_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t most_automatic_bytes = std::int64_t{25} << 20;
+constexpr std::int64_t min_automatic_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t max_automatic_bytes = std::int64_t{25} << 20;
 
 std::int64_t automatic_bucket_bytes(const Chain& chain) {
   std::int64_t gradients = 0;
@@ -29,7 +29,7 @@ std::int64_t automatic_bucket_bytes(const Chain& chain) {
     for (const ParameterSpec& spec : chain.stage_parameters(stage))
       gradients += spec.size() * static_cast<std::int64_t>(size_of(spec.gradient_type));
   }
-  return std::clamp(gradients / automatic_buckets, least_automatic_bytes, most_automatic_bytes);
+  return std::clamp(gradients / automatic_buckets, min_automatic_bytes, max_automatic_bytes);
 }
 
 class LayoutBuilder {
@@ -116,8 +116,8 @@ DType ParameterLayout::moved_type(const ParameterSlot& slot) const {
   return is_borrowed ? borrowed_by_head->type : slot.spec.type;  // the head's is the slot's, or float
 }
 
-ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world, int holders,
-                                      std::size_t window) {
+ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
+                                      int shard_owners, std::size_t window) {
   LayoutBuilder builder(bucket_bytes > 0 ? bucket_bytes : automatic_bucket_bytes(chain), world,
                         chain.masters);
   for (std::size_t stage = chain.blocks.size() + 1; stage-- > 0;) builder.add_stage(chain, stage);
@@ -134,8 +134,8 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
       in_head.compute_offset = take_place(layout.compute_bytes, slot.size(), type);
     }
   }
-  if (holders > 1) cut_masters(layout, holders);
-  if (holders > 1 && window > 0) cut_gradients(layout, window);
+  if (shard_owners > 1) shard_masters(layout, shard_owners);
+  if (shard_owners > 1 && window > 0) shard_gradients(layout, window);
   return layout;
 }
 

@@ -75,7 +75,7 @@ struct ParameterLayout {
   std::optional<BorrowedSlot> borrowed_by_head;
   bool keeps_masters = true;
   std::int64_t bucket_bytes = 0;  // of gradients, at which a bucket is closed
-  int holders = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
+  int shard_owners = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
   std::int64_t elements = 0;      // with padding
   std::int64_t held_masters = 0;  // elements of the arena of masters
   std::size_t compute_bytes = 0;  // of the arena of compute weights
@@ -96,11 +96,11 @@ struct ParameterLayout {
 };
 
 /// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes. 0: a
-/// 32nd of the bytes of all gradients, at least 1 MiB and at most 25 MiB. `holders`: `world` to cut masters
-/// and moments over the ranks, or 1. `window`: where masters are cut, how many buckets one after the other
-/// have all their gradients at a time, to cut these too where that takes less memory; 0: all. Buckets are the
-/// same.
+/// 32nd of the bytes of all gradients, at least 1 MiB and at most 25 MiB. `shard_owners`: `world` to cut
+/// masters and moments over the ranks, or 1. `window`: where masters are cut, how many buckets one after the
+/// other have all their gradients at a time, to cut these too where that takes less memory; 0: all. Buckets
+/// are the same.
 [[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
-                                                    int holders = 1, std::size_t window = 0);
+                                                    int shard_owners = 1, std::size_t window = 0);
 
 }  // namespace mylos

@@ -30,7 +30,7 @@ struct BucketSlice {
 
 /// Whose masters and moments a rank holds: its own slices where they are cut, else every bucket whole.
 [[nodiscard]] inline std::vector<BucketSlice> held_slices(const ParameterLayout& layout, int rank) {
-  return slices_of_rank(layout, layout.holders > 1 ? rank : 0, layout.holders);
+  return slices_of_rank(layout, layout.shard_owners > 1 ? rank : 0, layout.shard_owners);
 }
 
 /// What a rank holds of a parameter's masters, or of a moment of them: the elements from `first` on, as one

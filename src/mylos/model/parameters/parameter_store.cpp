@@ -130,7 +130,8 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
 }
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
-  if (layout_.holders > 1) fail_run("{}: its masters are cut over {} ranks", slot.path(), layout_.holders);
+  if (layout_.shard_owners > 1)
+    fail_run("{}: its masters are cut over {} ranks", slot.path(), layout_.shard_owners);
   if (!layout_.keeps_masters) return moved_weight(slot);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
                          slot.spec.columns);
@@ -194,20 +195,20 @@ Tensor ParameterStore::held_gradients(std::size_t bucket) const {
 
 void ParameterStore::initialize(const Execution& exec, std::uint64_t seed,
                                 std::span<const InitialRule> rules) {
-  const Tensor copy = layout_.holders > 1 ? borrowed_copy() : Tensor();
+  const Tensor copy = layout_.shard_owners > 1 ? borrowed_copy() : Tensor();
   for (std::size_t i = 0; i < layout_.slots.size(); ++i) {
     const ParameterSlot& slot = layout_.slots[i];
     const Draw draw(exec, slot, seed, rules);
     if (const HeldPart held = held_master(i); !held.values.empty()) draw.into(held.first, held.values);
-    if (layout_.holders == 1) continue;
+    if (layout_.shard_owners == 1) continue;
     draw.into(0, compute_weight(slot));
     if (!copy.empty() && layout_.borrowed_by_head->slot == i) draw.into(0, copy);
   }
-  if (layout_.holders == 1) refresh_compute_weights(exec);
+  if (layout_.shard_owners == 1) refresh_compute_weights(exec);
 }
 
 void ParameterStore::refresh_compute_weights(const Execution& exec) {
-  if (layout_.holders == 1) {
+  if (layout_.shard_owners == 1) {
     for (const ParameterSlot& slot : layout_.slots) {
       const Tensor moved = master(slot);
       if (const Tensor read = compute_weight(slot); read.data() != moved.data()) convert(exec, moved, read);

@@ -93,7 +93,7 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     const DType wire = memory.wire_types[i];
     const auto bytes_as = [&](DType as) { return static_cast<std::size_t>(bucket.count) * size_of(as); };
     // A bucket is reduced as what travels, and gathered as what it is: gradients, or weights.
-    const DType gathered = layout.holders == 1 ? bucket.type : bucket.compute_type.value_or(DType::fp32);
+    const DType gathered = layout.shard_owners == 1 ? bucket.type : bucket.compute_type.value_or(DType::fp32);
     std::size_t& exchanged = memory.exchanged[slot_of(i)];
     exchanged = std::max({exchanged, bytes_as(wire), bytes_as(gathered)});
     std::size_t& copied = memory.copied[slot_of(i)];

@@ -23,7 +23,7 @@ KOKKOS_INLINE_FUNCTION void add(LossSums& sum, const LossSums& term) {
 }  // namespace
 
 std::size_t MicroBatchTree::memory_bytes(const ParameterLayout& layout, int leaves) {
-  const auto levels = static_cast<std::size_t>(most_waiting(leaves));
+  const auto levels = static_cast<std::size_t>(max_waiting(leaves));
   return levels * (layout.gradient_bytes + sizeof(LossSums));
 }
 
@@ -31,8 +31,8 @@ MicroBatchTree::MicroBatchTree(const ParameterStore& parameters, int leaves)
     : parameters_(parameters),
       leaves_(leaves),
       gradients_("sums of micro-batches",
-                 static_cast<std::size_t>(most_waiting(leaves)) * parameters.layout().gradient_bytes),
-      losses_("losses of micro-batches", static_cast<std::size_t>(most_waiting(leaves))) {}
+                 static_cast<std::size_t>(max_waiting(leaves)) * parameters.layout().gradient_bytes),
+      losses_("losses of micro-batches", static_cast<std::size_t>(max_waiting(leaves))) {}
 
 Tensor MicroBatchTree::waiting(int level, const ParameterSlot& slot) const {
   const std::size_t begin = static_cast<std::size_t>(level) * parameters_.layout().gradient_bytes;

@@ -1,5 +1,6 @@
 // ExponentBins: a sum of squares of floats without rounding, for hosts: faster than to add each term's digits
-// (base/numbers/exact_sum.hpp). Mantissas of one exponent are added as integers, and become digits now and then.
+// (base/numbers/exact_sum.hpp). Mantissas of one exponent are added as integers, and become digits now and
+// then.
 #pragma once
 
 #include <bit>
@@ -12,7 +13,7 @@ namespace mylos {
 class ExponentBins {
  public:
   // Of 53 bits each, before a bin might overflow.
-  static constexpr std::int64_t most_terms = 1 << 10;
+  static constexpr std::int64_t max_terms = 1 << 10;
 
   /// `term`: a sum of few squares of floats, which is a multiple of 2^-298. False where it is not finite.
   bool add(double term) {

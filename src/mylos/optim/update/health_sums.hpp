@@ -15,14 +15,14 @@ struct ElementHealth {
 };
 
 template <class T>
-inline constexpr float least_normal_of = 1.17549435e-38f;  // 2^-126: of float and bfloat16
+inline constexpr float min_normal_of = 1.17549435e-38f;  // 2^-126: of float and bfloat16
 template <>
-inline constexpr float least_normal_of<half> = 6.103515625e-05f;  // 2^-14
+inline constexpr float min_normal_of<half> = 6.103515625e-05f;  // 2^-14
 
 /// By what gradients are judged.
 struct HealthScale {
-  float unit = 1;          // times a stored gradient: that of the mean loss
-  float least_normal = 0;  // of the type in which gradients are stored
+  float unit = 1;        // times a stored gradient: that of the mean loss
+  float min_normal = 0;  // of the type in which gradients are stored
 };
 
 /// Sums of so many elements at a time, each in a lane of its own: a vector's worth on the host.
@@ -50,7 +50,7 @@ struct HealthLanes {
     largest_gradient[lane] = gradient > largest_gradient[lane] ? gradient : largest_gradient[lane];
     largest_weight[lane] = weight > largest_weight[lane] ? weight : largest_weight[lane];
     zeros[lane] += stored == 0.0f ? 1 : 0;
-    subnormals[lane] += stored > 0.0f && stored < scale.least_normal ? 1 : 0;
+    subnormals[lane] += stored > 0.0f && stored < scale.min_normal ? 1 : 0;
     non_finite[lane] += finite ? 0 : 1;
   }
 

@@ -14,7 +14,7 @@ static_assert(runs_on_host || neighbours % tile_width == 0);
 
 // A host thread adds its sums to those of the parameter, which all threads share, after so many blocks.
 constexpr std::int64_t blocks_of_row = runs_on_host ? 4 : 1;
-static_assert(blocks_of_row * UpdatePass::block_elements / neighbours <= ExponentBins::most_terms);
+static_assert(blocks_of_row * UpdatePass::block_elements / neighbours <= ExponentBins::max_terms);
 
 /// What all rows of the pass read.
 struct MomentRows {

@@ -12,14 +12,14 @@ namespace mylos {
 namespace {
 
 std::size_t moment_bytes(const ParameterLayout& layout) {
-  return static_cast<std::size_t>(layout.elements / layout.holders) * sizeof(float);
+  return static_cast<std::size_t>(layout.elements / layout.shard_owners) * sizeof(float);
 }
 
 /// What the update writes beside the masters, which are floats: compute weights that are none, and that are
 /// not rounded only where they have been gathered.
 std::optional<Tensor> written_weights(const ParameterStore& parameters, const ParameterSlot& slot) {
   const GradientBucket& bucket = parameters.layout().buckets[slot.bucket];
-  const bool are_rounded_later = parameters.layout().holders > 1 && !bucket.compute_type;
+  const bool are_rounded_later = parameters.layout().shard_owners > 1 && !bucket.compute_type;
   if (slot.spec.type == DType::fp32 || are_rounded_later) return std::nullopt;
   return parameters.compute_weight(slot);
 }
@@ -55,7 +55,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     : names_(moment_names_of(options.type)),
       parts_(parameters.layout().slots.size()),
       by_bucket_(by_bucket),
-      is_cut_(parameters.layout().holders > 1),
+      is_sharded_(parameters.layout().shard_owners > 1),
       slots_of_group_(by_bucket ? slots_of_buckets(parameters.layout())
                                 : std::vector<SlotRange>{{0, parameters.layout().slots.size()}}),
       trust_(options.type == OptimizerType::lamb ? std::optional<TrustRatios>(parameters.layout())
@@ -124,7 +124,7 @@ std::size_t Optimizer::list_bytes(const OptimizerOptions& options, const Paramet
 }
 
 std::size_t Optimizer::exchanged_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  const bool measures = options.type == OptimizerType::lamb && layout.holders > 1;
+  const bool measures = options.type == OptimizerType::lamb && layout.shard_owners > 1;
   return measures ? TrustRatios::exchanged_bytes(layout) : 0;
 }
 
@@ -149,7 +149,7 @@ std::size_t Optimizer::bytes() const {
 }
 
 CommunicationBuffer Optimizer::measure(const Execution& exec, const UpdateControl* control) const {
-  if (!trust_ || !is_cut_) return {};
+  if (!trust_ || !is_sharded_) return {};
   const Region region("measure");
   for (const GroupPass& group : passes_) group.pass.measure(exec, control, *trust_);
   trust_->close_sums(exec, {0, parts_.size()});
@@ -161,7 +161,7 @@ void Optimizer::divide(const Execution& exec) const {
 }
 
 void Optimizer::set_ratios(const Execution& exec, const UpdateControl* control, std::size_t group) const {
-  if (!trust_ || is_cut_) return;
+  if (!trust_ || is_sharded_) return;
   for (const GroupPass& pass : passes_) {
     if (pass.group == group) pass.pass.measure(exec, control, *trust_);
   }

@@ -102,7 +102,7 @@ class Optimizer {
   Arena average_;                     // likewise
   std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
   bool by_bucket_;
-  bool is_cut_;  // over ranks
+  bool is_sharded_;  // over ranks
   std::vector<SlotRange> slots_of_group_;
   std::optional<TrustRatios> trust_;  // of Lamb
   HealthRing health_;

@@ -7,12 +7,12 @@ namespace mylos {
 
 HealthRing::HealthRing(std::int64_t records, const ParameterLayout& layout)
     : records_("health records", static_cast<std::size_t>(records), layout.slots.size()),
-      blocks_("health blocks", UpdatePass::most_blocks(layout)) {}
+      blocks_("health blocks", UpdatePass::max_blocks(layout)) {}
 
 std::size_t HealthRing::memory_bytes(std::int64_t records, const ParameterLayout& layout) {
   if (records == 0) return 0;
   const std::size_t of_records = static_cast<std::size_t>(records) * layout.slots.size();
-  return (of_records + UpdatePass::most_blocks(layout)) * sizeof(ParameterHealth);
+  return (of_records + UpdatePass::max_blocks(layout)) * sizeof(ParameterHealth);
 }
 
 std::vector<ParameterHealth> HealthRing::read(const Execution& exec, std::int64_t index) const {

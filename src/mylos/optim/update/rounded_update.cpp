@@ -36,7 +36,7 @@ struct WeightBlock {
     rounding.of_tile(first_element + tile, length, bits);
   }
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth update(std::int64_t i, std::uint16_t bits) const {
-    const ElementHealth old = look_at(i);
+    const ElementHealth old = inspect(i);
     float new_m = m[i];
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
@@ -68,7 +68,7 @@ struct WeightBlock {
     if constexpr (Formula::moves_moments && Formula::has_v) device_tile::write(new_v, length, v + tile);
     device_tile::write(weights, length, weight + tile);
   }
-  KOKKOS_FORCEINLINE_FUNCTION ElementHealth look_at(std::int64_t i) const {
+  KOKKOS_FORCEINLINE_FUNCTION ElementHealth inspect(std::int64_t i) const {
     const float now = to_float(weight[i]);
     return {to_float(gradient[i]), now, now};
   }
@@ -133,7 +133,7 @@ void update_and_sum_weights(const Execution& exec, const PassWork& update, Param
   const std::size_t count = update.spans.size();
   const UpdateRule rule = update.rule;
   const UpdateControl* control = update.control;
-  const float least_normal = least_normal_of<Gradient>;
+  const float min_normal = min_normal_of<Gradient>;
   for_each_row(
       exec, "update", update.blocks, KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
         const UpdateControl now = *control;
@@ -144,11 +144,11 @@ void update_and_sum_weights(const Execution& exec, const PassWork& update, Param
         const WeightBlock<Gradient, Weight, Formula> block(rule, span, now, first);
         if (!is_seen && span.frozen) return;
         if (!is_seen) return update_all(row, block);
-        const HealthScale scale{now.unscale * span.inverse_divisor, least_normal};
+        const HealthScale scale{now.unscale * span.inverse_divisor, min_normal};
         const ParameterHealth sum =
             now.apply != 0 && !span.frozen
                 ? update_and_sum_all(row, block, scale)
-                : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.look_at(i); });
+                : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.inspect(i); });
         row.once([=]() { sums[index] = sum; });
       });
 }

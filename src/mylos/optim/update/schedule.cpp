@@ -22,7 +22,7 @@ LearningRate learning_rate(const OptimizerOptions& optimizer, const ScheduleOpti
   rate.growth = schedule.growth;
   rate.decay =
       std::max<std::int64_t>(std::llround(schedule.decay_share * static_cast<double>(rate.steps)), 1);
-  rate.milestone_count = static_cast<std::int64_t>(std::min(schedule.milestones.size(), most_milestones));
+  rate.milestone_count = static_cast<std::int64_t>(std::min(schedule.milestones.size(), max_milestones));
   std::transform(schedule.milestones.begin(), schedule.milestones.begin() + rate.milestone_count,
                  rate.milestones, [](std::int64_t at) { return static_cast<std::int32_t>(at); });
   return rate;

@@ -44,7 +44,7 @@ struct LearningRate {
   std::int64_t growth = 1;
   std::int64_t decay = 1;  // wsd: updates in which it falls
   std::int64_t milestone_count = 0;
-  std::int32_t milestones[most_milestones] = {};
+  std::int32_t milestones[max_milestones] = {};
 
   /// The rate of the update after `updates` others.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double at(std::int64_t updates) const {

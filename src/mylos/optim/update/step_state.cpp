@@ -6,7 +6,7 @@ namespace mylos {
 
 static_assert(sizeof(StepRule) + 4 * sizeof(void*) <= 512, "the host would wait: launch::captures_little");
 
-void tell(const Execution& exec, const StepInput& input, StepInput* device) {
+void upload(const Execution& exec, const StepInput& input, StepInput* device) {
   if (runs_on_host) {  // kernels are over when they were launched
     *device = input;
     return;

@@ -85,7 +85,7 @@ struct StepInput {
 };
 
 /// `device` = `input`, after the work that `exec` was given before, and without a wait for it.
-void tell(const Execution& exec, const StepInput& input, StepInput* device);
+void upload(const Execution& exec, const StepInput& input, StepInput* device);
 
 /// Sets the sums of a step to zero, before its first micro-batch.
 void begin_step(const Execution& exec, LossSums* sums);

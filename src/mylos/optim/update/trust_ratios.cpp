@@ -12,7 +12,7 @@ std::size_t digits_of(const ParameterLayout& layout) {
 
 /// Device threads that share a block add up there.
 std::size_t digits_of_blocks(const ParameterLayout& layout) {
-  return runs_on_host ? 0 : UpdatePass::most_blocks(layout) * NormDigits::count;
+  return runs_on_host ? 0 : UpdatePass::max_blocks(layout) * NormDigits::count;
 }
 
 template <class Digit>

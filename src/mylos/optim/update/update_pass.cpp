@@ -37,7 +37,7 @@ struct Block {
         formula(rule, span, control) {}
 
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth update(std::int64_t i) const {
-    const ElementHealth old = look_at(i);
+    const ElementHealth old = inspect(i);
     float new_m = m[i];
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
@@ -47,7 +47,7 @@ struct Block {
     if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
     return {old.gradient, old.before, updated};
   }
-  KOKKOS_FORCEINLINE_FUNCTION ElementHealth look_at(std::int64_t i) const {
+  KOKKOS_FORCEINLINE_FUNCTION ElementHealth inspect(std::int64_t i) const {
     return {to_float(gradient[i]), master[i], master[i]};
   }
 };
@@ -72,7 +72,7 @@ template <class Gradient, class Weight, class Formula>
 void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans,
                            std::size_t count, const UpdateRule& rule, const UpdateControl* control,
                            ParameterHealth* sums) {
-  const float least_normal = least_normal_of<Gradient>;
+  const float min_normal = min_normal_of<Gradient>;
   for_each_row(
       exec, "update", blocks, KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
         const UpdateControl now = *control;
@@ -86,11 +86,11 @@ void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const Upd
           row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
           return;
         }
-        const HealthScale scale{now.unscale * span.inverse_divisor, least_normal};
+        const HealthScale scale{now.unscale * span.inverse_divisor, min_normal};
         const ParameterHealth sum =
             now.apply != 0 && !span.frozen
                 ? sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.update(i); })
-                : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.look_at(i); });
+                : sum_health(row, block.count, scale, [=](const std::int64_t i) { return block.inspect(i); });
         row.once([=]() { sums[index] = sum; });
       });
 }
@@ -125,7 +125,7 @@ UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types
   Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
 }
 
-std::size_t UpdatePass::most_blocks(const ParameterLayout& layout) {
+std::size_t UpdatePass::max_blocks(const ParameterLayout& layout) {
   return static_cast<std::size_t>(launch::ceiling_quotient(layout.elements, block_elements)) +
          layout.slots.size();
 }

@@ -54,7 +54,7 @@ class UpdatePass {
   /// A thread's or team's share of a pass.
   static constexpr std::int64_t block_elements = 4096;
   /// Of any pass over parts of these parameters: each part's last block may be short.
-  [[nodiscard]] static std::size_t most_blocks(const ParameterLayout& layout);
+  [[nodiscard]] static std::size_t max_blocks(const ParameterLayout& layout);
 
  private:
   void move_masters(const Execution& exec, const UpdateControl* control, const HealthRing& health) const;

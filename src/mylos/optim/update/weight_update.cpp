@@ -26,7 +26,7 @@ WeightUpdate::~WeightUpdate() {
 void WeightUpdate::start(const Execution& exec, const UpdateControl* control) {
   if (communicator_.size() == 1) return optimizer_.update(exec, control);
   control_ = control;
-  if (control != nullptr && cuts_masters()) exchange_norms(exec);
+  if (control != nullptr && shards_masters()) exchange_norms(exec);
   started_ = completed_ = parameters_.layout().buckets.size();
   start_gathers(exec);
 }
@@ -46,7 +46,7 @@ void WeightUpdate::complete_down_to(const Execution& exec, std::size_t bucket) {
 void WeightUpdate::refresh(const Execution& exec) {
   finish(exec);
   parameters_.refresh_compute_weights(exec);
-  if (!cuts_masters()) return;
+  if (!shards_masters()) return;
   start(exec, nullptr);
   finish(exec);
 }
@@ -73,7 +73,7 @@ void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
 /// nobody reads any more. That may have been the memory of a bucket whose gather has ended.
 Tensor WeightUpdate::prepare_gather(const Execution& exec, std::size_t bucket) {
   const GradientBucket& layout = parameters_.layout().buckets[bucket];
-  if (!cuts_masters()) return parameters_.gradient(layout);
+  if (!shards_masters()) return parameters_.gradient(layout);
   if (control_ != nullptr) optimizer_.update(exec, control_, bucket);
   if (layout.compute_type) return parameters_.compute_weights(layout);
   parameters_.put_held_masters(exec, bucket);
@@ -85,7 +85,7 @@ void WeightUpdate::end_gather(const Execution& exec, std::size_t bucket) {
     const Region region("gather");
     communicator_.wait(exec, requests_[bucket % buckets_in_flight]);
   });
-  if (!cuts_masters()) {
+  if (!shards_masters()) {
     optimizer_.update(exec, control_, bucket);
   } else if (!parameters_.layout().buckets[bucket].compute_type) {
     parameters_.take_gathered(exec, bucket);

@@ -43,7 +43,7 @@ class WeightUpdate {
   void refresh(const Execution& exec);
 
  private:
-  [[nodiscard]] bool cuts_masters() const { return parameters_.layout().holders > 1; }
+  [[nodiscard]] bool shards_masters() const { return parameters_.layout().shard_owners > 1; }
   /// Buckets from the last down to this one.
   void complete_down_to(const Execution& exec, std::size_t bucket);
   /// What all ranks have to know of each other's parts before the first bucket moves.

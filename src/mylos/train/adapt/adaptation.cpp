@@ -16,7 +16,7 @@ constexpr std::int64_t steps_to_judge = 100;
 constexpr double frequent = 0.01;  // share of steps
 constexpr double unbearable = 0.05;
 constexpr std::int64_t longest_interval = 32;  // of the deck's
-constexpr double least_factor = 1.0625;
+constexpr double min_factor = 1.0625;
 constexpr std::int64_t calm_climbs = 4;
 
 /// The next one on its way to the bounds; the same at them.
@@ -27,7 +27,7 @@ std::int64_t slower(std::int64_t interval, std::int64_t deck) {
 }
 
 double slower(double factor) {
-  return std::min(factor, std::max((1 + factor) / 2, least_factor));
+  return std::min(factor, std::max((1 + factor) / 2, min_factor));
 }
 
 /// Steps in which the scale climbs back what a backoff takes.
@@ -98,7 +98,7 @@ std::optional<Amendment> adapt_growth(const RecentSteps& recent, const ScalerSta
                                       const Options& options, const ScalerOptions& deck,
                                       const Amendments& before, std::uint64_t step) {
   const ScalerOptions& now = options.precision.scaler;
-  if (before.size() >= most_adaptations) return std::nullopt;
+  if (before.size() >= max_adaptations) return std::nullopt;
   Amendment change;
   std::string seen;
   if (is_judged(recent, frequent)) {
@@ -129,7 +129,7 @@ std::optional<Divergence> overflows_at_bounds(const RecentSteps& recent, const O
 
 std::optional<Amendment> adapt_types(const Divergence& overflow, const Options& options,
                                      const Amendments& before, bool persists, std::uint64_t step) {
-  if (before.size() >= most_adaptations || is_of_the_data(overflow, options)) return std::nullopt;
+  if (before.size() >= max_adaptations || is_of_the_data(overflow, options)) return std::nullopt;
   const std::string layer = overflow.fault ? overflow.fault->layer : "";
   Amendment change{.decision = {step, "adaptation", overflow.cause, layer, ""}, .from = step};
   if (can_become_float(options, layer)) {

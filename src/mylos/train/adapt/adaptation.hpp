@@ -29,8 +29,8 @@ inline constexpr const char* often = "frequent overflows";
 inline constexpr const char* rare = "rare overflows";
 }  // namespace adaptation_cause
 
-/// More are not made, of all kinds together: below most_amendments with all returns.
-inline constexpr std::size_t most_adaptations = 900;
+/// More are not made, of all kinds together: below max_amendments with all returns.
+inline constexpr std::size_t max_adaptations = 900;
 
 /// How many of the last steps overflowed.
 struct RecentSteps {

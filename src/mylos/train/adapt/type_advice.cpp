@@ -169,7 +169,7 @@ Options advised_options(const Options& deck, const std::vector<TrialResult>& res
   return options;
 }
 
-std::int64_t largest_micro_batch(const MemoryProblem& problem, std::int64_t most) {
+std::int64_t max_micro_batch(const MemoryProblem& problem, std::int64_t most) {
   Options options = problem.options;
   const MemoryProblem larger = problem.with(options);
   const auto fits = [&](std::int64_t samples) {

@@ -40,6 +40,6 @@ struct TypeAdvice {
 
 /// The largest micro-batch, up to `most`, of a run that fits the budget and makes a step of one of them per
 /// rank, whatever the deck's batch; 0: none.
-[[nodiscard]] std::int64_t largest_micro_batch(const MemoryProblem& problem, std::int64_t most);
+[[nodiscard]] std::int64_t max_micro_batch(const MemoryProblem& problem, std::int64_t most);
 
 }  // namespace mylos

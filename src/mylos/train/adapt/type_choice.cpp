@@ -14,7 +14,7 @@
 namespace mylos {
 namespace {
 
-constexpr double most_late_skips = 0.5;
+constexpr double max_late_skips = 0.5;
 
 bool ran(const TrialResult& result) {
   return result.obstacle.empty();
@@ -33,7 +33,7 @@ std::size_t fastest(const std::vector<TrialResult>& results, const May& may) {
 
 /// Its loss is a number, and it has found its loss scale.
 bool learns(const TrialResult& result) {
-  return ran(result) && std::isfinite(late_loss(result)) && result.late_skips <= most_late_skips;
+  return ran(result) && std::isfinite(late_loss(result)) && result.late_skips <= max_late_skips;
 }
 
 }  // namespace

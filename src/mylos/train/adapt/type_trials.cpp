@@ -164,7 +164,7 @@ void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialL
   TrialResult& result = turn.result;
   if (!result.obstacle.empty()) return;
   if (limits.progress) limits.progress(round, result.setting);
-  const std::int64_t compared = std::clamp(limits.steps, least_trial, longest_trial);
+  const std::int64_t compared = std::clamp(limits.steps, min_trial, longest_trial);
   try {
     Trial trial(subject, start, result.setting, compared);
     const bool is_first = round == 0;

@@ -55,11 +55,11 @@ struct TrialResult {
 };
 
 /// Behind the warm-up there must be something to time, and a trainer remembers so many steps.
-inline constexpr std::int64_t least_trial = 4;
+inline constexpr std::int64_t min_trial = 4;
 inline constexpr std::int64_t longest_trial = 1000;
 
 struct TrialLimits {
-  std::int64_t steps = 20;       // whose losses are compared; least_trial to longest_trial
+  std::int64_t steps = 20;       // whose losses are compared; min_trial to longest_trial
   std::int64_t timed_steps = 5;  // of a stretch of the later rounds
   int rounds = 3;
   std::function<double()> clock = steady_seconds;

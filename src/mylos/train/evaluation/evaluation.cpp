@@ -64,9 +64,9 @@ std::size_t bytes_of_floats(const Chain& chain, std::int64_t samples) {
 
 /// MPI counts bytes in 32 bits.
 void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
-  constexpr std::size_t most_values = std::size_t{1} << 20;
+  constexpr std::size_t max_values = std::size_t{1} << 20;
   while (!values.empty()) {
-    const auto piece = values.first(std::min(most_values, values.size()));
+    const auto piece = values.first(std::min(max_values, values.size()));
     ranks.broadcast(piece.data(), piece.size_bytes(), root);
     values = values.subspan(piece.size());
   }

@@ -12,7 +12,7 @@ namespace mylos {
 namespace {
 
 // Sums of 4 GiB.
-constexpr std::int64_t most_measured_targets = std::int64_t{1} << 22;
+constexpr std::int64_t max_measured_targets = std::int64_t{1} << 22;
 constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
 bool is_wanted(std::span<const Measure> wanted, Measure measure) {
@@ -40,7 +40,7 @@ void ClassMeasures::add(std::span<const float> logits, std::span<const std::int3
     const auto place = static_cast<std::size_t>(
         std::count_if(values.begin(), values.end(), [own](float value) { return value > own; }) +
         std::count(before.begin(), before.end(), own));
-    if (place < most_best) ++counts_[first_of_places + place];
+    if (place < max_best) ++counts_[first_of_places + place];
     const auto predicted =
         static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
     if (has_matrix()) ++counts_[first_of_confusion + label * width + predicted];
@@ -53,7 +53,7 @@ void ClassMeasures::add_up(RankGroup& ranks) {
 
 double ClassMeasures::accuracy(std::size_t best) const {
   std::int64_t found = 0;
-  for (std::size_t place = 0; place < std::min(best, most_best); ++place) found += at_place()[place];
+  for (std::size_t place = 0; place < std::min(best, max_best); ++place) found += at_place()[place];
   return static_cast<double>(found) / static_cast<double>(rows());
 }
 
@@ -176,9 +176,9 @@ void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, c
         "than the {} of which it is measured; leave it out, \"top5\" has no matrix",
         place, outputs, ClassMeasures::max_matrix_classes);
   }
-  if (is_wanted(wanted, Measure::r2) && outputs > most_measured_targets) {
+  if (is_wanted(wanted, Measure::r2) && outputs > max_measured_targets) {
     fail_input("{}run.metrics: \"r2\" is measured of up to {} targets, and there are {}; leave it out", place,
-               most_measured_targets, outputs);
+               max_measured_targets, outputs);
   }
 }
 

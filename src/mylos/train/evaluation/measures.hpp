@@ -47,13 +47,13 @@ class ClassMeasures {
   }
 
  private:
-  static constexpr std::size_t most_best = 5;
+  static constexpr std::size_t max_best = 5;
   static constexpr std::size_t first_of_places = 2;
-  static constexpr std::size_t first_of_confusion = first_of_places + most_best;
+  static constexpr std::size_t first_of_confusion = first_of_places + max_best;
 
   /// Rows whose label has this place among the outputs, the largest first.
   [[nodiscard]] std::span<const std::int64_t> at_place() const {
-    return std::span(counts_).subspan(first_of_places, most_best);
+    return std::span(counts_).subspan(first_of_places, max_best);
   }
   [[nodiscard]] std::span<const std::int64_t> confusion() const {
     return std::span(counts_).subspan(first_of_confusion);

@@ -16,7 +16,7 @@
 namespace mylos {
 
 /// Of more than these, as of the points of a grid, there is no such file.
-inline constexpr std::int64_t most_targets_of_file = 200;
+inline constexpr std::int64_t max_targets_of_file = 200;
 
 /// Of at least one part of the data. Targets without a name go by their numbers. Throws Error where it cannot
 /// be written; an older one stays as it is then.

@@ -22,8 +22,8 @@ constexpr std::int64_t vanishing_steps = 5;
 constexpr std::int64_t looks_in_a_row = 3;
 constexpr std::int64_t looks_at_units = 10;  // a unit may rest for a batch
 constexpr std::int64_t looks_at_ratio = 10;
-constexpr double least_jump = 1.5;        // of the median: a loss that hardly varies may double no doubt
-constexpr double least_part_lost = 0.01;  // of what was learned: a network that has learned all trembles
+constexpr double min_jump = 1.5;          // of the median: a loss that hardly varies may double no doubt
+constexpr double min_part_lost = 0.01;    // of what was learned: a network that has learned all trembles
 constexpr double calm_share_of_lr = 0.1;  // schedules end with small rates, and small updates
 
 }  // namespace
@@ -158,12 +158,12 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   const std::int64_t before = losses_.count - smoothed;
   if (before < losses_to_judge) return;
   const double now = losses_.median(before, losses_.count);
-  // More than half of those before, or the jump is not least_jump times their median.
-  const auto is_far_below = [now](double loss) { return least_jump * loss < now; };
+  // More than half of those before, or the jump is not min_jump times their median.
+  const auto is_far_below = [now](double loss) { return min_jump * loss < now; };
   if (std::count_if(losses_.values.begin(), losses_.values.begin() + before, is_far_below) <= before / 2)
     return;
   const double usual = losses_.median(0, before);
-  if (now - usual <= least_part_lost * (first_loss_ - usual)) return;
+  if (now - usual <= min_part_lost * (first_loss_ - usual)) return;
 
   double least = losses_.median(0, smoothed);
   for (std::int64_t i = 1; i + smoothed <= before; ++i)

@@ -128,7 +128,7 @@ Amendments read_amendments(std::string_view lines, const std::string& source) {
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
     try {
-      if (amendments.size() == most_amendments) fail_input("there are more than {}", most_amendments);
+      if (amendments.size() == max_amendments) fail_input("there are more than {}", max_amendments);
       amendments.push_back(read_amendment(lines.substr(0, end)));
     } catch (const std::exception& error) {  // of ours, and of the JSON reader
       fail_input("{}: is no list of a run's amendments: {}", source, error.what());

@@ -35,7 +35,7 @@ struct Amendment {
 using Amendments = std::vector<Amendment>;
 
 /// More are not made, and not read.
-inline constexpr std::size_t most_amendments = 1000;
+inline constexpr std::size_t max_amendments = 1000;
 
 /// The options of a run with this deck.
 [[nodiscard]] Options amended(Options deck, const Amendments& amendments);

@@ -17,7 +17,7 @@ namespace mylos {
 namespace {
 
 // Of a disk that stays full: some ten thousand rows, which are dropped together.
-constexpr std::size_t most_unwritten = std::size_t{4} << 20;
+constexpr std::size_t max_unwritten = std::size_t{4} << 20;
 
 /// The step in the first column; 0 for the header or what is no row.
 std::uint64_t step_of(const std::string& line) {
@@ -42,7 +42,7 @@ struct RowFile::Found {
 
 void RowFile::append(const std::string& lines) {
   if (path_.empty() || (lines.empty() && unwritten_.empty())) return;
-  if (unwritten_.size() > most_unwritten) unwritten_.clear();
+  if (unwritten_.size() > max_unwritten) unwritten_.clear();
   unwritten_ += lines;
   std::error_code failure;
   const auto found = std::filesystem::file_size(path_, failure);

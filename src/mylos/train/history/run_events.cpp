@@ -47,8 +47,8 @@ std::vector<RunEvent> read_events(std::string_view lines, const std::string& sou
   std::vector<RunEvent> events;
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
-    if (events.size() == RunEvents::most_events)
-      fail_input("{}: has more than {} events", source, RunEvents::most_events);
+    if (events.size() == RunEvents::max_events)
+      fail_input("{}: has more than {} events", source, RunEvents::max_events);
     events.push_back(read_event(lines.substr(0, end), source));
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
@@ -56,7 +56,7 @@ std::vector<RunEvent> read_events(std::string_view lines, const std::string& sou
 }
 
 void RunEvents::add(RunEvent event) {
-  if (events_.size() == most_events) return;
+  if (events_.size() == max_events) return;
   events_.push_back(std::move(event));
   is_written_ = false;
 }

@@ -30,8 +30,8 @@ struct RunEvent {
 class RunEvents {
  public:
   /// More are not kept: a run that has so many says nothing new. The last ones are for what is no warning.
-  static constexpr std::size_t most_events = 1000;
-  static constexpr std::size_t most_warnings = 900;
+  static constexpr std::size_t max_events = 1000;
+  static constexpr std::size_t max_warnings = 900;
 
   /// Events go to `path` too; an empty path writes no file (ranks but the first).
   explicit RunEvents(std::string path) : path_(std::move(path)) {}
@@ -40,7 +40,7 @@ class RunEvents {
   [[nodiscard]] bool has(std::string_view kind, std::string_view cause, std::string_view subject) const;
   /// Whether a warning is new, and there is room for it.
   [[nodiscard]] bool wants(const RunEvent& warning) const {
-    return events_.size() < most_warnings && !has(warning.kind, warning.cause, warning.subject);
+    return events_.size() < max_warnings && !has(warning.kind, warning.cause, warning.subject);
   }
   [[nodiscard]] const std::vector<RunEvent>& all() const { return events_; }
   /// Of a run that starts afresh: removes the file of an earlier one.

@@ -42,12 +42,12 @@ double best_rate(std::span<const ProductStretches> ranks) {
 }
 
 double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
-                     std::size_t most_bytes) {
+                     std::size_t max_bytes) {
   if (run.peak_flops > 0) return run.peak_flops * ranks.size();
   ProductStretches own;
   ranks.barrier();  // those that share a node share its cores and memory while they are measured
   const double start_s = steady_seconds();
-  run_on_all(ranks, [&] { own = measure_product_stretches(Execution{}, gemm, compute, most_bytes); });
+  run_on_all(ranks, [&] { own = measure_product_stretches(Execution{}, gemm, compute, max_bytes); });
   for (ProductStretch& stretch : own) stretch.end_s -= start_s;  // the nodes' clocks differ
   std::vector<ProductStretches> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);

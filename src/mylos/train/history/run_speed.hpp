@@ -43,6 +43,6 @@ struct RunSpeed {
 /// FLOP/s of all ranks together: by the deck, or the best of a product that all of them compute now, side by
 /// side, in at most so many bytes as far as that is possible. All ranks call it.
 [[nodiscard]] double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
-                                   std::size_t most_bytes);
+                                   std::size_t max_bytes);
 
 }  // namespace mylos

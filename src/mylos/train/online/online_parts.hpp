@@ -27,7 +27,7 @@ struct OnlineTrainer::Parts {
   std::function<void(const std::string&)> line;  // tells the program, on rank 0
   std::string deck;                              // what a checkpoint's says
   Assembly assembly;                             // its options: every step is a full one
-  std::int64_t most_samples = 0;
+  std::int64_t max_samples = 0;
   SampleNeeds needs;
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;

@@ -94,9 +94,9 @@ std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
 }
 
 /// A run whose every step is one full micro-batch per rank, and that stops while it writes.
-void let_steps_be_full(Options& options, std::int64_t most_samples, int ranks) {
-  options.data.batch = most_samples * ranks;
-  options.data.micro_batch = most_samples;
+void let_steps_be_full(Options& options, std::int64_t max_samples, int ranks) {
+  options.data.batch = max_samples * ranks;
+  options.data.micro_batch = max_samples;
   options.checkpoint.background = false;
 }
 
@@ -113,8 +113,8 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   };
   require_same(ranks, options);
   deck = resolve(options);
-  most_samples = samples_of_rank(options.data, ranks.size());
-  let_steps_be_full(options, most_samples, ranks.size());
+  max_samples = samples_of_rank(options.data, ranks.size());
+  let_steps_be_full(options, max_samples, ranks.size());
   assembly.gemm = make_agreed_engine(options.kernels, ranks);
   run_on_all(ranks, [&] {
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
@@ -134,8 +134,8 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
     needs = sample_needs(trainer.model().chain());
-    batch.emplace(trainer.model().chain(), most_samples,
-                  static_cast<std::uint64_t>(ranks.rank() * most_samples));
+    batch.emplace(trainer.model().chain(), max_samples,
+                  static_cast<std::uint64_t>(ranks.rank() * max_samples));
     trainer.execution().fence("online trainer made");
   });
   if (initial) {
@@ -148,7 +148,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   line(fmt::format(
       "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} products; {} of memory on each "
       "rank, {} of them activations",
-      options.run.name, memory.statement.parameters, ranks.size(), ranks.size() == 1 ? "" : "s", most_samples,
+      options.run.name, memory.statement.parameters, ranks.size(), ranks.size() == 1 ? "" : "s", max_samples,
       assembly.gemm->name(), bytes(memory.statement.network_bytes() + memory.arena_bytes()),
       bytes(memory.arena_bytes())));
 }
@@ -201,8 +201,8 @@ OnlineTrainer::~OnlineTrainer() = default;
 OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
 OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
 
-std::int64_t OnlineTrainer::most_samples() const {
-  return parts_->most_samples;
+std::int64_t OnlineTrainer::max_samples() const {
+  return parts_->max_samples;
 }
 
 ScalerStatistics OnlineTrainer::scaler() const {
@@ -241,8 +241,8 @@ void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRow
   const Execution& exec = parts_->assembly.trainer->execution();
   const StepContext context{.exec = exec, .gemm = *parts_->assembly.gemm, .training = false};
   const Tensor all(predictions.data(), DType::fp32, samples, outputs);
-  for (std::int64_t first = 0; first < samples; first += parts_->most_samples) {
-    const std::int64_t count = std::min(parts_->most_samples, samples - first);
+  for (std::int64_t first = 0; first < samples; first += parts_->max_samples) {
+    const std::int64_t count = std::min(parts_->max_samples, samples - first);
     model.forward(context, parts_->batch->inputs_of(exec, inputs, first, count));
     convert(exec, model.head_outputs(context, 0, count), all.row_range(first, count));
   }

@@ -15,16 +15,16 @@ std::int64_t extent(std::size_t count) {
 
 }  // namespace
 
-ViewBatch::ViewBatch(const Chain& chain, std::int64_t most_samples, std::uint64_t first_sample)
+ViewBatch::ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample)
     : features_(chain.inputs()),
       outputs_(chain.outputs()),
       loss_(chain.loss()),
       type_(chain.input_type()),
       needs_(sample_needs(chain)),
-      most_samples_(most_samples),
+      max_samples_(max_samples),
       first_sample_(first_sample),
       copies_("cast inputs",
-              aligned_bytes(static_cast<std::size_t>(most_samples * chain.inputs()) * size_of(type_))) {}
+              aligned_bytes(static_cast<std::size_t>(max_samples * chain.inputs()) * size_of(type_))) {}
 
 void ViewBatch::set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets) {
   inputs_ = inputs;
@@ -73,9 +73,9 @@ MicroBatch ViewBatch::next(const Execution& exec) {
     fail_input("a step with {} rows of inputs and {} of {}", samples, answers,
                has_labels_ ? "labels" : "targets");
   }
-  if (samples > most_samples_) {
+  if (samples > max_samples_) {
     fail_input("a step with {} samples on a rank, more than the {} of data.micro_batch", samples,
-               most_samples_);
+               max_samples_);
   }
   require_rows(inputs_, features_, "inputs", "inputs");
   if (has_labels_ && samples > 1 && !labels_.span_is_contiguous())

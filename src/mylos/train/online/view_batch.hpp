@@ -10,9 +10,9 @@ namespace mylos {
 
 class ViewBatch final : public BatchSource {
  public:
-  /// For at most `most_samples` of what `chain` reads; samples of this rank are numbered from `first_sample`
+  /// For at most `max_samples` of what `chain` reads; samples of this rank are numbered from `first_sample`
   /// on.
-  ViewBatch(const Chain& chain, std::int64_t most_samples, std::uint64_t first_sample);
+  ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample);
 
   void set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   void set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
@@ -35,7 +35,7 @@ class ViewBatch final : public BatchSource {
   LossType loss_;
   DType type_;
   SampleNeeds needs_;
-  std::int64_t most_samples_;
+  std::int64_t max_samples_;
   std::uint64_t first_sample_;
   Arena copies_;
   SampleRows<const float> inputs_;

@@ -122,7 +122,7 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
   }
   result.cost.loss_time = median(times.loss);
   const double updated = static_cast<double>(statement.parameters) /
-                         static_cast<double>(options.optimizer.holders(statement.place.ranks));
+                         static_cast<double>(options.optimizer.shard_owners(statement.place.ranks));
   const double share = updated / static_cast<double>(rehearsal.parameters());
   result.cost.update_time = share * median(times.update);
   result.cost.measured = true;

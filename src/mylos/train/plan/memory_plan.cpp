@@ -21,7 +21,7 @@ constexpr double share_of_memory = 0.9;
 // Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
 
-constexpr int most_ranks = 1 << 16;  // that are proposed
+constexpr int max_ranks = 1 << 16;  // that are proposed
 
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
   return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
@@ -41,7 +41,7 @@ void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
 }
 
 /// The fewest bytes of a rank, with the list of operations that `options` allow.
-std::size_t least_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
+std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
   const std::size_t activations = smallest_plan(statement.cost, options).placement.bytes;
   return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
 }
@@ -68,7 +68,7 @@ int fitting_ranks(MemoryProblem problem) {
     return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
   };
   const auto may_double = [&] {
-    return 2 * ranks <= std::min<std::int64_t>(data.batch, most_ranks) &&
+    return 2 * ranks <= std::min<std::int64_t>(data.batch, max_ranks) &&
            allows_ranks(problem.options, data.micro_batch, 2 * ranks);
   };
   while (may_double()) {
@@ -113,7 +113,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
 /// With what would help: computed, not guessed.
 [[noreturn]] void refuse(const MemoryProblem& problem, const MemoryStatement& statement) {
   const MemoryOptions& memory = problem.options.memory;
-  const std::size_t least = least_bytes(statement, memory);
+  const std::size_t least = min_bytes(statement, memory);
   const std::size_t fixed = statement.fixed_bytes();
   std::string message = fmt::format(
       "the run does not fit its budget of {} per rank: it takes {} and at least {} of activations for a "
@@ -121,7 +121,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
       of_the_budget(problem), format_bytes(static_cast<std::int64_t>(fixed)),
       format_bytes(static_cast<std::int64_t>(least - fixed)), statement.micro_batch, in_mebibytes(least));
   const bool fixed_list = memory.recompute != RecomputeMode::automatic;
-  if (fixed_list && least_bytes(statement, {}) <= problem.budget) {
+  if (fixed_list && min_bytes(statement, {}) <= problem.budget) {
     message += "; memory.recompute = \"auto\" would fit";
   }
   const std::optional<Shard> shard = fitting_shard(problem);
@@ -163,7 +163,7 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
   MemoryPlan result{.statement = statement, .plan = {}, .budget = problem.budget};
   for (const std::size_t lent : {std::size_t{0}, problem.starts ? start_spread : 0}) {
     result.statement = statement;
-    result.statement.lend_to_process(lent);
+    result.statement.reserve_for_process(lent);
     const std::size_t room = room_for_activations(problem, result.statement);
     if (room == 0) continue;
     if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
@@ -181,9 +181,9 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
 bool fits_budget(const MemoryProblem& problem, std::size_t lent) {
   if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
   MemoryStatement statement = state_memory(problem);
-  statement.lend_to_process(lent);
+  statement.reserve_for_process(lent);
   if (!statement.has_enough_samples()) return false;
-  return least_bytes(statement, problem.options.memory) <= problem.budget;
+  return min_bytes(statement, problem.options.memory) <= problem.budget;
 }
 
 std::size_t MemoryPlan::arena_bytes() const {
@@ -239,7 +239,7 @@ bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_mod
 MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_model) {
   const std::size_t network = by_model.statement.network_bytes();
   const ChainCost& cost = by_model.statement.cost;
-  const std::size_t least = trace_lifetimes(cost, least_memory_schedule(cost)).live_peak();
+  const std::size_t least = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak();
   // The least that any plan takes; where that is too little, what this one takes; and of a network with few
   // equal blocks, all of which lie side by side while they are timed, what the budget leaves.
   const std::size_t left = problem.budget - std::min(problem.budget, by_model.statement.fixed_bytes());
@@ -266,7 +266,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   result.statement.cost = stored.cost;
   result.engines = engines_in_use(problem);
   if (result.rank_bytes() > problem.budget) {
-    result.statement.lend_to_process(result.rank_bytes() - problem.budget);
+    result.statement.reserve_for_process(result.rank_bytes() - problem.budget);
   }
   if (result.rank_bytes() > problem.budget) {
     throw Error(

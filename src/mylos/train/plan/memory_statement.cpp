@@ -27,7 +27,7 @@ namespace mylos {
 namespace {
 
 // Of a micro-batch: libraries of products count them in 32 bits.
-constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t max_rows = (std::int64_t{1} << 31) - 1;
 
 // Buffers of a reader that works ahead of the step.
 constexpr std::int64_t batches_ahead = 4;
@@ -76,13 +76,14 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
 /// are no masters: of what a rank holds. Lamb reads weights and moments twice.
 double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
                       std::size_t moment_bytes, const MachineRates& rates) {
-  const auto holders = static_cast<std::size_t>(layout.holders);
+  const auto shard_owners = static_cast<std::size_t>(layout.shard_owners);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
-  const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / holders;
+  const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / shard_owners;
   const std::size_t passes = options.type == OptimizerType::lamb ? 3 : 2;
-  const std::size_t bytes = gradients / holders + passes * (layout.master_bytes() + moment_bytes) + weights;
+  const std::size_t bytes =
+      gradients / shard_owners + passes * (layout.master_bytes() + moment_bytes) + weights;
   return static_cast<double>(bytes) / rates.bytes;
 }
 
@@ -95,10 +96,10 @@ std::size_t moved_bytes(const ParameterLayout& layout) {
     bytes += static_cast<std::size_t>(slot.size()) * width;
     widest[slot.bucket] = std::max(widest[slot.bucket], width);
   }
-  if (layout.holders == 1) return bytes;
+  if (layout.shard_owners == 1) return bytes;
   bytes = 0;
   for (std::size_t i = 0; i < widest.size(); ++i)
-    bytes += static_cast<std::size_t>(layout.buckets[i].count / layout.holders) * widest[i];
+    bytes += static_cast<std::size_t>(layout.buckets[i].count / layout.shard_owners) * widest[i];
   return bytes;
 }
 
@@ -111,7 +112,7 @@ void require_no_moving_order(const Chain& chain, bool reproducible) {
 }
 
 ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
-  return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.holders(ranks),
+  return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.shard_owners(ranks),
                                gradient_window(options.optimizer, ranks));
 }
 
@@ -132,7 +133,7 @@ struct WeightMemory {
   /// Of weights and moments, what a rank of a network of so many parameters holds.
   [[nodiscard]] std::size_t held_bytes(std::int64_t parameters) const {
     const auto of_one = static_cast<std::size_t>(parameters) * sizeof(float);
-    return moved_bytes(layout) + (layout.holders == 1 ? moment_count * of_one : moments);
+    return moved_bytes(layout) + (layout.shard_owners == 1 ? moment_count * of_one : moments);
   }
 
   ParameterLayout layout;
@@ -145,7 +146,7 @@ struct WeightMemory {
 /// By how many bytes a rank has less than one that holds all masters and moments.
 std::size_t saved_by_shards(const Options& options, const Chain& chain, int ranks,
                             const WeightMemory& memory) {
-  if (memory.layout.holders == 1) return 0;
+  if (memory.layout.shard_owners == 1) return 0;
   Options plain = options;
   plain.optimizer.shard = Shard::none;
   const std::size_t uncut = WeightMemory(plain, chain, ranks).bytes();
@@ -222,7 +223,7 @@ std::size_t MemoryStatement::network_bytes() const {
   return sum;
 }
 
-void MemoryStatement::lend_to_process(std::size_t bytes) {
+void MemoryStatement::reserve_for_process(std::size_t bytes) {
   for (MemoryEntry& entry : entries) {
     if (entry.name == library_name) entry.bytes -= std::min(bytes, 2 * start_spread);
   }
@@ -233,11 +234,11 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const RunPlace& place = problem.place;
   const StepPlan step = make_step_plan(options, 0, place.ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-  if (step.micro_batch > most_rows / chain.rows_per_sample) {
+  if (step.micro_batch > max_rows / chain.rows_per_sample) {
     fail_input(
         "a micro-batch of {} samples of {} rows each is more than {} rows; set data.micro_batch to at most "
         "{}",
-        step.micro_batch, chain.rows_per_sample, most_rows, most_rows / chain.rows_per_sample);
+        step.micro_batch, chain.rows_per_sample, max_rows, max_rows / chain.rows_per_sample);
   }
   require_no_moving_order(chain, options.run.reproducible);
   const WeightMemory weights(options, chain, place.ranks);

@@ -80,7 +80,7 @@ struct MemoryStatement {
   [[nodiscard]] std::size_t network_bytes() const;
   /// Takes `bytes`, at most twice start_spread, from what is set aside for libraries: for a process that is
   /// larger after start-up than that of an earlier start or of `mylos plan`.
-  void lend_to_process(std::size_t bytes);
+  void reserve_for_process(std::size_t bytes);
 };
 
 /// "communication.bucket: 1.25 MiB; gradients are reduced in 8 buckets"; empty on one rank.

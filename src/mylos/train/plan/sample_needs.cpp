@@ -90,7 +90,7 @@ SampleNeeds sample_needs(const Chain& chain) {
   SampleNeeds needs;
   for (const auto& block : chain.blocks) {
     const auto samples_on = [&](int ranks) {
-      return (block->least_rows(ranks) + chain.rows_per_sample - 1) / chain.rows_per_sample;
+      return (block->min_rows(ranks) + chain.rows_per_sample - 1) / chain.rows_per_sample;
     };
     const std::int64_t with_others = samples_on(2);  // where another rank has samples, too
     const std::int64_t alone = samples_on(1);

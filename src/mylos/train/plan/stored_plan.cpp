@@ -17,13 +17,13 @@ namespace {
 using nlohmann::json;
 
 // Beyond these a text is hostile or foreign; they bound the memory that reading it takes.
-constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
-constexpr std::size_t most_blocks = 100'000;
-constexpr std::size_t most_operations = 1'000'000;
-constexpr std::size_t most_products = 100'000;
-constexpr std::size_t most_extent = (std::size_t{1} << 31) - 1;  // libraries of products count in 32 bits
-constexpr std::size_t most_name_bytes = 200;
-constexpr std::size_t most_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
+constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_blocks = 100'000;
+constexpr std::size_t max_operations = 1'000'000;
+constexpr std::size_t max_products = 100'000;
+constexpr std::size_t max_extent = (std::size_t{1} << 31) - 1;  // libraries of products count in 32 bits
+constexpr std::size_t max_name_bytes = 200;
+constexpr std::size_t max_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
 
 /// A JSON value and the way to it, "cost.blocks[3].output_bytes", for messages.
 class Node {
@@ -69,7 +69,7 @@ class Node {
   }
 
   [[nodiscard]] std::size_t bytes() const {
-    const std::size_t count = whole(most_bytes);
+    const std::size_t count = whole(max_bytes);
     if (count % arena_alignment != 0) refuse(fmt::format("is not a multiple of {}", arena_alignment));
     return count;
   }
@@ -109,7 +109,7 @@ StageCost stage_of(const Node& node) {
                   node.at("backward_time_ms").milliseconds()};
   const Node variants = node.at("variants");
   for (std::size_t v = 0; v < variants.length(64); ++v) stage.variants.push_back(variant_of(variants.at(v)));
-  if (node.has("skip")) stage.skip = node.at("skip").whole(most_blocks);
+  if (node.has("skip")) stage.skip = node.at("skip").whole(max_blocks);
   return stage;
 }
 
@@ -123,7 +123,7 @@ ChainCost cost_of(const Node& node) {
   cost.loss_time = node.at("loss_time_ms").milliseconds();
   cost.update_time = node.at("update_time_ms").milliseconds();
   const Node blocks = node.at("blocks");
-  const std::size_t count = blocks.length(most_blocks);
+  const std::size_t count = blocks.length(max_blocks);
   for (std::size_t i = 0; i < count; ++i) cost.blocks.push_back(stage_of(blocks.at(i)));
   return cost;
 }
@@ -155,7 +155,7 @@ GemmProblem problem_of(const Node& node) {
   using Type = std::pair<std::string_view, DType>;
   constexpr Type types[] = {{"fp32", DType::fp32}, {"bf16", DType::bf16}, {"fp16", DType::fp16}};
   const auto extent = [&](const char* key) {
-    const std::size_t count = node.at(key).whole(most_extent);
+    const std::size_t count = node.at(key).whole(max_extent);
     if (count == 0) node.at(key).refuse("is 0");
     return static_cast<std::int64_t>(count);
   };
@@ -176,7 +176,7 @@ GemmProblem problem_of(const Node& node) {
 /// One of cuBLASLt's, as src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
 bool names_algorithm(const std::string& engine) {
   constexpr std::string_view library = "cublaslt/";
-  return engine.starts_with(library) && engine.size() <= most_name_bytes &&
+  return engine.starts_with(library) && engine.size() <= max_name_bytes &&
          engine.find_first_not_of("0123456789./", library.size()) == std::string::npos;
 }
 
@@ -191,12 +191,12 @@ ProductEngine product_of(const Node& node) {
 
 ProductEngines engines_of(const Node& root) {
   ProductEngines engines;
-  if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(most_threads));
+  if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(max_threads));
   if (!root.has("products")) return engines;
   engines.instructions = root.at("instructions").text();
-  if (engines.instructions.size() > most_name_bytes) root.at("instructions").refuse("is too long");
+  if (engines.instructions.size() > max_name_bytes) root.at("instructions").refuse("is too long");
   const Node products = root.at("products");
-  const std::size_t count = products.length(most_products);
+  const std::size_t count = products.length(max_products);
   for (std::size_t i = 0; i < count; ++i) engines.products.push_back(product_of(products.at(i)));
   return engines;
 }
@@ -235,7 +235,7 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
 }  // namespace
 
 StoredPlan parse_plan(std::string_view text, const std::string& source) {
-  if (text.size() > most_text_bytes) fail_input("{}: a plan of more than {} bytes", source, most_text_bytes);
+  if (text.size() > max_text_bytes) fail_input("{}: a plan of more than {} bytes", source, max_text_bytes);
   json document;
   try {
     document = json::parse(text);
@@ -244,15 +244,15 @@ StoredPlan parse_plan(std::string_view text, const std::string& source) {
   }
   const Node root(document, source, "");
   if (root.at("format").text() != "mylos-plan") root.at("format").refuse("is not \"mylos-plan\"");
-  if (root.at("version").whole(most_bytes) != 1) root.at("version").refuse("is not 1, the version read here");
+  if (root.at("version").whole(max_bytes) != 1) root.at("version").refuse("is not 1, the version read here");
 
   StoredPlan plan;
   plan.cost = cost_of(root.at("cost"));
   plan.arena_bytes = root.at("arena_bytes").whole(static_cast<std::size_t>(-1) / 2);
   if (root.has("micro_batch"))
-    plan.micro_batch = static_cast<std::int64_t>(root.at("micro_batch").whole(most_extent));
+    plan.micro_batch = static_cast<std::int64_t>(root.at("micro_batch").whole(max_extent));
   const Node operations = root.at("operations");
-  const std::size_t count = operations.length(most_operations);
+  const std::size_t count = operations.length(max_operations);
   for (std::size_t i = 0; i < count; ++i) plan.schedule.push_back(operation_of(operations.at(i), plan.cost));
   plan.engines = engines_of(root);
   return plan;

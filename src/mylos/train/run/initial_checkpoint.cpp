@@ -76,7 +76,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
     require_initial_rules_apply(chain, options.model, deck.places);
     require_ignored_layers(options.health, chain);
     layout = make_parameter_layout(chain, options.communication.bucket_bytes, ranks.size(),
-                                   options.optimizer.holders(ranks.size()),
+                                   options.optimizer.shard_owners(ranks.size()),
                                    gradient_window(options.optimizer, ranks.size()));
     require_memory_of_rank(layout.bytes() + BufferStore::memory_bytes(chain), ranks.ranks_on_node());
   });

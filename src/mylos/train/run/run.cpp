@@ -23,7 +23,7 @@ constexpr double longest_ending_s = 30;
 constexpr double share_for_ending = 0.05;
 
 // Replays of a start: a run whose data are not finite would do little else.
-constexpr int most_culprits = 8;
+constexpr int max_culprits = 8;
 
 }  // namespace
 
@@ -58,28 +58,28 @@ void Run::finish_update() {
   clock_.count_steps(parts_.trainer->waits());
 }
 
-void Run::look_at_step() {
+void Run::poll_step() {
   const bool regular = position_.step % options().run.log_every == 0;
   checkpoints_.decide(position_.step, regular, finished());
   const bool records_full = log_.is_due(position_.step) || health_->is_full(log_.written(), position_.step);
-  const bool log_point = regular || records_full || wants_evaluation() || wants_checkpoint() ||
-                         looks_at_overflows() || finished();
+  const bool log_point =
+      regular || records_full || wants_evaluation() || wants_checkpoint() || polls_overflows() || finished();
   if (!memory_is_host && !log_point) return;  // a device would have to be waited for
   const StepState state = parts_.trainer->read_state();
   if (state.halted != 0) return leave_halted(state);
   find_culprit(state);
   stop_.agree(state.record.stop);
   if (log_point || adaptation_ || stop_.agreed()) log(regular);
-  if (looks_at_overflows() && !adaptation_) look_at_overflows();
+  if (polls_overflows() && !adaptation_) poll_overflows();
   if (loss_jump_) go_back(*std::exchange(loss_jump_, std::nullopt), true);
   if (segment_is_over()) return;
-  checkpoints_.look();
+  checkpoints_.poll();
   if (finished() && lock_) lock_->name_holder(true);  // for a start that waits for the folder
 }
 
 void Run::log(bool with_progress) {
   note_refusals();
-  look_at_health(position_.step);
+  poll_health(position_.step);
   write_rows();
   const auto steps_left = static_cast<double>(position_.total - position_.step);
   if (with_progress) log_.show_progress(seconds_per_step() * steps_left);
@@ -102,7 +102,7 @@ void Run::write_rows() {
     try {
       write();
     } catch (const Error& error) {
-      meet_trouble(error);
+      on_io_error(error);
     }
   };
   attempt([this] { log_.write_rows(*parts_.trainer, position_.step, position_, clock_); });
@@ -110,11 +110,11 @@ void Run::write_rows() {
   attempt([this] { health_->write(); });
 }
 
-void Run::look_at_health(std::int64_t last) {
+void Run::poll_health(std::int64_t last) {
   if (options().health.every > 0) finish_update();
-  for (RunEvent& event : health_->look(*parts_.trainer, last)) {
+  for (RunEvent& event : health_->poll(*parts_.trainer, last)) {
     if (!loss_jump_) loss_jump_ = loss_jump_of(event, options().health);
-    if (log_.events().wants(event)) log_.tell(std::move(event));
+    if (log_.events().wants(event)) log_.record(std::move(event));
   }
 }
 
@@ -124,8 +124,8 @@ void Run::find_culprit(const StepState& state) {
   const bool is_first = state.scaler.skipped_in_a_row == 1;
   if (state.record.overflow == 0 || !is_first) return;
   const bool may_adapt = looks_for_float_layers();
-  if (culprits_ == most_culprits && !may_adapt) return;
-  culprits_ = std::min(culprits_ + 1, most_culprits);
+  if (culprits_ == max_culprits && !may_adapt) return;
+  culprits_ = std::min(culprits_ + 1, max_culprits);
   finish_update();
   const std::optional<Fault> fault = replay(position_.step);
   run_on_all(ranks(), [&] { batches_->seek(position_.samples()); });
@@ -135,7 +135,7 @@ void Run::find_culprit(const StepState& state) {
                               options(), amendments_, false, state.step);
     if (adaptation_) return;  // it says the same, and what follows
   }
-  if (log_.events().wants(event)) log_.tell(std::move(event));
+  if (log_.events().wants(event)) log_.record(std::move(event));
 }
 
 std::optional<Fault> Run::replay(std::int64_t step) {
@@ -186,7 +186,7 @@ void Run::take(std::vector<EvaluationRow> rows) {
   ranks().broadcast(rows.data(), rows.size() * sizeof(EvaluationRow), 0);
   const bool is_best = evaluation_log_.judge(rows);
   if (stopped_early()) {
-    log_.tell(
+    log_.record(
         {static_cast<std::uint64_t>(position_.step), "early_stop", "patience", "", describe_early_stop()});
   }
   try {
@@ -197,7 +197,7 @@ void Run::take(std::vector<EvaluationRow> rows) {
       evaluations_->write_r2(file("targets.json"), position_.step);
     log_.write_events();
   } catch (const Error& error) {
-    meet_trouble(error);
+    on_io_error(error);
   }
   if (is_best && keeps_best() && !finished()) checkpoints_.demand();
   if (finished() && lock_) lock_->name_holder(true);
@@ -223,7 +223,7 @@ void Run::write_checkpoint(bool last) {
 }
 
 /// Of a disk that refuses this rank: the others hear of it in the next step, or in finish().
-void Run::meet_trouble(const Error& error) {
+void Run::on_io_error(const Error& error) {
   if (options().checkpoint.on_error == OnError::go_on) {
     log_.warn(fmt::format("{}; the run goes on (checkpoint.on_error)", error.what()));
   } else {

@@ -59,7 +59,7 @@ class Run {
   void step();
   /// Reads what the step left, where that costs nothing or a log point is due. Throws if the run cannot go
   /// on.
-  void look_at_step();
+  void poll_step();
   /// Whether the run is to go on in another segment, from the checkpoint of its next_request(). This one is
   /// to be destroyed first: it has the memory.
   [[nodiscard]] bool segment_is_over() const { return next_.has_value(); }
@@ -84,14 +84,14 @@ class Run {
   void begin_with(InitialWeights& weights, const RunStart& start);
   [[nodiscard]] bool goes_on_from_own(const CheckpointReader& saved);
   void open_folder(const RunStart& start);
-  void tell_first_choice();
+  void record_first_choice();
   void go_on_from(EarlierSegment& earlier);
   void open_batches();
   [[nodiscard]] std::string name_best_again() const;
   void prepare_checkpoints(const Output& output);
   /// `last`: of a segment.
   void write_checkpoint(bool last);
-  void meet_trouble(const Error& error);
+  void on_io_error(const Error& error);
   /// Before anything but the next step reads the network, or ranks exchange anything by MPI.
   void finish_update();
   void show_tensors();
@@ -99,7 +99,7 @@ class Run {
   void note_refusals();
   void write_rows();
   /// All ranks. Up to this step.
-  void look_at_health(std::int64_t last);
+  void poll_health(std::int64_t last);
   void find_culprit(const StepState& state);
   /// All ranks. Of this step, whose weights are still there. The next batch is the one behind it then.
   [[nodiscard]] std::optional<Fault> replay(std::int64_t step);
@@ -119,9 +119,9 @@ class Run {
   /// All ranks. The newest checkpoint of the folder from before this step.
   [[nodiscard]] std::optional<CheckpointFile> checkpoint_before(std::int64_t step);
   void end_segment(const std::string& checkpoint);
-  [[nodiscard]] bool looks_at_overflows() const;
+  [[nodiscard]] bool polls_overflows() const;
   [[nodiscard]] bool looks_for_float_layers() const;
-  void look_at_overflows();
+  void poll_overflows();
   /// Tells it, and takes it into the options.
   void amend(const Amendment& change);
   /// On rank 0: amended.toml, which is there only where the deck was amended. What is to be said.

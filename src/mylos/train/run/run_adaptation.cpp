@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-bool Run::looks_at_overflows() const {
+bool Run::polls_overflows() const {
   const PrecisionOptions& precision = options().precision;
   return precision.adapt && parts_.trainer->scale_is_dynamic() &&
          position_.step % precision.adaptation.every == 0;
@@ -20,7 +20,7 @@ bool Run::looks_for_float_layers() const {
   return memory_is_host && options().precision.adapt && computes_in_half(options());
 }
 
-void Run::look_at_overflows() {
+void Run::poll_overflows() {
   const auto step = static_cast<std::uint64_t>(position_.step);
   const ScalerOptions& deck = request_.deck.options.precision.scaler;
   const RecentSteps recent = steps_since_change(log_.history(), amendments_);
@@ -39,12 +39,12 @@ void Run::look_at_overflows() {
   try {
     for (const std::string& note : write_amended_deck()) log_.warn(note);
   } catch (const Error& error) {
-    meet_trouble(error);
+    on_io_error(error);
   }
 }
 
 void Run::amend(const Amendment& change) {
-  log_.tell(change.decision);
+  log_.record(change.decision);
   amendments_.push_back(change);
   parts_.options = amended(std::move(parts_.options), {change});
   header_.deck = amended_deck(request_.deck.resolved, amendments_);

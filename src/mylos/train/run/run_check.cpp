@@ -21,7 +21,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 
 std::string data_line(const Options& options, const RunData& data) {
   std::string text = "# data:";
@@ -65,7 +65,7 @@ std::string folder_lines(const std::string& folder) {
 
 std::int64_t run_length(const Options& options, const Epochs& epochs) {
   const std::int64_t steps = options.run.steps > 0 ? options.run.steps : epochs.steps_for(options.run.epochs);
-  if (steps > most_steps) fail_input("a run of {} steps: at most {} are possible", steps, most_steps);
+  if (steps > max_steps) fail_input("a run of {} steps: at most {} are possible", steps, max_steps);
   const bool own_length = options.schedule.steps > 0;
   const std::int64_t scheduled = own_length ? options.schedule.steps : steps;
   if (options.schedule.warmup > scheduled) {

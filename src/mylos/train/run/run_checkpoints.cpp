@@ -77,11 +77,11 @@ void RunCheckpoints::write_between_steps(const CheckpointHeader& header, const C
   longest_s_ = std::max(longest_s_, seconds_since(start));
 }
 
-void RunCheckpoints::look() {
+void RunCheckpoints::poll() {
   std::optional<CheckpointOutcome> outcome;
   if (piece_writer_ && piece_writer_->wants_look()) {
     listener_.free_ranks();
-    outcome = piece_writer_->look();
+    outcome = piece_writer_->poll();
   }
   if (writer_) outcome = writer_->take();
   if (outcome) note_outcome(*outcome);

@@ -48,7 +48,7 @@ class RunCheckpoints {
   void write(const CheckpointHeader& header, const CheckpointState& state, const Execution& exec, bool last);
 
   /// Hears of a write in flight that has ended.
-  void look();
+  void poll();
   /// All ranks. Waits for its end.
   void wait();
 

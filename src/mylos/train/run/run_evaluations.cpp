@@ -41,7 +41,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
     row.r2 = found.r2;
     if (std::find(measures_.begin(), measures_.end(), Measure::confusion) != measures_.end())
       part.confusion = std::move(found.classes);
-    if (found.targets && found.targets->targets() <= most_targets_of_file) part.r2 = found.targets->r2();
+    if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
   return rows;

@@ -44,7 +44,7 @@ bool RunHealth::is_full(std::int64_t seen, std::int64_t now) const {
   return every_ > 0 && now / every_ - seen / every_ >= Trainer::health_capacity;
 }
 
-std::vector<RunEvent> RunHealth::look(const Trainer& trainer, std::int64_t last) {
+std::vector<RunEvent> RunHealth::poll(const Trainer& trainer, std::int64_t last) {
   const auto from = static_cast<std::uint64_t>(seen_);
   const auto to = static_cast<std::uint64_t>(last);
   std::vector<HealthRecord> looks;

@@ -20,7 +20,7 @@ class RunHealth {
   [[nodiscard]] bool is_full(std::int64_t seen, std::int64_t now) const;
   /// All ranks, after Trainer::finish_update(). Of the steps behind those of the last call up to `last`,
   /// which the trainer has made.
-  [[nodiscard]] std::vector<RunEvent> look(const Trainer& trainer, std::int64_t last);
+  [[nodiscard]] std::vector<RunEvent> poll(const Trainer& trainer, std::int64_t last);
   /// The options that advice goes by have changed.
   void take(const Options& options) { watch_.take(options); }
   /// Brings health.csv up to date. Throws Error where it cannot be written.

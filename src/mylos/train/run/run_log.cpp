@@ -85,7 +85,7 @@ void RunLog::warn(const std::string& text) {
   progress_.note("warning: " + text);
 }
 
-void RunLog::tell(RunEvent event) {
+void RunLog::record(RunEvent event) {
   const bool is_warning = event.kind == "warning";
   progress_.note(fmt::format("{}step {}: {}", is_warning ? "warning: " : "", event.step, event.text));
   events_.add(std::move(event));

@@ -26,7 +26,7 @@ class RunLog {
         progress_(output, static_cast<std::uint64_t>(total_steps)) {}
 
   /// The work and the peak that speeds are computed from, from now on.
-  void tell_speeds_of(const RunWork& work) { work_ = work; }
+  void set_work(const RunWork& work) { work_ = work; }
   [[nodiscard]] const RunWork& work() const { return work_; }
 
   /// Of the steps behind those of the last call up to `last`, which the trainer has made. Throws Error where
@@ -42,7 +42,7 @@ class RunLog {
   /// A line, but not where it was the last warning too: the same again at each log point would hide the rest.
   void warn(const std::string& text);
   /// Says it, and keeps it with the next rows.
-  void tell(RunEvent event);
+  void record(RunEvent event);
   /// The latter alone.
   void keep(RunEvent event) { events_.add(std::move(event)); }
   /// Now. Throws Error as write_rows() does.

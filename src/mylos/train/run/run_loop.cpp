@@ -19,7 +19,7 @@ std::optional<ExitCode> train(Run& run) {
     if (run.wants_checkpoint()) run.write_checkpoint();
     while (!run.finished()) {
       run.step();
-      run.look_at_step();
+      run.poll_step();
       if (!run.segment_is_over() && run.wants_evaluation()) run.evaluate();
       if (run.wants_adaptation()) run.adapt();
       if (run.segment_is_over()) return std::nullopt;

@@ -9,11 +9,11 @@ namespace mylos {
 
 struct RunPosition {
   Epochs epochs;
-  std::int64_t total = 0;          // steps of the run
-  std::int64_t most_of_start = 0;  // steps of this start; 0: to the end
-  std::int64_t first = 0;          // step after which this start began
-  std::int64_t step = 0;           // steps begun
-  std::int64_t taken_back = 0;     // steps of this start behind which the run has gone back
+  std::int64_t total = 0;         // steps of the run
+  std::int64_t max_of_start = 0;  // steps of this start; 0: to the end
+  std::int64_t first = 0;         // step after which this start began
+  std::int64_t step = 0;          // steps begun
+  std::int64_t taken_back = 0;    // steps of this start behind which the run has gone back
 
   /// Continues the start that began after step `start` and has made `steps` steps, those before a return
   /// included.
@@ -25,7 +25,7 @@ struct RunPosition {
   [[nodiscard]] bool at_end() const { return step == total; }
   [[nodiscard]] std::int64_t of_start() const { return step - first + taken_back; }
   [[nodiscard]] bool start_is_over() const {
-    return at_end() || (most_of_start > 0 && of_start() >= most_of_start);
+    return at_end() || (max_of_start > 0 && of_start() >= max_of_start);
   }
   [[nodiscard]] std::int64_t samples() const { return step * epochs.batch; }
   [[nodiscard]] std::int64_t epoch() const { return epochs.of(samples()); }

@@ -14,7 +14,7 @@ namespace mylos {
 
 void Run::leave_halted(const StepState& state) {
   finish_update();
-  look_at_health(static_cast<std::int64_t>(state.step));
+  poll_health(static_cast<std::int64_t>(state.step));
   keep_history();
   parts_.trainer->throw_if_failed();
   const std::optional<Divergence> loss_jump = std::exchange(loss_jump_, std::nullopt);
@@ -36,7 +36,7 @@ void Run::go_back(const Divergence& divergence, bool can_go_on) {
   const ReturnPlan plan = plan_return(divergence, options(), amendments_,
                                       [this](std::int64_t step) { return checkpoint_before(step); });
   if (plan.amendment) {
-    log_.tell(plan.amendment->decision);
+    log_.record(plan.amendment->decision);
     amendments_.push_back(*plan.amendment);
     return end_segment(plan.checkpoint);
   }
@@ -44,7 +44,7 @@ void Run::go_back(const Divergence& divergence, bool can_go_on) {
   const std::string layer = divergence.fault ? divergence.fault->layer : "";
   if (can_go_on) {
     RunEvent event{divergence.first, "warning", "no return", layer, "the run does not go back: " + obstacle};
-    if (log_.events().wants(event)) log_.tell(std::move(event));
+    if (log_.events().wants(event)) log_.record(std::move(event));
     return;
   }
   const std::string text =

@@ -59,7 +59,7 @@ Run::Run(RunStart&& start)
       lock_(std::move(start.lock)),
       data_(std::move(start.data)),
       parts_(std::move(start.parts)),
-      position_{.epochs = data_->epochs(), .total = start.steps, .most_of_start = start.request.stop_after},
+      position_{.epochs = data_->epochs(), .total = start.steps, .max_of_start = start.request.stop_after},
       debug_tensors_(start.request.debug_tensors),
       log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "",
            ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
@@ -67,13 +67,13 @@ Run::Run(RunStart&& start)
                       BestEvaluation(watched_metric(options(), *data_), options().run.patience)),
       checkpoints_(kept_checkpoints(options()), options().run.folder, *parts_.communicator,
                    {.note = [this](const std::string& line) { log_.progress().note(line); },
-                    .trouble = [this](const Error& error) { meet_trouble(error); },
+                    .trouble = [this](const Error& error) { on_io_error(error); },
                     .free_ranks = [this] { finish_update(); }}) {
   const MemoryPlan& memory = parts_.memory;  // planned for the network, and not taken yet
   const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks(),
                                           memory.statement.network_bytes() + memory.arena_bytes());
   run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
-  log_.tell_speeds_of(work_of(parts_, peak_flops));
+  log_.set_work(work_of(parts_, peak_flops));
   health_ =
       std::make_unique<RunHealth>(options(), *parts_.trainer, ranks().rank() == 0 ? file("health.csv") : "");
   state_.data_identity = std::move(start.identity);
@@ -91,7 +91,7 @@ Run::Run(RunStart&& start)
     evaluations_ = std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run);
   });
   open_folder(start);
-  if (!start.saved) tell_first_choice();
+  if (!start.saved) record_first_choice();
   prepare_checkpoints(start.request.output);
   open_batches();
   StopSources stop = start.request.stop;
@@ -106,9 +106,9 @@ Run::Run(RunStart&& start)
 }
 
 /// Of a run that starts afresh, by the clock of this start: another one is to go on with it.
-void Run::tell_first_choice() {
+void Run::record_first_choice() {
   for (const Amendment& amendment : amendments_) {
-    log_.tell(amendment.decision);
+    log_.record(amendment.decision);
     checkpoints_.demand();
   }
 }

@@ -81,7 +81,7 @@ void add_vocabulary(CheckpointState& state, RunState& run) {
 /// A parameter's masters or a moment of them.
 void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
               const HeldPart& part, std::vector<std::int64_t> dims) {
-  state.add_weights(path, part.first, part.values, std::move(dims), layout.holders > 1);
+  state.add_weights(path, part.first, part.values, std::move(dims), layout.shard_owners > 1);
 }
 
 constexpr const char* average_group = "/average";
@@ -184,7 +184,7 @@ CheckpointState full_state(Trainer& trainer, RunState& run) {
   const ParameterStore& parameters = trainer.model().parameters();
   const ParameterLayout& layout = parameters.layout();
   CheckpointState state = parameter_state(parameters);
-  if (layout.holders > 1) add_compute_weights(state, parameters.compute_weights());
+  if (layout.shard_owners > 1) add_compute_weights(state, parameters.compute_weights());
   const Optimizer& optimizer = trainer.optimizer();
   const std::vector<ParameterSlot>& slots = layout.slots;
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {

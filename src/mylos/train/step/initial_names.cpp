@@ -107,13 +107,13 @@ std::string note_on_gpt2(const WeightFile& file) {
 
 void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing, const NamesHere& names) {
   constexpr std::size_t most = 8;
-  std::vector<std::string> told(
+  std::vector<std::string> listed(
       missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
   std::string more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
   fail_input(
       "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
       "other names, and initial.missing = \"draw\" draws what is not there{}",
-      file.path(), fmt::join(told, ", "), more, missing.front(),
+      file.path(), fmt::join(listed, ", "), more, missing.front(),
       printable(nearest_names(missing.front(), names.names()), 200), note_on_gpt2(file));
 }
 

@@ -16,10 +16,10 @@ struct StepPlan {
   std::int64_t batch = 0;        // samples of a step, over all ranks
   std::int64_t micro_batch = 0;  // samples of the largest micro-batch of any rank: what memory is planned for
   std::int64_t own_samples = 0;  // of this rank in a step
-  std::int64_t micro_batches = 0;       // of this rank in a step
-  std::int64_t most_micro_batches = 0;  // of any rank
-  bool accumulates = false;             // some rank has several micro-batches
-  bool reproducible = false;            // they are added up by a tree over those of all ranks
+  std::int64_t micro_batches = 0;      // of this rank in a step
+  std::int64_t max_micro_batches = 0;  // of any rank
+  bool accumulates = false;            // some rank has several micro-batches
+  bool reproducible = false;           // they are added up by a tree over those of all ranks
 };
 
 /// The numbers of ranks of a reproducible run: powers of two that divide the micro-batches of a step.
@@ -38,7 +38,7 @@ struct StepPlan {
   plan.micro_batch = micro_batch_samples(largest_share, micro_batch);
   plan.own_samples = batch_share(batch, rank, ranks).count;
   plan.micro_batches = micro_batch_count(plan.own_samples, micro_batch);
-  plan.most_micro_batches = micro_batch_count(largest_share, micro_batch);
+  plan.max_micro_batches = micro_batch_count(largest_share, micro_batch);
   plan.accumulates = largest_share > plan.micro_batch;
   return plan;
 }

@@ -53,7 +53,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
     for (; i <= plan_.micro_batches; ++i) {
       const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
       if (batch.inputs.rows() == 0) {
-        stand_by(i, i, block_done);
+        join_collectives(i, i, block_done);
         continue;
       }
       pass_or_replay(batch, i < passes_ ? keep_gradients_ : block_done, observer);
@@ -61,19 +61,19 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
       input_.rows += batch.inputs.rows();
     }
   } catch (...) {
-    stand_by(i, passes_, block_done);
+    join_collectives(i, passes_, block_done);
     throw;
   }
-  stand_by(i, passes_, block_done);
+  join_collectives(i, passes_, block_done);
 }
 
-void Trainer::stand_by(std::int64_t first, std::int64_t last, const BlockDone& block_done) {
+void Trainer::join_collectives(std::int64_t first, std::int64_t last, const BlockDone& block_done) {
   if (!model_.exchanges_in_passes() || communicator_.size() == 1) return;
   const StepContext context{.exec = exec_, .gemm = gemm_, .ranks = &statistics_};
   for (std::int64_t i = first; i <= last; ++i) {
     const bool ends_step = i == passes_;
-    model_.stand_by(context, ends_step && input_.rows == 0, await_weights_,
-                    ends_step ? block_done : keep_gradients_);
+    model_.join_collectives(context, ends_step && input_.rows == 0, await_weights_,
+                            ends_step ? block_done : keep_gradients_);
   }
 }
 
@@ -112,7 +112,7 @@ void Trainer::conclude(bool stop_requested) {
   const std::int32_t own = communicator_.rank() + 1;
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
-  tell(exec_, input_, told_.data());
+  upload(exec_, input_, step_input_.data());
   recorder_.give(exec_, key_of_conclusion(input_.rows > 0), [&] { decide_and_update(); });
 }
 
@@ -122,7 +122,7 @@ void Trainer::decide_and_update() {
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
   if (!model_.buffers().sums().empty()) statistics_.add_up(exec_, model_.buffers().sums());
   check_.run(exec_, loss_scale(), agreement_);
-  state_own_part(exec_, told_.data(), sums_.data(), agreement_);
+  state_own_part(exec_, step_input_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, agreement_.result(), state_.data());
   model_.move_state(exec_, &state_.data()->control.apply);

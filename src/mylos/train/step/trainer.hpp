@@ -113,7 +113,7 @@ class Trainer {
                          const Observer* observer = nullptr);
   /// In a network whose passes exchange statistics: takes part in the other ranks' `first` to `last` of a
   /// step, of which this rank has no samples, or cannot compute them.
-  void stand_by(std::int64_t first, std::int64_t last, const BlockDone& block_done);
+  void join_collectives(std::int64_t first, std::int64_t last, const BlockDone& block_done);
   /// Adds those of a micro-batch to those of the ones before it: by kernels that were recorded, where they
   /// were.
   void pass_or_replay(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
@@ -148,7 +148,7 @@ class Trainer {
   StepRule rule_;
   const ScalerState initial_scaler_;
   StepInput input_;  // of the step that is made
-  Kokkos::View<StepInput, Device> told_;
+  Kokkos::View<StepInput, Device> step_input_;
   Kokkos::View<StepState, Device> state_;
   Kokkos::View<LossSums, Device> sums_;
   Kokkos::View<StepRecord*, Device> records_;

@@ -73,7 +73,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       plan_(plan),
       model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule), communicator.rank(),
-             options.optimizer.holders(communicator.size()),
+             options.optimizer.shard_owners(communicator.size()),
              gradient_window(options.optimizer, communicator.size())),
       mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
       tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
@@ -83,7 +83,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
                  BufferStore::sum_bytes(model_.chain()),
                  Optimizer::exchanged_bytes(options.optimizer, model_.parameters().layout())),
       statistics_(communicator, statistics_slot(model_.parameters().layout()), waits_.communication_s),
-      passes_(model_.exchanges_in_passes() ? plan.most_micro_batches : plan.micro_batches),
+      passes_(model_.exchanges_in_passes() ? plan.max_micro_batches : plan.micro_batches),
       optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
                  communicator.size() > 1, health_records(options.health), options.run.seed),
       update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),
@@ -94,7 +94,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       agreement_(communicator.rank(), communicator.size()),
       rule_(make_rule(options, model_.chain(), mean_, run_steps)),
       initial_scaler_(initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()))),
-      told_("step input"),
+      step_input_("step input"),
       state_("step state"),
       sums_("loss sums"),
       records_("step records", record_capacity),
@@ -146,7 +146,7 @@ std::vector<HealthRecord> Trainer::read_health(std::uint64_t from, std::uint64_t
     if (place < 0) continue;
     result.push_back({step, optimizer_.health().read(exec_, place)});
   }
-  if (model_.parameters().layout().holders > 1) add_over_ranks(communicator_.ranks(), result);
+  if (model_.parameters().layout().shard_owners > 1) add_over_ranks(communicator_.ranks(), result);
   return result;
 }
 

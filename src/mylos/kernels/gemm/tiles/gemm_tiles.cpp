@@ -237,10 +237,10 @@ void run_typed(const Execution& execution, const GemmProblem& problem, const Gem
                std::byte* workspace, std::int64_t threads) {
   const TileKernel kernel = kernel_for(problem.a);
   const bool packs = packs_a(problem, kernel);
-  const std::int64_t most_rows = rows_at_once(problem, kernel);
+  const std::int64_t max_rows = rows_at_once(problem, kernel);
   const ProductMemory memory(problem, kernel, workspace);
-  for (std::int64_t row = 0; row < problem.m; row += most_rows) {
-    const std::int64_t rows = std::min(most_rows, problem.m - row);
+  for (std::int64_t row = 0; row < problem.m; row += max_rows) {
+    const std::int64_t rows = std::min(max_rows, problem.m - row);
     const Tiling tiling = tile(problem, rows, kernel, threads);
     const Product<Input, Output> product(problem, operands, tiling, packs, row, rows, memory.packed);
     if (packs) {
@@ -296,7 +296,7 @@ class TiledGemm final : public GemmEngine {
  private:
   decltype(HWY_DYNAMIC_POINTER(kernel_for)) kernel_for_ = HWY_DYNAMIC_POINTER(kernel_for);
   decltype(HWY_DYNAMIC_POINTER(run_product)) run_product_ = HWY_DYNAMIC_POINTER(run_product);
-  std::int64_t threads_ = most_workers();
+  std::int64_t threads_ = max_workers();
 };
 
 }  // namespace

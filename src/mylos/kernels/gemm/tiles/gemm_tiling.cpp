@@ -9,11 +9,11 @@ namespace {
 constexpr std::int64_t words_in_line = 16;
 // A task's panels take less than half of a second-level cache: of 1 MiB where vectors have 64 bytes, of 512
 // KiB where they have 32. Strips of A and register tiles of C pass by.
-constexpr std::int64_t most_panel_words_of_a_column = 2048;
+constexpr std::int64_t max_panel_words_of_a_column = 2048;
 // Or the gradients of a large vocabulary's logits would be there twice.
-constexpr std::int64_t most_packed_words = 4 << 20;
+constexpr std::int64_t max_packed_words = 4 << 20;
 // Bounds the sums of a task that walks along several chunks.
-constexpr std::int64_t most_summed_rows = 1024;
+constexpr std::int64_t max_summed_rows = 1024;
 
 constexpr std::int64_t odd_lines(std::int64_t words) {
   return (divide_up(words, words_in_line) | 1) * words_in_line;
@@ -29,9 +29,9 @@ std::int64_t chunks_of(std::int64_t words, const TileKernel& kernel) {
 std::int64_t chunk_of(std::int64_t words, const TileKernel& kernel) {
   return round_up(divide_up(words, chunks_of(words, kernel)), words_in_line);
 }
-std::int64_t most_panel_words(const TileKernel& kernel) {
+std::int64_t max_panel_words(const TileKernel& kernel) {
   const std::int64_t whole = odd_lines(kernel.chunk_words * kernel.columns);
-  return divide_up(most_panel_words_of_a_column, kernel.chunk_words) * whole;
+  return divide_up(max_panel_words_of_a_column, kernel.chunk_words) * whole;
 }
 /// What a strip of A takes in all its chunks; never less for a longer k.
 std::int64_t packed_strip_words(const GemmProblem& problem, const TileKernel& kernel) {
@@ -58,7 +58,7 @@ bool packs_a(const GemmProblem& problem, const TileKernel& kernel) {
 std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel) {
   if (!packs_a(problem, kernel)) return problem.m;
   return kernel.strip_rows *
-         std::max<std::int64_t>(1, most_packed_words / packed_strip_words(problem, kernel));
+         std::max<std::int64_t>(1, max_packed_words / packed_strip_words(problem, kernel));
 }
 
 Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& kernel, std::int64_t threads) {
@@ -73,8 +73,8 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
   tiling.panels = divide_up(problem.n, kernel.columns);
   tiling.panel_stride = odd_lines(tiling.chunk_words * kernel.columns);
   tiling.row_stride = odd_lines(tiling.chunk_words);
-  const std::int64_t most_panels = most_panel_words(kernel) / tiling.panel_stride;
-  const std::int64_t least_row_tasks = tiling.chunks == 1 ? 1 : divide_up(rows, most_summed_rows);
+  const std::int64_t max_panels = max_panel_words(kernel) / tiling.panel_stride;
+  const std::int64_t min_row_tasks = tiling.chunks == 1 ? 1 : divide_up(rows, max_summed_rows);
 
   Tiling best{};
   const auto consider = [&](std::int64_t row_tasks, std::int64_t column_tasks) {
@@ -84,37 +84,37 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
       best = tiling;
   };
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
-    const std::int64_t row_tasks = std::min(least_row_tasks + more, tiling.strips);
+    const std::int64_t row_tasks = std::min(min_row_tasks + more, tiling.strips);
     // As few groups of panels as fit the cache, and as few as give every thread the same number of tasks.
-    const std::int64_t fewest = divide_up(tiling.panels, most_panels);
+    const std::int64_t fewest = divide_up(tiling.panels, max_panels);
     consider(row_tasks, fewest);
     consider(row_tasks, std::min(tiling.panels, round_up(fewest, threads / std::gcd(threads, row_tasks))));
   }
   return best;
 }
 
-std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = words_of(problem, kernel);
   const std::int64_t widest = round_up(std::min(words, kernel.chunk_words), words_in_line);
   const std::int64_t panels = divide_up(problem.n, kernel.columns);
   const std::int64_t panel_words =
-      std::min(panels * odd_lines(widest * kernel.columns), most_panel_words(kernel));
+      std::min(panels * odd_lines(widest * kernel.columns), max_panel_words(kernel));
   const std::size_t packed = bytes_of_words(panel_words) + bytes_of_words(kernel.rows * odd_lines(widest));
   if (words <= kernel.chunk_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
-  const std::int64_t most_panels =
-      most_panel_words(kernel) / odd_lines(chunk_of(kernel.chunk_words + 1, kernel) * kernel.columns);
+  const std::int64_t max_panels =
+      max_panel_words(kernel) / odd_lines(chunk_of(kernel.chunk_words + 1, kernel) * kernel.columns);
   const std::int64_t rows =
-      std::min(round_up(problem.m, kernel.strip_rows), most_summed_rows + kernel.strip_rows);
-  return packed + bytes_of_words(rows * std::min(panels, most_panels) * kernel.columns);
+      std::min(round_up(problem.m, kernel.strip_rows), max_summed_rows + kernel.strip_rows);
+  return packed + bytes_of_words(rows * std::min(panels, max_panels) * kernel.columns);
 }
 
-std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   // A k that is no multiple of a word is packed, one that is longer may be not.
   if (!problem.transpose_a && kernel.takes_rows_from_memory && kernel.per_word == 1) return 0;
   const std::int64_t strip = packed_strip_words(problem, kernel);
   const std::int64_t strips = divide_up(problem.m, kernel.strip_rows);
-  return bytes_of_words(std::min(strips * strip, std::max(most_packed_words, strip)));
+  return bytes_of_words(std::min(strips * strip, std::max(max_packed_words, strip)));
 }
 
 }  // namespace mylos

@@ -94,16 +94,16 @@ struct ThreadMemory {
 // need more than that of a larger one.
 
 /// Of ThreadMemory.
-[[nodiscard]] std::size_t most_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
+[[nodiscard]] std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
 /// Of the packed A.
-[[nodiscard]] std::size_t most_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
+[[nodiscard]] std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
 
 /// What a product works in.
 struct ProductMemory {
   ProductMemory(const GemmProblem& problem, const TileKernel& kernel, std::byte* workspace)
       : pieces(workspace),
-        packed(pieces.take_bytes(most_packed_bytes(problem, kernel))),
-        workers(pieces.take_bytes(bytes_of_workers(most_thread_bytes(problem, kernel)))) {}
+        packed(pieces.take_bytes(max_packed_bytes(problem, kernel))),
+        workers(pieces.take_bytes(bytes_of_workers(max_thread_bytes(problem, kernel)))) {}
 
   Pieces pieces;
   std::byte* packed;   // A

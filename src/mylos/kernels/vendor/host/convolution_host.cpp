@@ -14,8 +14,8 @@ class HostConvolution final : public LibraryConvolution {
   }
   [[nodiscard]] bool accumulates() const override { return true; }
   [[nodiscard]] bool may_refuse() const override { return false; }
-  [[nodiscard]] bool filters(const LibraryPass& pass) override {
-    return suits_filtering(pass) && filtering_->filters(pass);
+  [[nodiscard]] bool uses_winograd(const LibraryPass& pass) override {
+    return suits_winograd(pass) && winograd_->uses_winograd(pass);
   }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return way_of(pass).samples_at_a_time(pass);
@@ -33,7 +33,7 @@ class HostConvolution final : public LibraryConvolution {
  private:
   /// Where it was faster than oneDNN 2.6 on Zen 3, by one thread: its transforms go by whole vectors of
   /// channels, and pay where a channel meets enough others. Of 3 x 3 points half a tile in two is empty.
-  [[nodiscard]] static bool suits_filtering(const LibraryPass& pass) {
+  [[nodiscard]] static bool suits_winograd(const LibraryPass& pass) {
     const std::int64_t enough_channels = pass.pass == ConvolutionPass::weights ? 24 : 16;
     constexpr std::int64_t vector = 8;
     constexpr std::int64_t enough_points = 4;
@@ -44,10 +44,10 @@ class HostConvolution final : public LibraryConvolution {
     return is_wide(pass.map.from) && is_wide(pass.map.to);
   }
   [[nodiscard]] LibraryConvolution& way_of(const LibraryPass& pass) {
-    return filters(pass) ? *filtering_ : *onednn_;
+    return uses_winograd(pass) ? *winograd_ : *onednn_;
   }
 
-  std::unique_ptr<LibraryConvolution> filtering_ = make_winograd_convolution();
+  std::unique_ptr<LibraryConvolution> winograd_ = make_winograd_convolution();
   std::unique_ptr<LibraryConvolution> onednn_ = make_onednn_convolution();
 };
 

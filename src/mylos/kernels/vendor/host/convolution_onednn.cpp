@@ -118,7 +118,7 @@ class OneDnnConvolution final : public LibraryConvolution {
   [[nodiscard]] bool accumulates() const override { return true; }
   [[nodiscard]] bool may_refuse() const override { return false; }
 
-  [[nodiscard]] bool filters(const LibraryPass& /*pass*/) override { return false; }
+  [[nodiscard]] bool uses_winograd(const LibraryPass& /*pass*/) override { return false; }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     const std::size_t enough = workspace_bytes(pass);
     const auto fits = [&](std::int64_t samples) {

@@ -98,8 +98,8 @@ cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass,
                 is_forward ? add_forward(graph, shape) : add_backward(graph, shape, order);
               },
           .operands = count_of(pass),
-          .most_bytes = is_forward ? fused_attention::forward_workspace(shape)
-                                   : fused_attention::backward_workspace(shape),
+          .max_bytes = is_forward ? fused_attention::forward_workspace(shape)
+                                  : fused_attention::backward_workspace(shape),
           .modes = {frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK},
           .refused = {}};
 }

@@ -29,13 +29,13 @@ namespace frontend = cudnn::frontend;
 /// The numbers of a graph's matrices. The frontend takes addresses in their order.
 enum ConvolutionOperand : int { first, second, result, bias };
 
-constexpr std::int64_t most_elements = (std::int64_t{1} << 31) - 1;  // its engines count in 32 bits
-constexpr std::int64_t most_workspace = std::int64_t{256} << 20;
+constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // its engines count in 32 bits
+constexpr std::int64_t max_workspace = std::int64_t{256} << 20;
 /// Engines for float have channels first, and copy all operands.
-constexpr std::int64_t most_copied = std::int64_t{192} << 20;
+constexpr std::int64_t max_copied = std::int64_t{192} << 20;
 constexpr std::int64_t scratch_bytes = std::int64_t{8} << 20;
 /// Parts of a sum over samples that are added up in the end. 2 to 16 were seen, and 61 of few weights.
-constexpr std::int64_t most_parts = 16;
+constexpr std::int64_t max_parts = 16;
 
 /// Channels last, as cuDNN is told: sizes in the order samples, channels, points.
 struct ConvolutionLayout {
@@ -151,17 +151,17 @@ bool is_asked_for(const LibraryPass& pass) {
 
 std::int64_t samples_together(const LibraryPass& pass) {
   if (!is_asked_for(pass)) return 0;
-  std::int64_t most = most_elements / std::max(pass.map.from.columns(), pass.map.to.columns());
+  std::int64_t most = max_elements / std::max(pass.map.from.columns(), pass.map.to.columns());
   if (pass.type == DType::fp32)
-    most = std::min(most, std::max<std::int64_t>(most_copied / copied_bytes(pass), 1));
+    most = std::min(most, std::max<std::int64_t>(max_copied / copied_bytes(pass), 1));
   return std::min(pass.samples, most);
 }
 
 /// From the shape alone: an engine that wants more is not taken.
 std::int64_t planned_bytes(const LibraryPass& pass) {
   const std::int64_t sums = pass.map.weight_count() * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t wanted = samples_together(pass) * copied_bytes(pass) + most_parts * sums + scratch_bytes;
-  return std::min(wanted, most_workspace);
+  const std::int64_t wanted = samples_together(pass) * copied_bytes(pass) + max_parts * sums + scratch_bytes;
+  return std::min(wanted, max_workspace);
 }
 
 cudnn::PlanRequest request_of(const LibraryPass& pass) {
@@ -170,7 +170,7 @@ cudnn::PlanRequest request_of(const LibraryPass& pass) {
       .type = pass.type,
       .add = [&pass](Graph& graph) { ConvolutionGraph(pass).add_to(graph); },
       .operands = pass.bias ? bias + 1 : result + 1,
-      .most_bytes = static_cast<std::size_t>(planned_bytes(pass)),
+      .max_bytes = static_cast<std::size_t>(planned_bytes(pass)),
       .refused = {NONDETERMINISTIC, REDUCED_PRECISION_REDUCTION, DOWN_CONVERT_INPUTS, FFT, WINOGRAD,
                   WINOGRAD_TILE_4x4, WINOGRAD_TILE_6x6, WINOGRAD_TILE_13x13}};
   if (pass.type == DType::fp32) request.refused.push_back(TENSOR_CORE);  // of floats they multiply TF32
@@ -186,7 +186,7 @@ class CudnnConvolution final : public LibraryConvolution {
   [[nodiscard]] bool accumulates() const override { return false; }
   [[nodiscard]] bool may_refuse() const override { return true; }
 
-  [[nodiscard]] bool filters(const LibraryPass& /*pass*/) override { return false; }
+  [[nodiscard]] bool uses_winograd(const LibraryPass& /*pass*/) override { return false; }
   [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
     return samples_together(pass);
   }

@@ -18,7 +18,7 @@ static_assert(arena_alignment % 256 == 0, "cuBLASLt demands it of its workspace,
 constexpr std::size_t library_workspace_bytes = std::size_t{32} << 20;
 
 // The library gives its best algorithm first, and may refuse to run it.
-constexpr int most_algorithms = 8;
+constexpr int max_algorithms = 8;
 
 inline void check(cublasStatus_t status, std::string_view what) {
   if (status != CUBLAS_STATUS_SUCCESS)

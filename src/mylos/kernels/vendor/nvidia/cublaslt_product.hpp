@@ -42,11 +42,11 @@ struct Algorithm {
 inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Description& description,
                                             const Layout& first, const Layout& second, const Layout& result,
                                             const ProductAlignments& alignments, bool adds_bias) {
-  std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> results{};
+  std::array<cublasLtMatmulHeuristicResult_t, max_algorithms> results{};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, description.get(), first.get(), second.get(), result.get(), result.get(),
-      preference_for(alignments, adds_bias).get(), most_algorithms, results.data(), &found);
+      preference_for(alignments, adds_bias).get(), max_algorithms, results.data(), &found);
   if (is_refusal(status)) return {};
   check(status, "choose an algorithm");
   std::vector<Algorithm> algorithms;

@@ -79,7 +79,7 @@ void Plan::build(const Target& target, const PlanRequest& request) {
   } else {
     check(graph_.build_operation_graph(target.handle));
   }
-  const auto most = static_cast<std::int64_t>(request.most_bytes);
+  const auto most = static_cast<std::int64_t>(request.max_bytes);
   check(graph_.create_execution_plans(request.modes));
   graph_.deselect_numeric_notes(request.refused);
   graph_.deselect_workspace_greater_than(most);

@@ -37,7 +37,7 @@ struct PlanRequest {
   DType type = DType::fp32;         ///< of all matrices that do not say another
   std::function<void(Graph&)> add;  ///< adds the operations
   int operands = 0;                 ///< which are numbered (set_uid) from 0 on
-  std::size_t most_bytes = 0;       ///< of workspace
+  std::size_t max_bytes = 0;        ///< of workspace
   std::vector<frontend::HeurMode_t> modes = {frontend::HeurMode_t::A};  ///< who advises engines
   std::vector<frontend::NumericalNote_t> refused;                       ///< engines with such a note
 };

@@ -168,7 +168,7 @@ MakeGemm cublaslt_gemm() {
 MakeGemm measured_cublaslt_gemm() {
   return [] {
     std::vector<std::unique_ptr<GemmEngine>> engines;
-    for (std::size_t rank = 0; rank < std::size_t{cublaslt::most_algorithms}; ++rank)
+    for (std::size_t rank = 0; rank < std::size_t{cublaslt::max_algorithms}; ++rank)
       engines.push_back(std::make_unique<CublasLtGemm>(rank));
     return make_ranked_gemm("measured: cublaslt", std::move(engines));
   };

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_bars = 40;
+constexpr std::size_t max_bars = 40;
 constexpr std::size_t picture_width = 50;
 
 std::string bytes(std::size_t count) {
@@ -103,7 +103,7 @@ std::string plan_picture(const std::vector<std::string>& stages, const MemoryPla
   const Schedule& schedule = plan.plan.schedule;
   const std::vector<std::size_t> live = trace_lifetimes(plan.statement.cost, schedule).live_bytes();
   const std::size_t peak = std::max<std::size_t>(1, *std::max_element(live.begin(), live.end()));
-  const std::size_t together = (schedule.size() + most_bars - 1) / most_bars;
+  const std::size_t together = (schedule.size() + max_bars - 1) / max_bars;
   std::string text;
   for (std::size_t first = 0; first < schedule.size(); first += together) {
     const std::size_t end = std::min(first + together, schedule.size());

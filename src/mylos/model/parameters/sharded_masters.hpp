@@ -15,6 +15,6 @@ inline std::size_t take_place(std::size_t& end, std::int64_t elements, DType typ
 }
 
 /// Places masters and compute weights anew; buckets and gradients stay where they are.
-void cut_masters(ParameterLayout& layout, int holders);
+void shard_masters(ParameterLayout& layout, int shard_owners);
 
 }  // namespace mylos

@@ -6,7 +6,7 @@
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"
 
-namespace mylos::cut_masters_test {
+namespace mylos::sharded_masters_test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -111,8 +111,8 @@ TEST(CutMasters, ComputeWeightsHavePlacesOfTheirOwnInTheirArena) {
 }
 
 TEST(CutMasters, FloatsAreHeldOnceAndOthersAsASlice) {
-  const auto bytes = [](const Network& network, int holders) {
-    const ParameterLayout layout = make_parameter_layout(chain_of(network), 25 << 20, 4, holders);
+  const auto bytes = [](const Network& network, int shard_owners) {
+    const ParameterLayout layout = make_parameter_layout(chain_of(network), 25 << 20, 4, shard_owners);
     return std::pair(layout.master_bytes(), static_cast<std::size_t>(layout.elements));
   };
   const auto [floats, all_floats] = bytes({.compute = DType::fp32}, 4);
@@ -160,4 +160,4 @@ TEST(CutMasters, AreNotToBeHadAsAWhole) {
   EXPECT_THROW(static_cast<void>(cut.master(cut.layout().slots[0])), Error);
 }
 
-}  // namespace mylos::cut_masters_test
+}  // namespace mylos::sharded_masters_test

@@ -1,4 +1,4 @@
-#include "mylos/model/parameters/cut_masters.hpp"
+#include "mylos/model/parameters/sharded_masters.hpp"
 
 #include "mylos/base/device/arena.hpp"
 
@@ -35,8 +35,8 @@ void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
 
 }  // namespace
 
-void cut_masters(ParameterLayout& layout, int holders) {
-  layout.holders = holders;
+void shard_masters(ParameterLayout& layout, int shard_owners) {
+  layout.shard_owners = shard_owners;
   layout.compute_bytes = 0;
   layout.held_masters = 0;
   for (std::size_t b = 0; b < layout.buckets.size(); ++b) {
@@ -45,7 +45,7 @@ void cut_masters(ParameterLayout& layout, int holders) {
     bucket.held_first.reset();
     if (layout.keeps_masters && bucket.compute_type != DType::fp32) {
       bucket.held_first = layout.held_masters;
-      layout.held_masters += bucket.count / holders;
+      layout.held_masters += bucket.count / shard_owners;
     }
     if (!bucket.compute_type) {
       place_one_by_one(layout, b);

@@ -1,4 +1,4 @@
-#include "mylos/model/parameters/cut_gradients.hpp"
+#include "mylos/model/parameters/sharded_gradients.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -65,15 +65,15 @@ class Window {
 
 }  // namespace
 
-void cut_gradients(ParameterLayout& layout, std::size_t window) {
+void shard_gradients(ParameterLayout& layout, std::size_t window) {
   const Window places(layout, window);
-  const std::size_t slices = layout.gradient_bytes / static_cast<std::size_t>(layout.holders);
+  const std::size_t slices = layout.gradient_bytes / static_cast<std::size_t>(layout.shard_owners);
   if (places.bytes() + slices >= layout.gradient_bytes) return;
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
     GradientBucket& bucket = layout.buckets[i];
     bucket.gradient_offset = places.offset(i);
     bucket.slice_offset = layout.slice_bytes;
-    layout.slice_bytes += bytes_of(bucket) / static_cast<std::size_t>(layout.holders);
+    layout.slice_bytes += bytes_of(bucket) / static_cast<std::size_t>(layout.shard_owners);
   }
   layout.gradient_bytes = places.bytes();
   for (ParameterSlot& slot : layout.slots) {

@@ -9,6 +9,6 @@ namespace mylos {
 /// Places gradients anew; their order and buckets stay. A bucket takes over memory of none of the window - 1
 /// before it, which may still be on their way, and of none that the same block writes. Masters are cut.
 /// Leaves the gradients whole where window and slices would take as much memory.
-void cut_gradients(ParameterLayout& layout, std::size_t window);
+void shard_gradients(ParameterLayout& layout, std::size_t window);
 
 }  // namespace mylos

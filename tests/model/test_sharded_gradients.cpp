@@ -7,7 +7,7 @@
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 
-namespace mylos::cut_gradients_test {
+namespace mylos::sharded_gradients_test {
 
 struct Network {
   std::size_t layers = 12;
@@ -199,4 +199,4 @@ TEST(CutGradients, ArePlacedAsSlicesOneBehindTheOther) {
   }
 }
 
-}  // namespace mylos::cut_gradients_test
+}  // namespace mylos::sharded_gradients_test
