@@ -24,7 +24,10 @@ def names(arguments):
     for kind in "max", "average":
         for type_name in arguments.types:
             for grid, channels, batch in GRIDS:
+                shortest = min(map(int, grid.split("x")))
                 for kernel in arguments.kernels:
+                    if kind == "average" and kernel > shortest:  # PyTorch refuses it, whatever its padding
+                        continue
                     for stride in sorted({1, 2, kernel}):
                         name = f"{kind}/{type_name}/{grid}/{channels}/{batch}/{kernel}/{stride}"
                         if arguments.only in name:
