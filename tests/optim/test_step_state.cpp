@@ -230,7 +230,7 @@ TEST_F(Step, SumsStartAtZeroAndTravelWithSamplesStopAndError) {
   const test::DeviceValue<LossSums> sums(LossSums{3.5, 7});
   const AgreementBuffer agreement(1, 2);
   const test::DeviceValue<StepInput> told;
-  tell(exec, {.rows = 31, .stop = 2}, told.data());
+  upload(exec, {.rows = 31, .stop = 2}, told.data());
   state_own_part(exec, told.data(), sums.data(), agreement);
   begin_step(exec, sums.data());
   exec.fence();

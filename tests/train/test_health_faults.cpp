@@ -28,7 +28,7 @@ struct WatchedRun {
 
   StepState step() {
     const StepState state = run.step();
-    for (const RunEvent& event : health.look(*run.trainer, static_cast<std::int64_t>(state.step)))
+    for (const RunEvent& event : health.poll(*run.trainer, static_cast<std::int64_t>(state.step)))
       found.push_back(event);
     return state;
   }

@@ -30,7 +30,7 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   clock.go_on_from(100);  // seconds of earlier starts
   RunLog log({}, "", "", position.total);
   log.write_rows(*run.trainer, 3, position, clock);
-  log.tell({3, "warning", "loss", "", "jumps"});
+  log.record({3, "warning", "loss", "", "jumps"});
   CheckpointState saved;
   log.save(saved);
   const std::string file = folder.path() + "/log.h5";

@@ -94,7 +94,7 @@ std::vector<std::int64_t> max_micro_batches(const Subject& subject,
   std::vector<std::int64_t> sizes;
   RankGroup& ranks = subject.communicator->ranks();
   const MemoryProblem problem = shared_problem(subject.options, *subject.gemm, ranks, subject.data.get());
-  const std::int64_t most = std::min(max_micro_batch, max_rows / subject.rows_per_sample);
+  const std::int64_t most = std::min(micro_batch_limit, max_rows / subject.rows_per_sample);
   run_on_all(ranks, [&] {
     for (const TrialSetting& setting : settings) {
       const Options options = options_of(subject.options, setting);

@@ -45,7 +45,7 @@ std::string gap_text(const TrialResult* base, const TrialResult& result) {
 }
 
 std::string micro_batch_text(std::int64_t largest) {
-  return largest >= max_micro_batch ? fmt::format(">= {}", largest) : fmt::format("{}", largest);
+  return largest >= micro_batch_limit ? fmt::format(">= {}", largest) : fmt::format("{}", largest);
 }
 
 std::string table(const AdviceReport& report) {

@@ -9,7 +9,7 @@
 namespace mylos::app {
 
 /// A micro-batch beyond which nobody looks for a larger one.
-inline constexpr std::int64_t max_micro_batch = std::int64_t{1} << 16;
+inline constexpr std::int64_t micro_batch_limit = std::int64_t{1} << 16;
 
 struct AdviceReport {
   std::string run;  // its name
@@ -22,7 +22,7 @@ struct AdviceReport {
   std::string computed_by;  // instructions
   std::string energy_of;    // what the node of rank 0 counts; "": nothing
   std::vector<TrialResult> results = {};
-  std::vector<std::int64_t> largest = {};  // micro-batch that fits, up to max_micro_batch, of each
+  std::vector<std::int64_t> largest = {};  // micro-batch that fits, up to micro_batch_limit, of each
   TypeAdvice advice = {};
   TypeChoiceRule rule = {};
   std::string deck = {};  // the file that was written; empty: it could not be

@@ -112,4 +112,8 @@ ColumnStatistics StatisticsAccumulator::result() const {
   return statistics;
 }
 
+bool are_constant(double spread, double square) {
+  return !(spread > 1e-12 * square);  // what the difference of two sums leaves of a constant
+}
+
 }  // namespace mylos

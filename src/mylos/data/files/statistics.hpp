@@ -25,6 +25,10 @@ void require_sensible(const ColumnStatistics& statistics, const std::string& fil
 void require_same_statistics(const ColumnStatistics& stored, const ColumnStatistics& computed,
                              const std::string& file, const std::string& group);
 
+/// Whether numbers are equal but for rounding. `spread` is the sum (or mean) of their squared distances from
+/// their mean, `square` that of their squares.
+[[nodiscard]] bool are_constant(double spread, double square);
+
 class StatisticsAccumulator {
  public:
   explicit StatisticsAccumulator(std::int64_t columns);

@@ -2,6 +2,7 @@
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "mylos/data/feed/loader.hpp"
+#include "mylos/data/files/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 
 namespace mylos {

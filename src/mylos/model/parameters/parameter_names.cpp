@@ -37,9 +37,9 @@ std::string nearest_names(const std::string& wanted, std::vector<std::string> na
   std::stable_sort(by_distance.begin(), by_distance.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   by_distance.resize(std::min(by_distance.size(), names_to_tell));
-  std::vector<std::string> names;
-  for (auto& [distance, name] : by_distance) names.push_back(std::move(name));
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::vector<std::string> nearest;
+  for (auto& [distance, name] : by_distance) nearest.push_back(std::move(name));
+  return fmt::format("{}", fmt::join(nearest, ", "));
 }
 
 void require_match(const std::string& where, const std::string& pattern,

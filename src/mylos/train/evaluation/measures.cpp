@@ -158,11 +158,6 @@ std::string describe_r2(const TargetMeasures& measures) {
   return constant == 0 ? text
                        : fmt::format("{} of the {} of {} targets that vary", text, all - constant, all);
 }
-
-bool are_constant(double spread, double square) {
-  return !(spread > 1e-12 * square);  // what the difference of two sums leaves of a constant
-}
-
 std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
   if (of_tokens) return "it is of labelled samples, and these are tokens";
   return is_measured_of(measure, loss) ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));

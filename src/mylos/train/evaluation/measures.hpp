@@ -13,6 +13,7 @@
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
+#include "mylos/data/files/statistics.hpp"
 #include "mylos/model/options.hpp"
 #include "mylos/train/options.hpp"
 
@@ -108,10 +109,6 @@ class TargetMeasures {
 /// "R2 0.98", "R2 0.98 of the 3 of 4 targets that vary", "R2 nan (7 predictions are inf or NaN)" or "R2
 /// undefined (no target varies)".
 [[nodiscard]] std::string describe_r2(const TargetMeasures& measures);
-
-/// Whether numbers whose squares' sum (or mean) is `square` are the same but for rounding: `spread` is that
-/// of their squared distances from their mean.
-[[nodiscard]] bool are_constant(double spread, double square);
 
 /// Why an evaluation of such a network does not have it; "": it does.
 [[nodiscard]] std::string why_not_measured(Measure measure, LossType loss, bool of_tokens);
