@@ -48,6 +48,7 @@ const PoolShape shapes[] = {
     {.input = {{1, 1, 700}, 1}, .window = {1, 1, 5}, .stride = {1, 1, 1}, .padding = {0, 0, 2}},
     {.input = {{1, 1, 701}, 1}, .window = {1, 1, 3}, .stride = {1, 1, 2}, .padding = {0, 0, 1}},
     {.input = {{1, 1, 600}, 1}, .window = {1, 1, 2}, .stride = {1, 1, 2}},
+    {.input = {{1, 1, 700}, 3}, .window = {1, 1, 31}, .stride = {1, 1, 2}, .padding = {0, 0, 15}},
     {.input = {{1, 5, 203}, 3}, .window = {1, 3, 7}, .stride = {1, 2, 3}, .padding = {0, 1, 3}},
     {.input = {{1, 6, 90}, 3}, .window = {1, 5, 5}, .stride = {1, 1, 1}, .padding = {0, 2, 2}},
     // Windows that are longer than the grid, so that none sees all of its points.

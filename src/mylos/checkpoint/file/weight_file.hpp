@@ -24,9 +24,10 @@ enum class StoredWeights { current, average };
 /// it.
 struct WeightMetadata {
   static constexpr const char* layout = "mylos.layout";
-  static constexpr const char* channels_first = "channels_first";  // as PyTorch (model/parameters/channels_first.hpp)
-  static constexpr const char* channels_last = "channels_last";    // as a checkpoint
-  static constexpr const char* deck = "mylos.deck";                // of the run, resolved
+  static constexpr const char* channels_first =
+      "channels_first";  // as PyTorch (model/parameters/channels_first.hpp)
+  static constexpr const char* channels_last = "channels_last";  // as a checkpoint
+  static constexpr const char* deck = "mylos.deck";              // of the run, resolved
   static constexpr const char* step = "mylos.step";
   static constexpr const char* normalization = "mylos.normalization";  // in words
   static constexpr const char* statistics = "normalization.";          // how the names of its tensors begin

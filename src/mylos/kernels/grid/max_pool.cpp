@@ -236,7 +236,7 @@ void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tenso
                       void* workspace) {
   check_pool_matrices(shape, x, y);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    if (goes_by_windows(shape)) {
+    if (takes_maxima_by_windows(shape)) {
       for_window_rows(shape, x.rows(), [&](const WindowRows& rows, std::int64_t first, std::int64_t count) {
         max_by_windows(exec, rows, count, x.as<T>() + first * x.columns(), y.as<T>() + first * y.columns());
       });

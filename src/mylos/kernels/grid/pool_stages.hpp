@@ -63,9 +63,12 @@ struct PoolBuffers {
 /// Whether every point lies in a window.
 [[nodiscard]] bool all_points_seen(const PoolShape& shape);
 
-/// Whether a maximum is taken window by window: where none overlaps another and points have channels enough
-/// for vectors. Neither pass needs a workspace then.
+/// Whether the backward pass of a maximum goes window by window: where none overlaps another and points have
+/// channels enough for vectors. It needs no workspace then.
 [[nodiscard]] bool goes_by_windows(const PoolShape& shape);
+
+/// Whether the forward pass does so too: where windows are small and points have many channels.
+[[nodiscard]] bool takes_maxima_by_windows(const PoolShape& shape);
 
 /// Throws Error where these are no input and output of such a pool.
 void check_pool_matrices(const PoolShape& shape, const Tensor& input, const Tensor& output);

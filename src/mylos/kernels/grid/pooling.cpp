@@ -78,6 +78,14 @@ bool goes_by_windows(const PoolShape& shape) {
   return shape.input.channels > few_channels;
 }
 
+bool takes_maxima_by_windows(const PoolShape& shape) {
+  constexpr std::int64_t max_window = 9;     // points; of larger ones the axes' passes read longer vectors
+  constexpr std::int64_t min_channels = 16;  // of a vector
+  const auto& [depth, height, width] = shape.window;
+  return runs_on_host && goes_by_windows(shape) && depth * height * width <= max_window &&
+         shape.input.channels >= min_channels;
+}
+
 std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs, std::int64_t samples) {
   const std::int64_t all = std::max<std::int64_t>(1, samples);
   const std::size_t bytes = PoolBuffers(stages, needs, 1, nullptr).bytes;
@@ -138,9 +146,10 @@ double pool_steps(const PoolShape& shape) {
 
 PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_t samples) {
   const PoolStages stages(shape);
-  if (goes_by_windows(shape)) return {};
-  return {pool_workspace_bytes(stages, PoolNeeds::max_forward(type), samples),
-          pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
+  return {takes_maxima_by_windows(shape)
+              ? 0
+              : pool_workspace_bytes(stages, PoolNeeds::max_forward(type), samples),
+          goes_by_windows(shape) ? 0 : pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
 }
 
 PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples) {

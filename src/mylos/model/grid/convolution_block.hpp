@@ -1,4 +1,5 @@
-// ConvolutionBlock: y = dropout(activation(x * W + b)) on the grid of each sample (kernels/convolution/convolution.hpp).
+// ConvolutionBlock: y = dropout(activation(x * W + b)) on the grid of each sample
+// (kernels/convolution/convolution.hpp).
 //
 // W [outputs, taps · channels / groups] (of a transposed one: [channels, taps · outputs / groups]), b
 // [outputs]. What is kept for backward besides x and y is what Dense keeps: the pre-activation where the
