@@ -1,4 +1,4 @@
-// From a DType at run time to an element type at compile time, and back.
+// Maps a run-time DType to a compile-time element type, and back.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,8 @@ inline constexpr DType dtype_of<half> = DType::fp16;
 template <>
 inline constexpr DType dtype_of<bfloat16> = DType::bf16;
 
-/// Calls function(TypeTag<T>{}) with the type that `type` names. Throws Error unless kernels compute in it.
+/// Calls function(TypeTag<T>{}), where T is the element type of `type`. Throws Error if kernels do not
+/// compute in `type`.
 template <class Function>
 decltype(auto) dispatch(DType type, Function&& function) {
   switch (type) {

@@ -1,8 +1,8 @@
-// What numbers a floating-point type holds: its limits, from the widths of its exponent and fraction alone.
+// The limits of floating-point types, derived from the widths of exponent and fraction.
 //
-// A number is (-1)^sign × 1.fraction × 2^exponent, or, below the smallest normal number, 0.fraction × the
-// smallest normal (subnormal: the smaller it is, the fewer digits it has). IEEE 754-2019, section 3.4;
-// bfloat16 is laid out the same way.
+// A number is (-1)^sign × 1.fraction × 2^exponent. Below the smallest normal number it is subnormal:
+// 0.fraction × the smallest normal number, with fewer significant digits the smaller it is. IEEE 754-2019,
+// section 3.4; bfloat16 has the same layout.
 #pragma once
 
 #include "mylos/base/dtype.hpp"
@@ -12,23 +12,23 @@ namespace mylos {
 
 struct FloatLayout {
   int exponent_bits;
-  int fraction_bits;  // as stored: without the 1 in front
+  int fraction_bits;  // as stored, without the implicit leading 1
 };
 
 struct FloatLimits {
   FloatLayout layout;
   int bits;
-  int binary_digits;   ///< of a normal number, the 1 in front counted
-  int decimal_digits;  ///< so many of any decimal number come back
-  int min_exponent;    ///< of normal numbers: 1 × 2^min_exponent is the smallest
+  int binary_digits;   ///< of a normal number, with the implicit leading 1
+  int decimal_digits;  ///< decimal numbers of this many digits survive a round trip
+  int min_exponent;    ///< of normal numbers; the smallest is 1 × 2^min_exponent
   int max_exponent;    ///< of the largest number
   double largest;
   double smallest_normal;
   double smallest_subnormal;
-  double epsilon;  ///< from 1 to the next number: a value is rounded by at most half of it, relatively
+  double epsilon;  ///< distance from 1 to the next number; the relative rounding error is at most half of it
 };
 
-/// 2^exponent, from 2^-1074 to 2^1023: exact.
+/// Returns 2^exponent exactly, for -1074 <= exponent <= 1023.
 [[nodiscard]] constexpr double power_of_two(int exponent) {
   double power = 1;
   for (; exponent > 0; --exponent) power *= 2;
@@ -52,7 +52,7 @@ struct FloatLimits {
           .epsilon = epsilon};
 }
 
-/// Throws Error for a type of whole numbers.
+/// Returns the layout of a floating-point type. Throws Error for an integer type.
 [[nodiscard]] constexpr FloatLayout layout_of(DType type) {
   switch (type) {
     case DType::fp16:
@@ -68,7 +68,7 @@ struct FloatLimits {
   }
 }
 
-/// Throws Error for a type of whole numbers.
+/// Returns the limits of a floating-point type. Throws Error for an integer type.
 [[nodiscard]] constexpr FloatLimits limits_of(DType type) {
   return limits_of(layout_of(type));
 }

@@ -1,4 +1,4 @@
-// dtype_of<T>: the DType of an element type at compile time. Those of half and bfloat16 are in dispatch.hpp.
+// dtype_of<T>: the DType of a compile-time element type. dispatch.hpp defines it for half and bfloat16.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The one exception type of Mylos, and the exit codes that its causes map to.
+// The only exception type of Mylos, and the exit codes of its causes.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ enum class ExitCode : int {
   requeue = 85,
 };
 
-/// Thrown for every failure. The message says what was wrong, where, and what would be right.
+/// The exception that reports every failure. The message says what is wrong, where, and what would be right.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -29,13 +29,13 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// Throws Error with ExitCode::bad_input: the user can mend it (deck, file, command line).
+/// Throws Error with ExitCode::bad_input: the user can correct the cause (deck, file, command line).
 template <class... Arguments>
 [[noreturn]] void fail_input(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   throw Error(ExitCode::bad_input, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-/// Throws Error with ExitCode::failed: the run cannot go on (I/O, MPI, a library, a broken invariant).
+/// Throws Error with ExitCode::failed: the run cannot continue (I/O, MPI, a library, a broken invariant).
 template <class... Arguments>
 [[noreturn]] void fail_run(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   throw Error(ExitCode::failed, fmt::format(format, std::forward<Arguments>(arguments)...));

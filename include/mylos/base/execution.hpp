@@ -1,4 +1,4 @@
-// Where the work runs: Kokkos' default execution space and its memory.
+// The execution space that kernels run in, and its memory: Kokkos' defaults.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -9,7 +9,7 @@ using Execution = Kokkos::DefaultExecutionSpace;
 using Memory = Execution::memory_space;
 using Device = Kokkos::Device<Execution, Memory>;
 
-/// True where the host can read and write Memory directly (host-only builds).
+/// True if the host can read and write Memory directly (host-only builds).
 inline constexpr bool memory_is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
 
 }  // namespace mylos

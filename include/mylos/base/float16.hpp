@@ -1,10 +1,10 @@
-// half (IEEE binary16) and bfloat16: 2 bytes on every backend, and their conversions to and from float.
+// half (IEEE binary16) and bfloat16, 2 bytes each on every backend, and their conversions to and from float.
 //
 // Kokkos' types are used where they are real 16-bit types (CUDA, HIP, SYCL). On host-only builds Kokkos 5
-// aliases them to float, so Mylos brings storage types of its own. Conversions round to nearest even, keep
-// subnormals, overflow to infinity, and make of NaN a quiet NaN with the high bits of its payload, as
-// processors do. They are branch-free integer code, so that loops over them vectorise (after F. Giesen,
-// "float->half variants", https://gist.github.com/rygorous/2156668).
+// aliases them to float, so Mylos defines its own storage types. Conversions round to nearest even, preserve
+// subnormal numbers and overflow to infinity. NaN becomes a quiet NaN with the high bits of its payload, as
+// in processors. The conversions are branch-free integer code, so that loops over them vectorise (after F.
+// Giesen, "float->half variants", https://gist.github.com/rygorous/2156668).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,7 +18,7 @@ KOKKOS_INLINE_FUNCTION std::uint16_t half_bits(float value) {
   const auto bits = Kokkos::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits & 0x80000000u;
   const std::uint32_t magnitude = bits ^ sign;
-  // Below 2^-14 the result is subnormal: adding 0.5 aligns the mantissa so that the float unit rounds for us.
+  // Below 2^-14 the result is subnormal: adding 0.5 aligns the mantissa so that the float addition rounds it.
   const float aligned = Kokkos::bit_cast<float>(magnitude < 0x38800000u ? magnitude : 0u) + 0.5f;
   const std::uint32_t subnormal = Kokkos::bit_cast<std::uint32_t>(aligned) - 0x3f000000u;
   const std::uint32_t odd = (magnitude >> 13) & 1u;
@@ -117,7 +117,7 @@ KOKKOS_INLINE_FUNCTION bfloat16 from_float<bfloat16>(float value) {
 #endif
 }
 
-/// Unit roundoff u: a value rounded to T is off by at most u relatively (normal range).
+/// Unit roundoff u: rounding to T has a relative error of at most u (normal range).
 template <class T>
 inline constexpr double unit_roundoff = 0;
 template <>

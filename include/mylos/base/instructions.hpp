@@ -1,8 +1,8 @@
-// The instruction sets that vector code on hosts is compiled for, and the one that it runs by.
+// The instruction sets that the host's vector code is compiled for, and the one in use.
 //
-// One build has all of them for its architecture; the best one that the processor has is in use unless
-// use_instructions() says otherwise. Results of one set are bitwise repeatable; those of two differ by
-// rounding.
+// A build contains all sets of its architecture. The best set that the processor supports is used, unless
+// use_instructions() selects another. Results are bitwise repeatable with one set; results of two sets differ
+// by rounding.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace mylos {
 
-/// From the one that any processor has to the fastest, per architecture.
+/// Instruction sets. Per architecture they are ordered from the one that every processor has to the fastest.
 enum class Instructions {
-  baseline,     ///< any x86-64, or where vector code is not compiled for the processor at all
+  baseline,     ///< any x86-64, or a processor for which no vector code is compiled
   avx2,         ///< AVX2, FMA and F16C
   avx512,       ///< AVX-512 F, BW, CD, DQ and VL
-  avx512_bf16,  ///< AVX-512 with products of bfloat16
+  avx512_bf16,  ///< AVX-512 with bfloat16 dot products
   neon,         ///< any 64-bit Arm
-  sve,          ///< Arm's vectors of up to 64 bytes
+  sve,          ///< Arm's scalable vectors, up to 64 bytes
 };
 
-/// The name users type in decks: "avx512-bf16".
+/// Returns the name that users write in decks: "avx512-bf16".
 [[nodiscard]] std::string_view name_of(Instructions instructions);
 
-/// What this build and this processor both have, the fastest last. At least one.
+/// Returns the sets that both this build and this processor support, the fastest last. At least one.
 [[nodiscard]] std::vector<Instructions> available_instructions();
 
 [[nodiscard]] bool is_available(Instructions instructions);
@@ -33,11 +33,12 @@ enum class Instructions {
 
 [[nodiscard]] Instructions instructions_in_use();
 
-/// From now on vector code runs by these. Not while a kernel runs; engines made before keep their workspace's
-/// layout and must be made anew. Throws Error (bad input), naming those there are.
+/// Selects the instruction set of all vector code. Must not be called while a kernel runs. Existing GEMM
+/// engines keep the workspace layout of the previous set and must be recreated. Throws Error (bad input) that
+/// lists the available sets.
 void use_instructions(Instructions instructions);
 
-/// The same by name. Throws Error (bad input) for a name that is none.
+/// Returns the set of this name. Throws Error (bad input) for an unknown name.
 [[nodiscard]] Instructions instructions_named(std::string_view name);
 
 }  // namespace mylos

@@ -1,7 +1,8 @@
-// Tensor: a matrix [rows, columns] of a run-time element type, row-major and contiguous, in device memory.
+// Tensor: a view of a matrix [rows, columns] with a run-time element type, row-major and contiguous, in
+// device memory.
 //
-// It does not own its memory (an Arena does) and is cheap to copy. Rows are samples (or tokens), columns
-// features; a vector is one row.
+// A tensor does not own its memory (an Arena does) and is cheap to copy. Rows are samples or tokens, columns
+// are features. A vector is a tensor of one row.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ class Tensor {
   [[nodiscard]] bool empty() const { return data_ == nullptr; }
   [[nodiscard]] void* data() const { return data_; }
 
-  /// The elements as T*. Throws Error when the tensor holds another type.
+  /// Returns the elements as T*. Throws Error if the tensor has another element type.
   template <class T>
   [[nodiscard]] T* as() const {
     if (dtype_of<T> != type_) {
@@ -49,13 +50,13 @@ class Tensor {
     return FlatView<T>(as<T>(), static_cast<std::size_t>(size()));
   }
 
-  /// Rows [first, first + count) of this tensor.
+  /// Returns a view of rows [first, first + count).
   [[nodiscard]] Tensor row_range(std::int64_t first, std::int64_t count) const {
     auto* start =
         static_cast<std::byte*>(data_) + static_cast<std::size_t>(first * columns_) * size_of(type_);
     return {start, type_, count, columns_};
   }
-  /// Elements [first, first + count), as one row.
+  /// Returns a view of elements [first, first + count) as one row.
   [[nodiscard]] Tensor elements(std::int64_t first, std::int64_t count) const {
     return {static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * size_of(type_), type_, 1,
             count};

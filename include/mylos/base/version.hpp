@@ -1,4 +1,4 @@
-// Which Mylos this is.
+// The version of this build.
 #pragma once
 
 #include <string>
@@ -6,11 +6,12 @@
 
 namespace mylos {
 
-/// "0.1.0 (commit 1a2b3c4)"; without the commit where the source tree was no git checkout.
+/// Returns "0.1.0 (commit 1a2b3c4)", without the commit if the source tree was not a git checkout.
 [[nodiscard]] std::string code_version();
 
-/// What the compiler was allowed to use where no vector code of its own chooses at run time, that is in the
-/// loops that Kokkos launches: "x86-64-v4". Of several copies of a library it is that of the one loaded.
+/// Returns the instruction set that the compiler was allowed to use: "x86-64-v4". It applies to the loops
+/// that Kokkos launches; vector code selects its instructions at run time. If a process has several copies of
+/// the library, this is the one that was loaded.
 [[nodiscard]] std::string_view compiled_for();
 
 }  // namespace mylos

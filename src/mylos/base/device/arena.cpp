@@ -11,8 +11,8 @@ std::byte* aligned(void* memory) {
   return static_cast<std::byte*>(memory) + rest;
 }
 
-/// Not a Kokkos::View, whose data lie behind a header of 128 bytes wherever the allocation begins. Kokkos'
-/// tools are told of `bytes` alone, as with the header of a view.
+/// Allocates without a Kokkos::View, which puts a header of 128 bytes in front of its data and so breaks the
+/// alignment. Kokkos' tools see `bytes`, as they see a view without its header.
 std::shared_ptr<std::byte> allocate(const std::string& label, std::size_t bytes) {
   const std::size_t taken = bytes + arena_base_alignment;
   void* const memory = Memory().allocate(label.c_str(), taken, bytes);

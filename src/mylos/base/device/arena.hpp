@@ -1,4 +1,4 @@
-// Arena: one allocation of device memory from which tensors are cut at given byte offsets.
+// Arena: one allocation of device memory that holds tensors at given byte offsets.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace mylos {
 
-/// Every arena starts at a multiple of this many bytes, which is what cuBLASLt demands of its workspace.
+/// The alignment of an arena, in bytes. cuBLASLt requires it of its workspace.
 inline constexpr std::size_t arena_base_alignment = 256;
 
-/// Every tensor in an arena starts at a multiple of this many bytes: a cache line on hosts, and on devices so
-/// that a workspace may lie anywhere.
+/// The alignment of every tensor in an arena, in bytes: a cache line on hosts. On devices a workspace may
+/// start at any tensor, so it is arena_base_alignment.
 inline constexpr std::size_t arena_alignment = memory_is_host ? 64 : arena_base_alignment;
 
-/// `bytes` rounded up to the arena's alignment: what a tensor of that many bytes takes.
+/// Returns the bytes that a tensor of `bytes` bytes takes in an arena: rounded up to arena_alignment.
 [[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
   return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
 }
 
-/// What Kokkos takes for a view of `bytes` bytes: a multiple of 8.
+/// Returns the bytes that Kokkos allocates for a view of `bytes` bytes: a multiple of 8.
 [[nodiscard]] constexpr std::size_t view_bytes(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
@@ -30,13 +30,13 @@ inline constexpr std::size_t arena_alignment = memory_is_host ? 64 : arena_base_
 class Arena {
  public:
   Arena() = default;
-  /// Allocates `bytes` bytes of zeros. `label` names the allocation in Kokkos' tools.
+  /// Allocates `bytes` bytes and sets them to zero. `label` names the allocation in Kokkos' tools.
   Arena(const std::string& label, std::size_t bytes);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::byte* data() const { return data_.get(); }
 
-  /// The tensor that starts `offset` bytes into the arena. Throws Error if it does not fit.
+  /// Returns the tensor that starts at byte `offset`. Throws Error if it does not fit.
   [[nodiscard]] Tensor tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-/// nvcc's list of what it compiles for, as 900 for 9.0.
+/// The architectures that nvcc compiles for; 900 is 9.0.
 constexpr int architectures[] = {__CUDA_ARCH_LIST__};
 
 cudaDeviceProp properties_of(int device) {

@@ -39,7 +39,7 @@ void DeviceEvent::hold_back(const Execution& exec) const {
 
 void DeviceEvent::wait() const {
   require(cudaSetDevice(handle_->device),
-          "be chosen");  // else a thread's first call takes memory of device 0
+          "be chosen");  // else a thread's first call allocates memory on device 0
   require(cudaEventSynchronize(handle_->event), "reach an event");
 }
 

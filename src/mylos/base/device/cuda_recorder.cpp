@@ -10,8 +10,8 @@
 namespace mylos {
 namespace {
 
-// Two places of staged batches, each with and without gradients before it, and what follows them; under
-// dropout both places for each of a step's micro-batches. A recording takes some hundred KiB.
+// Enough for the keys of a step: two staging buffers, each with and without gradients to add to, and the work
+// that follows; with dropout both buffers for each micro-batch. A graph takes some hundred KiB.
 constexpr std::size_t max_keys = 64;
 
 struct Destroy {
@@ -23,15 +23,15 @@ using CapturedGraph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, Destro
 
 struct Recording {
   WorkRecorder::Key key;
-  Graph graph = nullptr;  // none: seen once
+  Graph graph = nullptr;  // null: the key was seen once
 };
 
 void launch(const Execution& exec, const Graph& graph) {
   const cudaError_t code = cudaGraphLaunch(graph.get(), exec.cuda_stream());
-  if (code != cudaSuccess) fail_run("a recorded step cannot be launched: {}", cudaGetErrorString(code));
+  if (code != cudaSuccess) fail_run("a captured step cannot be launched: {}", cudaGetErrorString(code));
 }
 
-/// What was captured since it began; null where the device says `code`.
+/// Ends the capture and returns the captured graph. Returns null if the device reports an error in `code`.
 CapturedGraph end_capture(const Execution& exec, cudaError_t& code) {
   cudaGraph_t captured = nullptr;
   code = cudaStreamEndCapture(exec.cuda_stream(), &captured);
@@ -44,16 +44,16 @@ CapturedGraph end_capture(const Execution& exec, cudaError_t& code) {
 struct WorkRecorder::Recordings {
   bool is_on;
   std::vector<Recording> all = {};
-  Recording* under_way = nullptr;
-  std::string refusal = {};  // that nobody has taken yet
+  Recording* in_capture = nullptr;
+  std::string refusal = {};  // not yet reported
 
-  void give_up(const std::string& reason) {
+  void stop(const std::string& reason) {
     is_on = false;
     refusal = reason;
   }
-  void give_up(cudaError_t code) {
-    static_cast<void>(cudaGetLastError());  // it was no failure of what follows
-    give_up(cudaGetErrorString(code));
+  void stop(cudaError_t code) {
+    static_cast<void>(cudaGetLastError());  // clears the error, which does not concern later calls
+    stop(cudaGetErrorString(code));
   }
 };
 
@@ -67,40 +67,40 @@ void WorkRecorder::forget() {
 }
 
 WorkRecorder::Way WorkRecorder::next(const Execution& exec, const Key& key) {
-  Recordings& own = *recordings_;
-  if (!own.is_on) return Way::directly;
-  const auto found =
-      std::find_if(own.all.begin(), own.all.end(), [&](const Recording& other) { return other.key == key; });
-  if (found == own.all.end()) {
-    if (own.all.size() < max_keys) own.all.push_back({key});
+  Recordings& state = *recordings_;
+  if (!state.is_on) return Way::directly;
+  const auto found = std::find_if(state.all.begin(), state.all.end(),
+                                  [&](const Recording& other) { return other.key == key; });
+  if (found == state.all.end()) {
+    if (state.all.size() < max_keys) state.all.push_back({key});
     return Way::directly;
   }
   if (found->graph != nullptr) {
     launch(exec, found->graph);
-    return Way::given;
+    return Way::launched;
   }
-  // Other threads go on meanwhile: the reader waits for copies, a checkpoint is written.
+  // Other threads keep working during the capture: the reader waits for copies, a checkpoint is written.
   const cudaError_t code = cudaStreamBeginCapture(exec.cuda_stream(), cudaStreamCaptureModeThreadLocal);
   if (code != cudaSuccess) {
-    own.give_up(code);
+    state.stop(code);
     return Way::directly;
   }
-  own.under_way = &*found;
+  state.in_capture = &*found;
   return Way::recording;
 }
 
 bool WorkRecorder::end_recording(const Execution& exec) {
-  Recordings& own = *recordings_;
+  Recordings& state = *recordings_;
   cudaError_t code = cudaSuccess;
   const CapturedGraph captured = end_capture(exec, code);
   cudaGraphExec_t made = nullptr;
   if (code == cudaSuccess) code = cudaGraphInstantiate(&made, captured.get(), 0);
   if (code != cudaSuccess) {
-    own.give_up(code);
+    state.stop(code);
     return false;
   }
-  own.under_way->graph.reset(made);
-  launch(exec, own.under_way->graph);
+  state.in_capture->graph.reset(made);
+  launch(exec, state.in_capture->graph);
   return true;
 }
 
@@ -108,7 +108,7 @@ void WorkRecorder::stop_recording(const Execution& exec, const std::string& reas
   cudaError_t code = cudaSuccess;
   static_cast<void>(end_capture(exec, code));
   static_cast<void>(cudaGetLastError());
-  recordings_->give_up(reason);
+  recordings_->stop(reason);
 }
 
 std::string WorkRecorder::take_refusal() {

@@ -1,6 +1,6 @@
-// DeviceEvent: a point in the work of an execution instance, which other instances and the host can wait for.
+// DeviceEvent: a point in the work of an execution instance that other instances and the host can wait for.
 //
-// Kokkos knows only fences, which stop the host until an instance has nothing left to do.
+// Kokkos offers only fences, which block the host until all work of an instance has completed.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace mylos {
 
-/// In a build whose kernels run on the host all work is over when it was given: there is nothing to wait for.
+/// An event of a device. If kernels run on the host, all work has completed when its launch returns, and
+/// there is nothing to wait for.
 class DeviceEvent {
  public:
   DeviceEvent();
@@ -17,11 +18,13 @@ class DeviceEvent {
   DeviceEvent(const DeviceEvent&) = delete;
   DeviceEvent& operator=(const DeviceEvent&) = delete;
 
-  /// The point behind all that `exec` was given so far. One that was never recorded is over.
+  /// Records the point after all work enqueued on `exec` so far. An event that was never recorded counts as
+  /// completed.
   void record(const Execution& exec);
-  /// What `exec` is given from now on starts after the point. The host goes on.
+  /// Makes work that is enqueued on `exec` from now on wait for the event. Does not block the host.
   void hold_back(const Execution& exec) const;
-  /// The calling thread waits for the point; it may be one that has not used the device yet.
+  /// Blocks the calling thread until the event has completed. The thread need not have used the device
+  /// before.
   void wait() const;
 
  private:
@@ -29,7 +32,8 @@ class DeviceEvent {
   std::unique_ptr<Handle> handle_;
 };
 
-/// An instance whose work goes on beside that of the others, such as copies: on a device a stream of its own.
+/// Returns an instance whose work runs concurrently with that of other instances, such as copies. On a device
+/// it has a separate stream.
 [[nodiscard]] Execution make_instance();
 
 }  // namespace mylos

@@ -1,5 +1,5 @@
-// The devices that this process finds, and whether this build runs on them. Asked before Kokkos starts, which
-// would end the program.
+// The devices that this process finds, and whether this build runs on them. This is checked before Kokkos
+// starts, because Kokkos would end the program.
 #pragma once
 
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace mylos {
 
-/// As NVIDIA counts: 9.0 is Hopper.
+/// An NVIDIA compute capability: 9.0 is Hopper.
 struct ComputeCapability {
   int major = 0;
   int minor = 0;
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
-/// What tells one device from all others, on any node; zeros where kernels run on the host.
+/// The unique identifier of a device across all nodes. Zeros if kernels run on the host.
 using DeviceId = std::array<std::uint8_t, 16>;
 
 struct FoundDevice {
@@ -27,18 +27,18 @@ struct FoundDevice {
 };
 
 struct DeviceSurvey {
-  ComputeCapability built_for;  // the oldest that runs this build's code
+  ComputeCapability built_for;  // the oldest device that can run this build
   std::vector<FoundDevice> devices;
-  std::string driver_says;  // where it shows no device
+  std::string driver_says;  // the driver's error if it reports no device
 };
 
-/// Nothing in a build whose kernels run on the host.
+/// Returns the devices that the driver reports. Returns nothing in a build whose kernels run on the host.
 [[nodiscard]] std::optional<DeviceSurvey> survey_devices();
 
-/// Throws Error (bad_input) unless there are devices and all of them run this build's code.
+/// Throws Error (bad_input) if there are no devices or one of them cannot run this build.
 void require_devices(const DeviceSurvey& survey);
 
-/// Of the device that Kokkos has chosen for this process.
+/// Returns the identifier of the device that Kokkos has chosen for this process.
 [[nodiscard]] DeviceId own_device();
 
 }  // namespace mylos

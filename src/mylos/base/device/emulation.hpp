@@ -1,9 +1,9 @@
-// Whether host threads stand for those of a device, so that the kernels' device code runs where none is.
+// Whether host threads emulate those of a device, so that the device code of kernels runs without a device.
 #pragma once
 
 namespace mylos {
 
-/// False but in the build with Mylos_EMULATE_DEVICE, which takes this header from src/base/emulated_device.
+/// True only in builds with Mylos_EMULATE_DEVICE, which take this header from src/mylos/base/emulated_device.
 inline constexpr bool emulates_device = false;
 
 }  // namespace mylos

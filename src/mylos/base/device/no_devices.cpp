@@ -1,4 +1,4 @@
-// In place of cuda_devices.cpp where kernels run on the host.
+// Replaces cuda_devices.cpp in builds whose kernels run on the host.
 #include "mylos/base/device/devices.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-// In place of cuda_events.cpp where kernels run on the host.
+// Replaces cuda_events.cpp in builds whose kernels run on the host.
 #include "mylos/base/device/device_event.hpp"
 
 namespace mylos {

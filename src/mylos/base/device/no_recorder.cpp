@@ -1,4 +1,4 @@
-// In place of cuda_recorder.cpp where a launch costs little, or nothing can record it.
+// Replaces cuda_recorder.cpp in builds whose launches are cheap or cannot be captured.
 #include "mylos/base/device/work_recorder.hpp"
 
 namespace mylos {

@@ -1,10 +1,10 @@
-// Calls from within a host program's OpenMP parallel region, where Kokkos' OpenMP would end the process.
+// Calls from inside a host program's OpenMP parallel region, which Kokkos' OpenMP backend would abort.
 #pragma once
 
 namespace mylos {
 
-/// Throws Error (failed) that names `call` where the calling thread is in a parallel region. For what a
-/// program calls, before it enters Kokkos.
+/// Throws Error (failed) that names `call` if the calling thread is in a parallel region. Public functions
+/// call it before they enter Kokkos.
 void require_outside_parallel_region(const char* call);
 
 }  // namespace mylos

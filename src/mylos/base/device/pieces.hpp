@@ -1,7 +1,7 @@
-// Pieces: a workspace, cut into pieces one behind the other.
+// Pieces: splits a workspace into consecutive pieces.
 //
-// One function cuts a workspace, whether its bytes are to be stated or its places to be used: on no workspace
-// Pieces only counts.
+// The same function both counts the bytes of a workspace and assigns its pieces. Without a workspace Pieces
+// only counts.
 #pragma once
 
 #include "mylos/base/device/arena.hpp"
@@ -10,16 +10,16 @@ namespace mylos {
 
 class Pieces {
  public:
-  /// `workspace`: null only to count.
+  /// `workspace`: null to count only.
   explicit Pieces(void* workspace) : workspace_(static_cast<std::byte*>(workspace)) {}
 
-  /// The next piece; null where there is no workspace. All pieces take whole multiples of arena_alignment.
+  /// Returns the next piece, or null without a workspace. A piece takes a multiple of arena_alignment bytes.
   std::byte* take_bytes(std::size_t bytes) {
     std::byte* const piece = workspace_ == nullptr ? nullptr : workspace_ + bytes_;
     bytes_ += aligned_bytes(bytes);
     return piece;
   }
-  /// For `count` elements.
+  /// Returns the next piece, for `count` elements.
   template <class T>
   T* take(std::int64_t count) {
     return reinterpret_cast<T*>(take_bytes(static_cast<std::size_t>(count) * sizeof(T)));
@@ -28,7 +28,7 @@ class Pieces {
     return {take_bytes(static_cast<std::size_t>(rows * columns) * size_of(type)), type, rows, columns};
   }
 
-  /// Of all pieces so far.
+  /// Returns the bytes of all pieces so far.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:

@@ -1,4 +1,4 @@
-// Region: names a stretch of the step for Kokkos Tools profilers, for as long as it lives.
+// Region: marks a section of the step for Kokkos Tools profilers during its lifetime.
 #pragma once
 
 #include <Kokkos_Core.hpp>

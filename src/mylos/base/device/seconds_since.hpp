@@ -1,4 +1,4 @@
-// Wall-clock seconds from a moment to now.
+// Wall-clock seconds since a point in time.
 #pragma once
 
 #include <chrono>

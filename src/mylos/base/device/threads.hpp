@@ -1,10 +1,10 @@
-// How many threads a rank may have.
+// The maximum number of threads of a rank.
 #pragma once
 
 namespace mylos {
 
-/// Kokkos' OpenMP keeps its threads in an array of this length and writes past its end unasked:
-/// Kokkos::Impl::OpenMPTraits::MAX_THREAD_COUNT of OpenMP/Kokkos_OpenMP_Instance.hpp, which has no public
+/// Kokkos' OpenMP backend stores its threads in an array of this length and does not check its end:
+/// Kokkos::Impl::OpenMPTraits::MAX_THREAD_COUNT of OpenMP/Kokkos_OpenMP_Instance.hpp. There is no public
 /// name.
 constexpr int max_threads = 512;
 

@@ -1,4 +1,4 @@
-// timed(): the seconds that a piece of work takes, added up.
+// timed(): accumulates the seconds that a piece of work takes.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace mylos {
 
-/// Returns what `work` returns, and adds the seconds that it takes to `seconds`, also where it throws.
+/// Calls `work`, returns its result and adds its seconds to `seconds`, also if it throws.
 template <class Work>
 decltype(auto) timed(double& seconds, Work&& work) {
   struct Meter {

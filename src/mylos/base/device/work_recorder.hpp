@@ -1,5 +1,5 @@
-// WorkRecorder: work that an execution instance is given again and again, given at one stroke from its third
-// time on (CUDA graphs: one launch in place of hundreds).
+// WorkRecorder: captures work that is enqueued repeatedly as a CUDA graph and launches it as one graph from
+// its third time on, instead of as hundreds of kernels.
 #pragma once
 
 #include <array>
@@ -14,23 +14,24 @@ namespace mylos {
 
 class WorkRecorder {
  public:
-  /// All by which the kernels of one call differ from those of another: addresses, extents, flags.
+  /// Everything that distinguishes the kernels of one call from those of another: addresses, extents, flags.
   using Key = std::array<std::int64_t, 8>;
 
-  /// One that does not record gives all work directly; so does every one in a build without CUDA.
+  /// If `records` is false, or in a build without CUDA, all work is enqueued directly.
   explicit WorkRecorder(bool records);
   ~WorkRecorder();
   WorkRecorder(const WorkRecorder&) = delete;
   WorkRecorder& operator=(const WorkRecorder&) = delete;
 
-  /// Gives `exec` the work of this key, whose kernels read what lies in their memory now. A key's first time
-  /// libraries choose their kernels and take memory; its second is recorded; then only the recording is
-  /// given, and `work` is not called: it must do nothing else. Keys that are too many are never recorded.
-  /// Where the device cannot record the work, it and all after it are given directly.
+  /// Enqueues the work of this key on `exec`. Its kernels read the current contents of their memory. The
+  /// first time, libraries choose their kernels and allocate memory. The second time, the work is captured.
+  /// From then on only the graph is launched and `work` is not called, so `work` must have no other effect.
+  /// Keys beyond a maximum number are never captured. If the device cannot capture the work, this and all
+  /// later work is enqueued directly.
   template <class Work>
   void give(const Execution& exec, const Key& key, const Work& work) {
     switch (next(exec, key)) {
-      case Way::given:
+      case Way::launched:
         return;
       case Way::directly:
         return work();
@@ -41,22 +42,22 @@ class WorkRecorder {
       work();
     } catch (const std::exception& error) {
       stop_recording(exec, error.what());
-      return work();  // which throws again, if recording was not the reason
+      return work();  // throws again if the capture was not the reason
     }
     if (!end_recording(exec)) work();
   }
 
-  /// What was recorded is no longer what shall be done.
+  /// Discards all graphs, for example because the work of their keys has changed.
   void forget();
 
-  /// Why the device could not record, once; empty where it could, or did not try.
+  /// Returns once why the device could not capture work; empty if it could or was not asked to.
   [[nodiscard]] std::string take_refusal();
 
  private:
-  enum class Way { given, directly, recording };
+  enum class Way { launched, directly, recording };
 
   [[nodiscard]] Way next(const Execution& exec, const Key& key);
-  /// Gives what was recorded. False: nothing was, and nothing will be.
+  /// Launches what was captured. Returns false if nothing was captured; then nothing will be.
   [[nodiscard]] bool end_recording(const Execution& exec);
   void stop_recording(const Execution& exec, const std::string& reason);
 

@@ -1,12 +1,12 @@
-// A file that is read by its name, perhaps more than once or out of order.
+// Checks of a file that is opened by name, perhaps several times or read out of order.
 #pragma once
 
 #include <string>
 
 namespace mylos {
 
-/// Throws Error (bad_input) unless `path` is a regular file that may be read. Asked before such a file is
-/// opened: to open a pipe that nobody writes to is to wait for ever.
+/// Throws Error (bad_input) unless `path` is a readable regular file. Call it before opening the file:
+/// opening a pipe without a writer blocks forever.
 void require_regular_file(const std::string& path);
 
 }  // namespace mylos

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// Bytes 0x80..0xBF follow the first byte of a UTF-8 sequence.
+/// Returns true for bytes 0x80..0xBF, which continue a UTF-8 sequence.
 bool continues_sequence(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -35,10 +35,10 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
       result += fmt::format("\\x{:02X}", static_cast<unsigned char>(text[i++]));
       continue;
     }
-    // U+0080..U+009F steer terminals as well as the ASCII control characters do.
-    const bool steers = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    // Terminals interpret U+0080..U+009F as control characters, like the ASCII ones.
+    const bool is_control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
     const auto bytes = static_cast<std::size_t>(character.bytes);
-    if (steers) {
+    if (is_control) {
       result += fmt::format("\\u{:04X}", static_cast<unsigned>(character.code));
     } else {
       result += text.substr(i, bytes);

@@ -59,7 +59,7 @@ std::optional<std::int64_t> parse_walltime(std::string_view text) {
   std::array<std::int64_t, 3> fields{};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), fields[i]);
-    const bool has_sign = text.starts_with('-');  // also of "-00", which is not below 0
+    const bool has_sign = text.starts_with('-');  // also true for "-00", which is not negative
     if (status != std::errc{} || has_sign || (i > 0 && fields[i] > 59)) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (i < 2) {

@@ -1,4 +1,4 @@
-// Byte counts and durations as people write them.
+// Byte counts and durations in human-readable form.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace mylos {
 
-/// "12 GiB", "25MiB", "1e9 B", "4096" -> bytes. Units: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB,
-/// TiB. Empty when the text is no byte count or does not fit 63 bits.
+/// Parses "12 GiB", "25MiB", "1e9 B" or "4096" and returns bytes. Units: B, kB, MB, GB, TB (powers of 1000),
+/// KiB, MiB, GiB, TiB. Returns nothing if the text is not a byte count or does not fit 63 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 
-/// 13421772800 -> "12.5 GiB".
+/// Formats 13421772800 as "12.5 GiB".
 [[nodiscard]] std::string format_bytes(std::int64_t bytes);
 
-/// "HH:MM:SS" (hours may exceed 99; MM and SS below 60) -> seconds. Empty when the text is not of that form.
+/// Parses "HH:MM:SS" (hours may exceed 99; MM and SS below 60) and returns seconds. Returns nothing for
+/// another form.
 [[nodiscard]] std::optional<std::int64_t> parse_walltime(std::string_view text);
 
-/// 3725 -> "1:02:05", 65 -> "1:05".
+/// Formats 3725 as "1:02:05" and 65 as "1:05".
 [[nodiscard]] std::string format_duration(double seconds);
 
 }  // namespace mylos

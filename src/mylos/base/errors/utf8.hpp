@@ -1,4 +1,4 @@
-// UTF-8 (RFC 3629), read strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Strict UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,22 +9,22 @@
 
 namespace mylos {
 
-/// Code points are below this.
+/// One more than the largest code point.
 inline constexpr std::int64_t code_points = 0x110000;
 
 struct Utf8Character {
   char32_t code = 0;
-  int bytes = 0;  // 0: the text does not start with a character; -1: it ends within one
+  int bytes = 0;  // 0: the text does not start with a character; -1: the text ends within it
 };
 
-/// The character at the start of `text`, which is not empty.
+/// Decodes the character at the start of `text`, which must not be empty.
 [[nodiscard]] inline Utf8Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return {static_cast<char32_t>(lead), 1};
   if (lead < 0xc2 || lead > 0xf4) return {};
   const int length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  // The second byte's range keeps out overlong forms, surrogates and what lies above U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and code points above U+10FFFF.
   unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   char32_t code = lead & (0x7fu >> length);
@@ -39,7 +39,7 @@ struct Utf8Character {
   return {code, length};
 }
 
-/// Whether `text` is UTF-8 from its start to its end.
+/// Returns true if all of `text` is valid UTF-8.
 [[nodiscard]] inline bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
@@ -49,10 +49,10 @@ struct Utf8Character {
   return true;
 }
 
-/// What an editor may put before a text to mark it as UTF-8.
+/// The mark that some editors put before UTF-8 text.
 inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-/// Appends a code point in UTF-8.
+/// Appends a code point as UTF-8.
 inline void append_character(std::string& text, char32_t code) {
   const auto put = [&](unsigned byte) { text += static_cast<char>(byte); };
   if (code < 0x80) {
@@ -64,7 +64,7 @@ inline void append_character(std::string& text, char32_t code) {
   for (int i = further - 1; i >= 0; --i) put(0x80 | (code >> (6 * i) & 0x3f));
 }
 
-/// As messages show it: 'é' (U+00E9).
+/// Returns a code point as messages show it: 'é' (U+00E9).
 [[nodiscard]] inline std::string character_text(char32_t code) {
   const std::string number = fmt::format("U+{:04X}", static_cast<std::uint32_t>(code));
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return number;

@@ -1,18 +1,20 @@
-// The binary tree by which things in a row are added up: ranks, and in reproducible runs micro-batches.
+// The binary tree that defines the order of sums over a sequence: over ranks, and in reproducible runs over
+// micro-batches.
 //
-// A node over [first, last) splits behind its first half, the larger one where there are two. So where
-// 2^k · m leaves are cut into 2^k parts of m, every part is a node: it can be added up by itself, and the
-// parts then above it, with the same bits as all in one place.
+// A node over [first, last) is split after its first half, which is the larger one if the count is odd. If
+// 2^k · m leaves are divided into 2^k parts of m, every part is a node. Its sum can be computed separately,
+// and the parts can then be summed by the tree above them; the result has the same bits as a sum in one
+// place.
 //
-// A sum goes through the leaves from left to right and keeps what still waits for its right neighbour, newest
-// last. After each leaf completed_nodes() of those that wait are added to it, newest first.
+// A sum visits the leaves from left to right and stores the partial sums that wait for their right neighbour,
+// newest last. After each leaf, completed_nodes() of the waiting sums are added to it, newest first.
 #pragma once
 
 #include <Kokkos_Macros.hpp>
 
 namespace mylos {
 
-/// How many nodes of a tree over `leaves` leaves are complete once leaf `leaf` is there.
+/// Returns the number of nodes that become complete when leaf `leaf` of a tree over `leaves` leaves is added.
 KOKKOS_INLINE_FUNCTION constexpr int completed_nodes(int leaf, int leaves) {
   int first = 0;
   int last = leaves;
@@ -30,10 +32,10 @@ KOKKOS_INLINE_FUNCTION constexpr int completed_nodes(int leaf, int leaves) {
   return complete;
 }
 
-/// Of a tree over ranks: room for 2^20 of them.
+/// The maximum depth of a tree over ranks: 2^20 ranks.
 inline constexpr int max_rank_levels = 20;
 
-/// The most sums that wait at one time: ⌈log2(leaves)⌉.
+/// Returns the maximum number of sums that wait at one time: ⌈log2(leaves)⌉.
 KOKKOS_INLINE_FUNCTION constexpr int max_waiting(int leaves) {
   int levels = 0;
   for (int width = 1; width < leaves; width *= 2) ++levels;

@@ -1,9 +1,9 @@
-// ExactSum: a sum of doubles without rounding, so that it does not depend on their order, nor on how they are
-// shared out over threads and ranks.
+// ExactSum: a sum of doubles without rounding. It depends neither on the order of the terms nor on their
+// distribution over threads and ranks.
 //
-// A fixed-point number in digits of 16 bits, from 2^-304 to 2^352: what squares of floats can be, their
-// sums over 2^64 elements, and losses (a small superaccumulator: Neal, arXiv 1505.05571). Negative terms have
-// negative digits.
+// It is a fixed-point number in digits of 16 bits, from 2^-304 to 2^352. This range covers squares of floats,
+// their sums over 2^64 elements, and losses (a small superaccumulator: Neal, arXiv 1505.05571). Negative
+// terms have negative digits.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,29 +14,29 @@ namespace mylos {
 struct ExactSum {
   static constexpr int digit_bits = 16;
   static constexpr int digit_count = 41;
-  static constexpr int lowest_exponent = -304;  // of the lowest digit's unit, as a power of two
+  static constexpr int lowest_exponent = -304;  // exponent of the lowest digit's unit
 
-  // Each with its own sign. Terms add up to 2^16 to a digit: 2^47 of them may be added.
+  // Each digit has its own sign. A term adds at most 2^16 to a digit, so 2^47 terms may be added.
   std::int64_t digits[digit_count] = {};
 
-  /// `term` is finite and below 2^352; bits of it below 2^-304 are cut off.
+  /// Adds a finite term below 2^352. Bits below 2^-304 are dropped.
   KOKKOS_INLINE_FUNCTION void add(double term) {
     for_each_digit(term, [this](int digit, std::int32_t value) { digits[digit] += value; });
   }
-  /// put(digit, value) for each digit of such a term; |value| is below 2^16.
+  /// Calls put(digit, value) for each digit of `term`; |value| < 2^16.
   template <class Put>
   KOKKOS_INLINE_FUNCTION static void for_each_digit(double term, const Put& put) {
     const auto bits = Kokkos::bit_cast<std::uint64_t>(term);
     const int biased = static_cast<int>(bits >> 52 & 0x7ff);
-    if (biased == 0) return;  // zero, or far below the lowest digit
+    if (biased == 0) return;  // zero, or far below the lowest digit's unit
     const std::uint64_t mantissa = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
     for_each_digit(mantissa, biased - 1075, bits >> 63 != 0, put);
   }
-  /// The same of mantissa · 2^exponent.
+  /// Calls put(digit, value) for each digit of mantissa · 2^exponent.
   template <class Put>
   KOKKOS_INLINE_FUNCTION static void for_each_digit(std::uint64_t mantissa, int exponent, bool negative,
                                                     const Put& put) {
-    int place = exponent - lowest_exponent;  // of the mantissa's last bit
+    int place = exponent - lowest_exponent;  // of the mantissa's lowest bit
     if (place < 0) {
       if (place <= -64) return;
       mantissa >>= -place;
@@ -52,7 +52,7 @@ struct ExactSum {
   KOKKOS_INLINE_FUNCTION void add(const ExactSum& other) {
     for (int i = 0; i < digit_count; ++i) digits[i] += other.digits[i];
   }
-  /// Digits from 0 to 65535, but for the highest: two sums of the same value have the same digits then.
+  /// Normalises all digits but the highest to 0..65535, so that equal sums have equal digits.
   KOKKOS_INLINE_FUNCTION void carry() {
     for (int i = 0; i + 1 < digit_count; ++i) {
       const std::int64_t over = digits[i] >> digit_bits;
@@ -60,7 +60,7 @@ struct ExactSum {
       digits[i + 1] += over;
     }
   }
-  /// Nearly the nearest double, and always the same one of the same value.
+  /// Returns the sum as a double, close to the nearest one. Equal sums return the same double.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double value() const {
     ExactSum carried = *this;
     carried.carry();
@@ -70,7 +70,7 @@ struct ExactSum {
       carried.carry();
     }
     double sum = 0;
-    double unit = 0x1p-304;  // of the lowest digit
+    double unit = 0x1p-304;  // the unit of the lowest digit
     for (const std::int64_t digit : carried.digits) {
       sum += static_cast<double>(digit) * unit;
       unit *= 65536;

@@ -1,5 +1,5 @@
-// FNV-1a, 64 bits: a stable hash of names, for random keys and identities of data. Not for integrity.
-// http://www.isthe.com/chongo/tech/comp/fnv/
+// FNV-1a, 64 bits: a stable hash of names, for random keys and the identity of data. It does not protect
+// integrity. http://www.isthe.com/chongo/tech/comp/fnv/
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 namespace mylos {
 namespace {
 
-/// Longer words are nobody's slip of the finger, and the distance costs the product of the lengths.
-constexpr std::size_t longest_word = 64;
+/// Longer words are no typing errors, and the distance costs the product of the two lengths.
+constexpr std::size_t max_word_length = 64;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
                                    std::size_t farthest) {
-  if (word.size() > longest_word) return std::nullopt;
+  if (word.size() > max_word_length) return std::nullopt;
   std::optional<std::string> best;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

@@ -1,4 +1,4 @@
-// The nearest valid word to a misspelt one.
+// The nearest valid word to a misspelt word.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace mylos {
 
-/// Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other
-/// (optimal string alignment).
+/// Returns the minimum number of insertions, deletions, replacements and swaps of neighbours that turn one
+/// text into the other (optimal string alignment).
 [[nodiscard]] std::size_t edit_distance(std::string_view from, std::string_view to);
 
-/// The candidate with the least distance, the first of equals, if that is at most `farthest`.
+/// Returns the candidate with the smallest distance, if it is at most `farthest`; among equals the first.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates,
                                                  std::size_t farthest);

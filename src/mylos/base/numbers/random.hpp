@@ -1,8 +1,8 @@
 // Counter-based random numbers (Philox4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC'11).
 //
-// A number is a pure function of (seed, purpose, layer name, step, sample, element): it depends neither on
-// ranks, threads nor recomputation, and there is no state to save beyond the step.
+// A number is a pure function of (seed, purpose, layer name, step, sample, element). It does not depend on
+// ranks, threads or recomputation, and apart from the step there is no state to save.
 #pragma once
 
 #include <Random123/philox.h>
@@ -32,14 +32,14 @@ struct RandomBlock {
   std::uint32_t word[4];
 };
 
-/// Names a stream of random numbers; made on the host, copied into kernels.
+/// Identifies a stream of random numbers. Created on the host and copied into kernels.
 class RandomStream {
  public:
   RandomStream() = default;
   RandomStream(std::uint64_t seed, RandomPurpose purpose, std::string_view name)
       : key_(mix(mix(seed) ^ mix(static_cast<std::uint64_t>(purpose) ^ hash_bytes(name)))) {}
 
-  /// The block numbered `block` (four elements) of sample `sample` (its index in the global batch) at `step`.
+  /// Returns block `block` (four elements) of sample `sample` (its index in the global batch) at step `step`.
   /// sample < 2^48; step < 2^48; block < 2^32.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION RandomBlock block(std::uint64_t step, std::uint64_t sample,
                                                          std::uint32_t block) const {
@@ -56,14 +56,14 @@ class RandomStream {
     return {{random[0], random[1], random[2], random[3]}};
   }
 
-  /// One word of the stream: element `element` of `sample` at `step`.
+  /// Returns one word of the stream: element `element` of sample `sample` at step `step`.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t word(std::uint64_t step, std::uint64_t sample,
                                                           std::uint64_t element) const {
     return block(step, sample, static_cast<std::uint32_t>(element / 4)).word[element % 4];
   }
 
  private:
-  // SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads the seed over all 64 bits of the key.
+  // The finaliser of SplitMix64 (Steele, Lea, Flood 2014). It spreads the seed over all 64 bits of the key.
   [[nodiscard]] static constexpr std::uint64_t mix(std::uint64_t value) {
     value += 0x9e3779b97f4a7c15ull;
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -74,7 +74,7 @@ class RandomStream {
   std::uint64_t key_ = 0;
 };
 
-/// A random word as a float in [0, 1), with 24 random bits.
+/// Converts a random word to a float in [0, 1) with 24 random bits.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float uniform_from(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 5.9604644775390625e-08f;
 }
@@ -84,8 +84,8 @@ struct NormalPair {
   double second;
 };
 
-/// Two independent normal numbers from two uniform ones, one of them in (0, 1) (Box and Muller, Annals of
-/// Mathematical Statistics 29, 1958).
+/// Returns two independent normal numbers from two uniform ones: `above_zero` in (0, 1), `turn` in [0, 1)
+/// (Box and Muller, Annals of Mathematical Statistics 29, 1958).
 [[nodiscard]] inline NormalPair normal_pair(double above_zero, double turn) {
   const double radius = std::sqrt(-2 * std::log(above_zero));
   const double angle = 2 * 3.14159265358979323846 * turn;

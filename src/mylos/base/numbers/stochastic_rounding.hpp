@@ -1,16 +1,17 @@
-// Stochastic rounding: a float goes to one of the two numbers of a 16-bit type next to it, the nearer the
-// more likely, so that what is rounded away is not lost on average.
+// Stochastic rounding: rounds a float to one of its two neighbours in a 16-bit type. The nearer neighbour is
+// the more likely one, so that the expected rounding error is zero.
 //
 //   down <= |x| < up, neighbours in T:   P(up) = (|x| - down) / (up - down),   so that E[result] = x
 //
 // (Croci, Fasi, Higham, Mary, Mikaitis, "Stochastic rounding: implementation, error analysis and
-// applications", Royal Society Open Science 9, 2022.) 16 random bits say which. That is exact for bfloat16,
-// whose numbers are floats without their last 16 bits, and for half from 2^-17 on; below, where half keeps
-// fewer than 8 binary digits, P is rounded to a multiple of 2^-16, which moves the mean by 2^-41 at most.
+// applications", Royal Society Open Science 9, 2022.) 16 random bits select the neighbour. They are exact for
+// bfloat16, whose numbers are floats without their last 16 bits, and for half above 2^-17. Below, half has
+// fewer than 8 binary digits and P is rounded to a multiple of 2^-16, which shifts the mean by at most 2^-41.
 //
-// What T holds stays as it is. A finite number below the step that would follow the largest of T (65536 in
-// half; all floats in bfloat16) never becomes infinity: above the largest it is rounded down to that. Finite
-// numbers beyond become infinity, as in rounding to nearest: weights that diverge show it. NaN stays NaN.
+// Numbers that T can represent do not change. Let `next` be the number that would follow the largest of T
+// (65536 in half; in bfloat16 no float reaches it). A finite number below `next` never becomes infinity:
+// above the largest number of T it is rounded down. Finite numbers from `next` on become infinity, as in
+// rounding to nearest, so that diverging weights are detected. NaN stays NaN.
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -22,7 +23,8 @@ namespace float16 {
 inline constexpr std::uint32_t sign_bit = 0x80000000u;
 inline constexpr std::uint32_t infinity_bits = 0x7f800000u;
 
-/// |x| cut after `Dropped` of its last bits, or the next number up; `below` is where T's numbers end.
+/// Truncates |x| by its last `Dropped` bits, or rounds it up to the next number. Results from `below` on are
+/// not numbers of T: then it truncates.
 template <int Dropped>
 KOKKOS_INLINE_FUNCTION std::uint32_t round_magnitude(std::uint32_t magnitude, std::uint32_t random,
                                                      std::uint32_t below) {
@@ -34,7 +36,7 @@ KOKKOS_INLINE_FUNCTION std::uint32_t round_magnitude(std::uint32_t magnitude, st
 
 }  // namespace float16
 
-/// `value` rounded to a number that T holds, still as a float. The low 16 bits of `random` are chance.
+/// Rounds `value` to a number of T and returns it as a float. The low 16 bits of `random` must be random.
 template <class T>
 KOKKOS_INLINE_FUNCTION float stochastically_rounded(float value, std::uint32_t random);
 
@@ -56,7 +58,7 @@ KOKKOS_INLINE_FUNCTION float stochastically_rounded<half>(float value, std::uint
   const std::uint32_t magnitude = bits & ~float16::sign_bit;
   const std::uint32_t chance = random & 0xffffu;
   const std::uint32_t normal = float16::round_magnitude<13>(magnitude, chance >> 3, past_largest);
-  // Subnormal: multiples of 2^-24, whatever the exponent.
+  // Subnormal results are multiples of 2^-24 for every exponent.
   const float steps =
       Kokkos::bit_cast<float>(magnitude < smallest_normal ? magnitude : 0u) * 16777216.0f;  // 2^24
   const auto whole = static_cast<std::int32_t>(steps);

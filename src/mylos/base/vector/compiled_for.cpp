@@ -1,4 +1,4 @@
-// The levels are those of the x86-64 psABI, which glibc's hwcaps folders are named after.
+// The levels of the x86-64 psABI; glibc's hwcaps folders have the same names.
 #include "mylos/base/version.hpp"
 
 namespace mylos {

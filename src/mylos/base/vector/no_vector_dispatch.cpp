@@ -1,4 +1,5 @@
-// Kernels run on a device: no vector code for hosts is in this build.
+// Replaces vector_dispatch.cpp in builds whose kernels run on a device: they contain no vector code for
+// hosts.
 #include "mylos/base/vector/vector_dispatch.hpp"
 
 namespace mylos::vector_dispatch {

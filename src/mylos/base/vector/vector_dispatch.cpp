@@ -3,13 +3,13 @@
 #include <atomic>
 
 #include "mylos/base/vector/vector_targets.hpp"
-// Highway's headers last: they read what is above.
+// Highway's headers come last because they read the macros above.
 #include <hwy/highway.h>
 
 namespace mylos::vector_dispatch {
 namespace {
 
-/// Highway's bit; 0 where the architecture has no such target.
+/// Returns Highway's bit of the set, or 0 if the architecture has no such target.
 std::int64_t target_of(Instructions instructions) {
   switch (instructions) {
     case Instructions::baseline:
@@ -28,10 +28,10 @@ std::int64_t target_of(Instructions instructions) {
   return 0;
 }
 
-/// What the processor has, as bits of the targets that are compiled. Highway keeps AVX3_ZEN4 to AMD, for an
-/// instruction that Mylos does not use; AVX3_SPR has all the others of it.
+/// Returns the compiled targets that the processor supports, as bits. Highway restricts AVX3_ZEN4 to AMD
+/// because of an instruction that Mylos does not use; AVX3_SPR implies all others of AVX3_ZEN4.
 std::int64_t targets_of_processor() {
-  // Asked once: Highway takes the question for a wish to choose again, and would choose by itself.
+  // Queried once: Highway takes a query for a request to choose again, and would choose by itself.
   static const std::int64_t found = hwy::SupportedTargets();
   return (found & HWY_AVX3_SPR) != 0 ? found | HWY_AVX3_ZEN4 : found;
 }
@@ -45,7 +45,8 @@ std::atomic<Instructions>& chosen() {
   return value;
 }
 
-// Highway would choose by itself at the first call of vector code, and not as best_instructions() does.
+// Without this, Highway would choose at the first call of vector code, and differently from
+// best_instructions().
 [[maybe_unused]] const bool chosen_before_main = (chosen(), true);
 
 }  // namespace

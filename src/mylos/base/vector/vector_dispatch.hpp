@@ -1,4 +1,4 @@
-// Which of the targets of the vector code runs: Highway's table, or a build without vector code.
+// The vector target in use: sets Highway's table, or does nothing in a build without vector code.
 #pragma once
 
 #include "mylos/base/instructions.hpp"

@@ -1,8 +1,8 @@
-// Which of Highway's targets Mylos compiles its vector code for. Included before Highway's own headers.
+// The Highway targets that Mylos compiles its vector code for. Include it before Highway's headers.
 //
 // x86-64: SSE2 (any processor), AVX2, AVX3 (AVX-512 as of Skylake) and AVX3_ZEN4 (with AVX512-BF16; Intel's
-// processors have all of it from Sapphire Rapids on). Arm: NEON without AES (any 64-bit processor) and SVE.
-// Targets between them would add compile time and no speed.
+// processors support all of it since Sapphire Rapids). Arm: NEON without AES (any 64-bit processor) and SVE.
+// Targets between them would increase the compile time without more speed.
 #pragma once
 
 #define HWY_DISABLED_TARGETS                                                                               \

@@ -1,4 +1,4 @@
-// In place of src/mylos/base/device/emulation.hpp in the build with Mylos_EMULATE_DEVICE.
+// Replaces src/mylos/base/device/emulation.hpp in builds with Mylos_EMULATE_DEVICE.
 #pragma once
 
 namespace mylos {
