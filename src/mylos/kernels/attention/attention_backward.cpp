@@ -212,8 +212,8 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
   const DropoutMask mask = mask_of_scores(shape, dropout);
   for_each_task(
       exec, "d_attention", shape.samples * shape.heads, workspace, backward_bytes<T>(shape),
-      [=](std::int64_t head, std::byte* own) HWY_ATTR {
-        const BackwardMemory<Words> memory(shape, own);
+      [=](std::int64_t head, std::byte* scratch) HWY_ATTR {
+        const BackwardMemory<Words> memory(shape, scratch);
         const std::int64_t width = shape.width();
         const auto part = [&](auto* matrix, int number)
                               HWY_ATTR { return rows_of_head(shape, matrix, 3 * width, head, number); };

@@ -26,8 +26,8 @@ namespace launch {
 
 template <class T>
 struct TokenMatrices {
-  static constexpr int most = 4;
-  TokenRows<T> at[most];
+  static constexpr int max_matrices = 4;
+  TokenRows<T> at[max_matrices];
 };
 
 template <bool to_heads, int together, class T>
@@ -44,16 +44,16 @@ void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBl
         const TokenRows<T> rows = matrices.at[index / block.count];
         const std::int64_t head = block.first + index % block.count;
         T* const tokens = rows.start + head / heads * length * rows.columns + head % heads * head_width;
-        Unit* const own = reinterpret_cast<Unit*>(by_head + index * length * head_width);
+        Unit* const head_units = reinterpret_cast<Unit*>(by_head + index * length * head_width);
         team.for_each(length * units, [=](std::int64_t unit) {
           // 32 bits, whose division is quick: a head of 2^32 units would take 8 GiB and more.
           const std::uint32_t i = static_cast<std::uint32_t>(unit) / units;
           const std::uint32_t column = (static_cast<std::uint32_t>(unit) - i * units) * together;
           Unit* const of_token = reinterpret_cast<Unit*>(tokens + i * rows.columns + column);
           if (to_heads) {
-            own[unit] = *of_token;
+            head_units[unit] = *of_token;
           } else {
-            *of_token = own[unit];
+            *of_token = head_units[unit];
           }
         });
       });

@@ -172,10 +172,10 @@ void forward(const Execution& exec, const AttentionShape& shape, const Tensor& q
   const std::int64_t parts = parts_of_head(exec, shape);
   const std::int64_t tasks = shape.samples * shape.heads * parts;
   for_each_task(exec, "attention", tasks, workspace, forward_bytes<T>(shape),
-                [=](std::int64_t task, std::byte* own) HWY_ATTR {
+                [=](std::int64_t task, std::byte* scratch) HWY_ATTR {
                   const std::int64_t head = task / parts;
                   const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
-                  const ForwardMemory<Words> memory(shape, own);
+                  const ForwardMemory<Words> memory(shape, scratch);
                   const auto part = [&](int number) HWY_ATTR {
                     return rows_of_head(shape, qkv, 3 * shape.width(), head, number);
                   };

@@ -152,22 +152,22 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
       exec, "d_attention", count * all.length, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const std::int64_t length = all.length;
         const std::int64_t head = index / length;
-        const std::int64_t own = index % length;
+        const std::int64_t position = index % length;
         const std::int64_t width = all.width();
         const T* q = all.q(head, 0);
         const T* d_out = d_output + all.start(head, 0, width);
         const float* p = probabilities + head * length * length;
         const float* ds = d_scores + head * length * length;
-        T* d = d_qkv + all.start(head, own, 3 * width);
+        T* d = d_qkv + all.start(head, position, 3 * width);
         row.for_each(all.head_width, [=](std::int64_t c) {
           float d_q = 0;
-          for (std::int64_t j = 0; j <= own; ++j)
-            d_q += ds[own * length + j] * to_float(q[j * 3 * width + width + c]);
+          for (std::int64_t j = 0; j <= position; ++j)
+            d_q += ds[position * length + j] * to_float(q[j * 3 * width + width + c]);
           float d_k = 0;
           float d_v = 0;
-          for (std::int64_t i = own; i < length; ++i) {
-            d_k += ds[i * length + own] * to_float(q[i * 3 * width + c]);
-            d_v += p[i * length + own] * to_float(d_out[i * width + c]);
+          for (std::int64_t i = position; i < length; ++i) {
+            d_k += ds[i * length + position] * to_float(q[i * 3 * width + c]);
+            d_v += p[i * length + position] * to_float(d_out[i * width + c]);
           }
           d[c] = from_float<T>(all.scale * d_q);
           d[width + c] = from_float<T>(all.scale * d_k);

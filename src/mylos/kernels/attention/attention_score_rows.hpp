@@ -73,12 +73,12 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* pro
   for_each_row(
       exec, "attention_p", rows.count, rows.seen_columns(),
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t own = index % rows.length;
+        const std::int64_t position = index % rows.length;
         const float* const s = products + index * rows.length;
         T* const p = weights + index * rows.length;
-        const std::int64_t tiles = launch::ceiling_quotient(own + 1, tile_width);
+        const std::int64_t tiles = launch::ceiling_quotient(position + 1, tile_width);
         const auto seen = [=](std::int64_t tile) {
-          return launch::smaller(tile_width, own + 1 - tile * tile_width);
+          return launch::smaller(tile_width, position + 1 - tile * tile_width);
         };
         const float largest = row.max(tiles, [=](std::int64_t tile) {
           return launch::largest_in_tile(s + tile * tile_width, seen(tile));
@@ -90,13 +90,14 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* pro
         row.once([=]() { log_sums[rows.first + index] = log_sum; });
         row.for_each_tile(rows.length, [=](std::int64_t first, std::int64_t count) {
           float value[tile_width] = {};
-          if (first <= own) {
+          if (first <= position) {
             float factor[tile_width];
             float buffer[tile_width];
             launch::dropout_factors(rows.mask, rows.first + index, first, count, factor);
             const auto product = tile_values(s + first, count, buffer);
             for_each_in_tile(count, [&](std::int64_t j) {
-              value[j] = first + j <= own ? math::exp(rows.scale * product[j] - log_sum) * factor[j] : 0.0f;
+              value[j] =
+                  first + j <= position ? math::exp(rows.scale * product[j] - log_sum) * factor[j] : 0.0f;
             });
           }
           write_tile(value, count, p + first);
@@ -123,13 +124,13 @@ void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const W
   for_each_row(
       exec, "attention_ds", rows.count, rows.seen_columns(),
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t own = index % rows.length;
+        const std::int64_t position = index % rows.length;
         const std::int64_t number = rows.first + index;
         const std::int64_t head = number / rows.length;
         const float log_sum = of.log_sums[number];
         const T* const o =
             of.output +
-            ((head / rows.heads * rows.length + own) * rows.heads + head % rows.heads) * rows.head_width;
+            ((head / rows.heads * rows.length + position) * rows.heads + head % rows.heads) * rows.head_width;
         const T* const d_o = of.d_output + index * rows.head_width;
         const float mean =
             row.sum(rows.head_width, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
@@ -137,14 +138,14 @@ void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const W
           const std::int64_t at = index * rows.length + first;
           float weight[tile_width] = {};
           float gradient[tile_width] = {};
-          if (first <= own) {
+          if (first <= position) {
             float factor[tile_width];
             float buffers[2][tile_width];
             launch::dropout_factors(rows.mask, number, first, count, factor);
             const auto product = tile_values(of.products + at, count, buffers[0]);
             const auto d_weight = tile_values(of.d_weights + at, count, buffers[1]);
             for_each_in_tile(count, [&](std::int64_t j) {
-              const bool is_seen = first + j <= own;
+              const bool is_seen = first + j <= position;
               const float p = is_seen ? math::exp(rows.scale * product[j] - log_sum) : 0.0f;
               weight[j] = p * factor[j];
               gradient[j] = is_seen ? rows.scale * p * (d_weight[j] * factor[j] - mean) : 0.0f;

@@ -23,9 +23,9 @@ std::int64_t output_extent(const ConvolutionShape& shape, std::size_t axis) {
 }
 
 void check_sizes(const ConvolutionShape& shape) {
-  const auto check_size = [](const char* name, std::size_t axis, std::int64_t value, std::int64_t least) {
-    if (value < least || value > max_points) {
-      fail_input("a convolution's {} in {} is {}; it can be {} to {}", name, axis_names[axis], value, least,
+  const auto check_size = [](const char* name, std::size_t axis, std::int64_t value, std::int64_t min) {
+    if (value < min || value > max_points) {
+      fail_input("a convolution's {} in {} is {}; it can be {} to {}", name, axis_names[axis], value, min,
                  max_points);
     }
   };

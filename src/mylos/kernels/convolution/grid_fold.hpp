@@ -54,8 +54,8 @@ struct Line {
 template <class Value>
 KOKKOS_FORCEINLINE_FUNCTION void add_images(const PaddedAxis& widths, std::int64_t channels,
                                             const Divisor& point_of, const Line& line, Value& value) {
-  const float* const own = line.from + widths.padding * channels + line.first;
-  for_each_in_tile(line.count, [&](std::int64_t i) { value[i] += own[i]; });
+  const float* const inside = line.from + widths.padding * channels + line.first;
+  for_each_in_tile(line.count, [&](std::int64_t i) { value[i] += inside[i]; });
   const std::int64_t end = line.first + line.count;
   for (int image = 1; image < PaddedAxis::max_images; ++image) {
     const std::int64_t begin_point = larger(widths.image_begin(image), point_of.quotient(line.first));

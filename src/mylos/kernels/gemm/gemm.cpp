@@ -182,8 +182,8 @@ bool could_use_matrix_unit() {
 
 std::string describe_instructions() {
   const std::string of_onednn = onednn::limit();
-  const std::string own(name_of(instructions_in_use()));
-  return of_onednn.empty() ? own : fmt::format("{}, oneDNN's {}", own, of_onednn);
+  const std::string vector_code(name_of(instructions_in_use()));
+  return of_onednn.empty() ? vector_code : fmt::format("{}, oneDNN's {}", vector_code, of_onednn);
 }
 
 }  // namespace mylos

@@ -52,7 +52,7 @@ void for_each_point_tile(const Execution& exec, KernelName name, std::int64_t sa
   const Box box(grid.extent);
   const std::int64_t points = grid.points();
   const Divisor sample_of(points);
-  const std::int64_t together = Divisor::most / points;
+  const std::int64_t together = Divisor::max / points;
   for (std::int64_t first_sample = 0; first_sample < samples; first_sample += together) {
     const std::int64_t count = launch::smaller(together, samples - first_sample);
     for_each_tile(

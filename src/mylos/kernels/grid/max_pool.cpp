@@ -113,10 +113,10 @@ void find_maxima_again(const Execution& exec, const PoolLine& line, std::int64_t
         for_each_tap(line, tile, [&](std::int64_t tap, const PoolRun& run) {
           const auto number = static_cast<Tap>(tap * pitch);
           for_each_in_run(run, from, [&](std::int64_t i, std::int64_t element, float value) {
-            const Tap own = before[element] + number;
-            const bool larger = is_larger(value, own, largest[i], where[i]);
+            const Tap point_tap = before[element] + number;
+            const bool larger = is_larger(value, point_tap, largest[i], where[i]);
             largest[i] = larger ? value : largest[i];
-            where[i] = larger ? own : where[i];
+            where[i] = larger ? point_tap : where[i];
           });
         });
         if (y != nullptr) write_back(largest, tile.count, y + at);
@@ -140,8 +140,8 @@ void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_
         for_each_seeing(line, tile, [&](std::int64_t tap, const PoolRun& run) {
           const auto number = static_cast<Tap>(tap * pitch);
           for_each_in_run(run, dy + windows, [&](std::int64_t i, std::int64_t from, float gradient) {
-            const Tap own = is_first ? number : before[i] + number;
-            sum[i] += maximum[from] == own ? gradient : 0.0f;
+            const Tap point_tap = is_first ? number : before[i] + number;
+            sum[i] += maximum[from] == point_tap ? gradient : 0.0f;
           });
         });
         write_tile(sum, tile.count, dx + at);

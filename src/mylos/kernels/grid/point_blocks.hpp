@@ -19,7 +19,7 @@ class PointBlocks {
         rows_of_block_(rows_of_block),
         blocks_(launch::ceiling_quotient(rows, rows_of_block)),
         segment_of_(blocks_) {
-    if (segments * blocks_ > Divisor::most)
+    if (segments * blocks_ > Divisor::max)
       fail_run("{} samples of {} points are too many for one kernel", segments, rows);
   }
 

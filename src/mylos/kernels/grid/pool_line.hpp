@@ -88,7 +88,7 @@ void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lin
     });
   } else {
     const Divisor places_of(places);
-    const std::int64_t together = Divisor::most / places;
+    const std::int64_t together = Divisor::max / places;
     for (std::int64_t first_line = 0; first_line < lines; first_line += together) {
       const std::int64_t count = launch::smaller(together, lines - first_line);
       for_each_tile(

@@ -40,7 +40,7 @@ struct WindowRows {
 template <class Pass>
 void for_window_rows(const PoolShape& shape, std::int64_t samples, const Pass& pass) {
   const WindowRows rows(shape);
-  const std::int64_t together = Divisor::most / rows.of_sample();
+  const std::int64_t together = Divisor::max / rows.of_sample();
   for (std::int64_t first = 0; first < samples; first += together)
     pass(rows, first, launch::smaller(together, samples - first));
 }

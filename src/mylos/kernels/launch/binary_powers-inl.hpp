@@ -1,6 +1,6 @@
-// Powers of two in vectors of floats, in the namespace of each of Highway's targets.
+// Powers of two in vectors of floats, in the namespace of each Highway target.
 //
-// x = n + f with |f| <= 1/2: 2^n by its exponent bits, 2^f by a polynomial.
+// x = n + f with |f| <= 1/2: the exponent bits give 2^n, a polynomial gives 2^f.
 #if defined(MYLOS_KERNELS_BINARY_POWERS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_BINARY_POWERS_INL_HPP
 #undef MYLOS_KERNELS_BINARY_POWERS_INL_HPP
@@ -15,7 +15,8 @@ namespace mylos::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// 2^n in `power` and f in the result, for -127.5 < x < 128.5. 2^-127 counts as 0, 2^128 is infinity.
+/// Writes 2^n to `power` and f to the result, for -127.5 < x < 128.5. 2^-127 is treated as 0, 2^128 is
+/// infinity.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V split_exponent(D d, V x, V& power) {
   // 1.5 * 2^23 makes the sum's low bits the rounded integer, and 127 makes them the exponent bits of 2^n.
@@ -25,7 +26,7 @@ HWY_INLINE V split_exponent(D d, V x, V& power) {
   return hn::Sub(x, hn::Sub(shifted, round_to_exponent));
 }
 
-/// 2^x for x < 127, within two units in the last place; 0 below -126; NaN for NaN. The series is that of
+/// Returns 2^x for x < 127, within two units in the last place; 0 below -126; NaN for NaN. Uses the series of
 /// kernels/launch/math.hpp.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp2(D d, V x) {
@@ -40,8 +41,8 @@ HWY_INLINE V exp2(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -126.0f)), hn::Mul(series, power));
 }
 
-/// 2^x for any x, within a relative error of 3e-6; 0 below -126.5, infinity from 127.5 on; some number for
-/// NaN. The series was made for this file.
+/// Returns 2^x for any x with a relative error of at most 3e-6; 0 below -126.5, infinity from 127.5 on. The
+/// result for NaN is unspecified. The series was computed for this file.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V coarse_exp2(D d, V x) {
   V power;

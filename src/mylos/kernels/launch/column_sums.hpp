@@ -1,4 +1,4 @@
-// Sums over the rows of a matrix, column by column, while another kernel computes its elements.
+// Sums over the rows of a matrix, column by column, fused with the kernel that computes the elements.
 #pragma once
 
 #include "mylos/kernels/launch/launch.hpp"
@@ -7,12 +7,12 @@ namespace mylos {
 
 namespace launch {
 
-/// Rows whose terms are added before they join the column's total: keeps the rounding error of long columns
-/// low.
+/// The number of rows whose terms are summed before they are added to the column's total. Partial sums reduce
+/// the rounding error of long columns.
 inline constexpr std::int64_t rows_per_partial_sum = 64;
 
-/// Columns of a strip: whole cache lines, and the same for all threads as far as possible. The columns' sums
-/// do not depend on it.
+/// Returns the columns of a strip: a multiple of a cache line, and as equal for all threads as possible. The
+/// columns' sums do not depend on it.
 inline std::int64_t strip_columns(const Execution& exec, std::int64_t columns) {
   constexpr std::int64_t in_a_line = 32;  // of 16-bit elements
   const std::int64_t threads = exec.concurrency();
@@ -20,7 +20,7 @@ inline std::int64_t strip_columns(const Execution& exec, std::int64_t columns) {
   return ceiling_quotient(ceiling_quotient(columns, strips), in_a_line) * in_a_line;
 }
 
-/// add_rows(first_row, end_row, first_column, count, sums) adds the terms of some rows, in their order.
+/// add_rows(first_row, end_row, first_column, count, sums) adds the terms of these rows in their order.
 template <class AddRows, class Store>
 void sum_blocks_of_rows(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                         const AddRows& add_rows, const Store& store) {
@@ -54,8 +54,8 @@ void sum_columns_on_host(const Execution& exec, KernelName name, std::int64_t ro
       store);
 }
 
-/// A team takes 32 columns, a tile per lane; its threads take every 32nd row, and their sums are added in
-/// order.
+/// A team processes 32 columns, one tile per lane. Each of its threads takes every 32nd row; the threads'
+/// sums are added in order.
 template <class Tile, class Store>
 void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                            const Tile& tile, const Store& store) {
@@ -96,10 +96,10 @@ void sum_columns_on_device(const Execution& exec, KernelName name, std::int64_t 
 
 }  // namespace launch
 
-/// Calls tile(row, first_column, count, value) for every tile (they start at multiples of 8); it must put its
-/// `count` terms into value[]. Then store(column, total) for every column, where total is the float sum of
-/// the column's terms over the rows. The order of the additions is fixed, whatever the number of threads;
-/// there are no atomics and no workspace.
+/// Calls tile(row, first_column, count, value) for every tile; it must write its `count` terms to value[].
+/// Tiles start at multiples of 8. Then calls store(column, total) for every column, where total is the float
+/// sum of the column's terms over the rows. The order of the additions is fixed for any number of threads.
+/// Uses no atomics and no workspace.
 template <class Tile, class Store>
 void sum_columns(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                  const Tile& tile, const Store& store) {

@@ -1,19 +1,18 @@
-// Copies of some columns of a matrix into some columns of another: what joins two matrices side by side, and
-// cuts one into two.
+// Copies a range of columns from one matrix to another, to concatenate two matrices or to split one.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
-/// A stretch of columns of a matrix.
+/// A range of columns of a matrix, from column `first` on.
 struct Columns {
   Tensor matrix;
   std::int64_t first = 0;
 };
 
-/// to[r, to.first + c] = from[r, from.first + c] for c in [0, count); `adds`: += instead, rounded once. Both
-/// have the same rows and type.
+/// Copies to[r, to.first + c] = from[r, from.first + c] for c in [0, count). If `adds`, adds instead and
+/// rounds once. Both matrices must have the same number of rows and the same type.
 void copy_columns(const Execution& exec, const Columns& from, const Columns& to, std::int64_t count,
                   bool adds = false);
 

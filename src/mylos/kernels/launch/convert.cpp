@@ -21,7 +21,7 @@ void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& 
 }
 
 void convert_to_infinity(const Execution& exec, const Tensor& from, const Tensor& to) {
-  if (from.type() == to.type()) {  // the bits as they are, NaN payloads included
+  if (from.type() == to.type()) {  // copies the bits, including NaN payloads
     if (size_of(from.type()) == 4) {
       convert_as<std::uint32_t, std::uint32_t, Overflow::infinite>(exec, from, to);
     } else {

@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/launch/convert_stream.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// Infinity and what is beyond the largest number become that; NaN stays.
+/// Clamps infinity and larger numbers to the largest finite number; NaN stays NaN.
 template <class To, class D>
 HWY_INLINE hn::Vec<D> saturated(D d, hn::Vec<D> value) {
   const auto largest = hn::Set(d, largest_of<To>);
@@ -28,7 +28,7 @@ HWY_INLINE hn::Vec<D> saturated(D d, hn::Vec<D> value) {
   return hn::IfThenElse(is_beyond, hn::CopySign(largest, value), value);
 }
 
-/// As many unsigned integers of an element's size as D has lanes.
+/// A vector of unsigned integers of T's size, with the number of lanes of D.
 template <class T, class D>
 using BitsFor = hn::Rebind<hwy::UnsignedFromSize<sizeof(T)>, D>;
 
@@ -40,7 +40,7 @@ HWY_INLINE hn::Vec<BitsFor<To, D>> rounded_bits([[maybe_unused]] D d, hn::Vec<D>
   } else if constexpr (std::is_same_v<To, half>) {
     return hn::BitCast(bits, rounded_to<To>(d, value));
   } else {
-    // As float16::bfloat16_bits does it: AVX512-BF16 takes subnormal numbers for zero.
+    // Same algorithm as float16::bfloat16_bits: AVX512-BF16 flushes subnormal numbers to zero.
     const hn::RebindToUnsigned<D> wide;
     const auto exact = hn::BitCast(wide, value);
     const auto odd = hn::And(hn::ShiftRight<16>(exact), hn::Set(wide, 1));
@@ -51,7 +51,7 @@ HWY_INLINE hn::Vec<BitsFor<To, D>> rounded_bits([[maybe_unused]] D d, hn::Vec<D>
   }
 }
 
-/// The same of the bits of To's elements: only infinity is beyond its own type's largest number.
+/// Clamps the bits of To's elements. Only infinity is larger than the largest number of its own type.
 template <class To, class D>
 HWY_INLINE hn::Vec<D> saturated_bits(D bits, hn::Vec<D> element) {
   using Word = hn::TFromD<D>;
@@ -63,7 +63,7 @@ HWY_INLINE hn::Vec<D> saturated_bits(D bits, hn::Vec<D> element) {
   return hn::IfThenElse(is_infinite, hn::Sub(element, hn::Set(bits, Word{1})), element);
 }
 
-/// Element by element.
+/// Converts element by element.
 template <class Conversion>
 void convert_some(const typename Conversion::From* from, std::int64_t count, typename Conversion::To* to) {
   simd_for(0, count, [=](std::int64_t i) {
@@ -71,7 +71,7 @@ void convert_some(const typename Conversion::From* from, std::int64_t count, typ
   });
 }
 
-/// A whole vector of elements; those of the same type as they are, NaN's payload included.
+/// Converts a vector of elements. Equal types are copied bit by bit, including NaN payloads.
 template <class Conversion, class D>
 HWY_INLINE hn::Vec<D> converted_bits(D bits, const typename Conversion::From* from) {
   using From = typename Conversion::From;
@@ -97,13 +97,13 @@ HWY_INLINE hn::Vec<D> converted_bits(D bits, const typename Conversion::From* fr
   }
 }
 
-/// Whole cache lines are written past the caches, while those to be read are prefetched.
+/// Writes whole cache lines past the caches and prefetches the lines to be read.
 template <class Conversion>
 void stream_elements(const typename Conversion::From* from, typename Conversion::To* to, std::int64_t count) {
   using From = typename Conversion::From;
   using To = typename Conversion::To;
   constexpr std::uintptr_t line_bytes = 64;
-  constexpr std::uintptr_t prefetch_distance = 2048;  // bytes; worth a sixth of the speed on Ice Lake
+  constexpr std::uintptr_t prefetch_distance = 2048;  // bytes; increases the speed by a sixth on Ice Lake
   const hn::ScalableTag<hwy::UnsignedFromSize<sizeof(To)>> bits;
   const auto vector = static_cast<std::int64_t>(hn::Lanes(bits));
   const std::int64_t block = std::max(vector, static_cast<std::int64_t>(line_bytes / sizeof(To)));
@@ -132,7 +132,7 @@ HWY_AFTER_NAMESPACE();
 namespace mylos {
 namespace {
 
-/// Results of this size and more are streamed: they would only drive everything else out of the caches.
+/// Results of at least this size are streamed, because they would evict everything else from the caches.
 constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
 template <class FromType, class ToType, Overflow of_large>

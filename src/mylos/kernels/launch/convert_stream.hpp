@@ -5,8 +5,8 @@
 
 namespace mylos {
 
-/// Converts a result that is large enough to be written past the caches. False, and nothing done, for smaller
-/// ones and where kernels run on a device.
+/// Converts a tensor if the result is large enough to be written past the caches. Returns false and does
+/// nothing for smaller results, and if kernels run on a device.
 [[nodiscard]] bool convert_streamed(const Execution& exec, const Tensor& from, const Tensor& to,
                                     Overflow overflow);
 

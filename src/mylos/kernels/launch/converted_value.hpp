@@ -1,4 +1,4 @@
-// Conversion of one element, for the loops over many.
+// Conversion of one element, for use inside loops.
 #pragma once
 
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace mylos {
 
-/// A float, exactly.
+/// The largest finite number of T, which float represents exactly.
 template <class T>
 inline constexpr float largest_of = static_cast<float>(limits_of(dtype_of<T>).largest);
 
@@ -18,10 +18,10 @@ KOKKOS_FORCEINLINE_FUNCTION To converted(From value) {
   if constexpr (overflow == Overflow::saturate) {
     constexpr float largest = largest_of<To>;
     const float exact = to_float(value);
-    const float below = exact > largest ? largest : exact;  // NaN is not
+    const float below = exact > largest ? largest : exact;  // NaN stays NaN
     const float within = below < -largest ? -largest : below;
     if constexpr (std::is_same_v<From, To>) {
-      return exact == within || exact != exact ? value : from_float<To>(within);  // NaN with its payload
+      return exact == within || exact != exact ? value : from_float<To>(within);  // keeps the payload of NaN
     } else {
       return from_float<To>(within);
     }

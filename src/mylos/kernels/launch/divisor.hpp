@@ -1,6 +1,7 @@
-// Divisor: division of many numbers by one, in a product and a shift.
+// Divisor: divides many integers by the same divisor with a multiplication and a shift.
 //
-// A device divides 64-bit integers in some hundred instructions, more than a kernel has for what it loads.
+// A device divides 64-bit integers in about a hundred instructions, more than a kernel needs for the data
+// that it loads.
 #pragma once
 
 #include <Kokkos_Macros.hpp>
@@ -9,25 +10,25 @@
 
 namespace mylos {
 
-/// Granlund and Montgomery 1994, "Division by invariant integers using multiplication", theorem 4.2, for
-/// dividends of 31 bits.
+/// A precomputed divisor for dividends of 31 bits (Granlund and Montgomery 1994, "Division by invariant
+/// integers using multiplication", theorem 4.2).
 class Divisor {
  public:
-  static constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  static constexpr std::int64_t max = (std::int64_t{1} << 31) - 1;
 
-  /// 1 <= divisor <= most
+  /// 1 <= divisor <= max
   explicit Divisor(std::int64_t divisor)
       : shift_(31 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
         factor_(((std::uint64_t{1} << shift_) - 1) / static_cast<std::uint64_t>(divisor) + 1) {}
 
-  /// 0 <= dividend <= most
+  /// Returns dividend / divisor, rounded down, for 0 <= dividend <= max.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t quotient(std::int64_t dividend) const {
     return static_cast<std::int64_t>((static_cast<std::uint64_t>(dividend) * factor_) >> shift_);
   }
 
  private:
   int shift_;             // 31 to 62
-  std::uint64_t factor_;  // less than 2^32 + 1: its product with a dividend has 63 bits
+  std::uint64_t factor_;  // less than 2^32 + 1, so that its product with a dividend has 63 bits
 };
 
 }  // namespace mylos

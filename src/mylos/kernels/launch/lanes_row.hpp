@@ -1,5 +1,5 @@
-// LanesRow and LanesTeam: rows that the lanes of one device thread work on by themselves, without a barrier,
-// while the other threads of the team work on other rows. Not for hosts' kernels.
+// LanesRow and LanesTeam: rows that the lanes of one device thread process without a barrier, while the other
+// threads of the team process other rows. For device kernels only.
 #pragma once
 
 #include "mylos/kernels/launch/launch.hpp"
@@ -22,7 +22,7 @@ struct LanesOfThread {
 
 using LanesRow = RowOfLanes<launch::LanesOfThread>;
 
-/// Threads, each with scratch memory that all of them can read.
+/// Threads that share scratch memory which all of them can read.
 class LanesTeam {
  public:
   KOKKOS_FUNCTION LanesTeam(const LanesRow::Member& member, std::int64_t scratch_floats)
@@ -40,7 +40,7 @@ class LanesTeam {
     return scratch_ + thread * scratch_floats_;
   }
   KOKKOS_FUNCTION void barrier() const { member_.team_barrier(); }
-  /// body(i) for i in [0, count), by all lanes of all threads.
+  /// Calls body(i) for i in [0, count), distributed over all lanes of all threads.
   template <class Body>
   KOKKOS_FUNCTION void for_each(std::int64_t count, const Body& body) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member_, count), body);
@@ -52,15 +52,16 @@ class LanesTeam {
   float* scratch_;
 };
 
-/// Threads of a team, of which each has so many floats of scratch memory; 0 where one's would not fit.
+/// Returns the threads of a team, each with `scratch_floats` floats of scratch memory; 0 if those of one
+/// thread do not fit.
 inline int threads_of_lanes(std::int64_t scratch_floats) {
-  // Of the 48 KiB that every device has unasked; Kokkos takes some for itself.
+  // Every device has 48 KiB by default; Kokkos uses some of them.
   constexpr std::int64_t max_bytes = emulates_device ? 16 << 10 : 47 << 10;
   const std::int64_t fit = max_bytes / launch::smaller(max_bytes + 1, scratch_floats * 4);
   return static_cast<int>(launch::smaller(8, fit));
 }
 
-/// body(index, team) for index in [0, count).
+/// Calls body(index, team) for index in [0, count).
 template <class Body>
 void for_each_team_of_lanes(const Execution& exec, KernelName name, std::int64_t count,
                             std::int64_t scratch_floats, const Body& body) {

@@ -1,8 +1,9 @@
-// The one place that launches kernels over elements, tiles, rows and columns, on the host and on devices.
+// Launches kernels over elements, tiles, rows and columns, on the host and on devices. All kernels are
+// launched here.
 //
-// On the host a thread takes a stretch of the work and its inner loop is a SIMD loop; on a device elements
-// are spread over threads and rows over teams. No launch allocates, fences or returns a value to the host.
-// Every sum has an order that depends on the shape alone, never on the number of threads.
+// On the host a thread processes a contiguous range, and its inner loop is a SIMD loop. On a device, elements
+// are distributed over threads and rows over teams. A launch does not allocate or fence, and returns no value
+// to the host. The order of every sum depends on the shape alone, never on the number of threads.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,11 +18,11 @@
 
 namespace mylos {
 
-/// True where kernels run on host threads, as hosts' kernels.
+/// True if kernels run on host threads, in their host form.
 inline constexpr bool runs_on_host =
     std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace> && !emulates_device;
 
-/// A kernel's name in profiles. At most 15 characters: Kokkos wants a std::string, and longer ones allocate.
+/// A kernel's name in profiles, at most 15 characters: Kokkos takes a std::string, and longer ones allocate.
 class KernelName {
  public:
   template <std::size_t N>
@@ -34,7 +35,7 @@ class KernelName {
   const char* text_;
 };
 
-/// body(i) for i in [begin, end), which must be independent of each other: a SIMD loop on the host.
+/// Calls body(i) for i in [begin, end); the calls must be independent. A SIMD loop on the host.
 template <class Body>
 KOKKOS_FORCEINLINE_FUNCTION void simd_for(std::int64_t begin, std::int64_t end, const Body& body) {
 #pragma omp simd
@@ -54,15 +55,14 @@ KOKKOS_INLINE_FUNCTION std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
-// What a launch may copy to the device as the kernel's arguments, whatever the device (Kokkos:
-// CudaTraits::ConstantMemoryUseThreshold). Where Kokkos sends more by another way, the host waits.
+// The size limit that Kokkos has for passing a kernel's arguments directly on every device
+// (CudaTraits::ConstantMemoryUseThreshold). Beyond it Kokkos copies them in a way that blocks the host.
 template <class Body>
 inline constexpr bool captures_little = sizeof(Body) <= 512;
 
 }  // namespace launch
 
-/// body(begin, end) over [0, count) cut into blocks of `block` elements; a host thread or device thread per
-/// block.
+/// Calls body(begin, end) for blocks of `block` elements of [0, count), one host or device thread per block.
 template <class Body>
 void for_each_block(const Execution& exec, KernelName name, std::int64_t count, std::int64_t block,
                     const Body& body) {
@@ -75,13 +75,13 @@ void for_each_block(const Execution& exec, KernelName name, std::int64_t count, 
       });
 }
 
-/// body(i) for i in [0, count), in any order.
+/// Calls body(i) for i in [0, count), in any order.
 template <class Body>
 void for_each_element(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
   static_assert(launch::captures_little<Body>);
   if constexpr (runs_on_host) {
     for_each_block(exec, name, count, 4096, [body](std::int64_t begin, std::int64_t end) {
-      const Body local = body;  // a copy whose address nobody else has: its captures stay in registers
+      const Body local = body;  // a copy with a local address, so that its captures stay in registers
       simd_for(begin, end, local);
     });
   } else {
@@ -89,11 +89,11 @@ void for_each_element(const Execution& exec, KernelName name, std::int64_t count
   }
 }
 
-/// The columns of a row that are worked on together: a strip of vectors on the host, eight (16 bytes of
-/// 16-bit elements) per device thread. Tiles start at multiples of this.
+/// The number of columns of a row that are processed together: a strip of vectors on the host, eight (16
+/// bytes of 16-bit elements) per device thread. Tiles start at multiples of it.
 inline constexpr std::int64_t tile_width = runs_on_host ? 256 : 8;
 
-/// body(i) for i in [0, count), count <= tile_width; on a device unrolled, so that small arrays stay in
+/// Calls body(i) for i in [0, count), count <= tile_width. Unrolled on devices, so that small arrays stay in
 /// registers.
 template <class Body>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_in_tile(std::int64_t count, const Body& body) {
@@ -106,7 +106,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_in_tile(std::int64_t count, const Body
   }
 }
 
-/// body(row, first_column, count) for every tile of a matrix, in any order.
+/// Calls body(row, first_column, count) for every tile of a matrix, in any order.
 template <class Body>
 void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                    const Body& body) {
@@ -114,7 +114,7 @@ void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, st
   const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
   if (tiles == 0) return;
   const Divisor divisor(tiles);
-  const std::int64_t together = Divisor::most / tiles;
+  const std::int64_t together = Divisor::max / tiles;
   for (std::int64_t first_row = 0; first_row < rows; first_row += together) {
     const std::int64_t count = launch::smaller(together, rows - first_row);
     Kokkos::parallel_for(
@@ -126,7 +126,7 @@ void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, st
   }
 }
 
-/// body(first, count) for the tiles of [0, count), in any order.
+/// Calls body(first, count) for the tiles of [0, count), in any order.
 template <class Body>
 void for_each_tile(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
   static_assert(launch::captures_little<Body>);
@@ -137,10 +137,10 @@ void for_each_tile(const Execution& exec, KernelName name, std::int64_t count, c
       });
 }
 
-/// What works on one row: one thread with SIMD loops.
+/// A row that one host thread processes with SIMD loops.
 class HostRow {
  public:
-  /// Sum of term(column), in the type that term returns.
+  /// Returns the sum of term(column), in the type of term's result.
   template <class Term>
   KOKKOS_FORCEINLINE_FUNCTION auto sum(std::int64_t columns, const Term& term) const {
     std::invoke_result_t<Term, std::int64_t> total{};
@@ -148,7 +148,8 @@ class HostRow {
     for (std::int64_t column = 0; column < columns; ++column) total += term(column);
     return total;
   }
-  /// Largest term(column); the lowest value of the type for no columns. NaN may be passed over.
+  /// Returns the largest term(column), or the type's lowest value if there are no columns. NaN may be
+  /// ignored.
   template <class Term>
   KOKKOS_FORCEINLINE_FUNCTION auto max(std::int64_t columns, const Term& term) const {
     using Value = std::invoke_result_t<Term, std::int64_t>;
@@ -160,12 +161,12 @@ class HostRow {
     }
     return largest;
   }
-  /// body(column) for every column. A column goes to the same thread in every call.
+  /// Calls body(column) for every column. Every call assigns a column to the same thread.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t columns, const Body& body) const {
     simd_for(0, columns, body);
   }
-  /// body(first_column, count) for every tile of the row. A tile goes to the same thread in every call.
+  /// Calls body(first_column, count) for every tile of the row. Every call assigns a tile to the same thread.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_tile(std::int64_t columns, const Body& body) const {
     for (std::int64_t first = 0; first < columns; first += tile_width)
@@ -176,7 +177,7 @@ class HostRow {
   KOKKOS_FORCEINLINE_FUNCTION void once(const Body& body) const {
     body();
   }
-  /// What one thread of the row has written the others read from here on.
+  /// Makes what one thread of the row has written visible to the others.
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const {}
 };
 
@@ -199,7 +200,7 @@ struct LanesOfTeam {
 
 }  // namespace launch
 
-/// What works on one row: lanes of device threads. Same members as HostRow.
+/// A row that lanes of device threads process. Same members as HostRow.
 template <class Lanes>
 class RowOfLanes {
  public:
@@ -246,8 +247,8 @@ class RowOfLanes {
   KOKKOS_FUNCTION void barrier() const { Lanes::barrier(member_); }
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t lanes() const { return Lanes::count(member_); }
-  /// body(lane) in each of the lanes; not as a loop of one turn, out of which compilers take what every turn
-  /// would do, and hold all of it in registers.
+  /// Calls body(lane) in each lane. This is not a loop of one iteration: compilers would hoist loop-invariant
+  /// work out of it and hold all of it in registers.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Body& body) const {
     if constexpr (emulates_device) {
@@ -256,22 +257,22 @@ class RowOfLanes {
       body(own_lane());
     }
   }
-  /// Sum of term(lane), which is as for_each_lane's body.
+  /// Returns the sum of term(lane), evaluated like the body of for_each_lane.
   template <class Term>
   KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const Term& term) const {
     if constexpr (emulates_device) {
       return sum(lanes(), term);
     } else {
-      const auto own = term(own_lane());
-      return sum(lanes(), [&](std::int64_t) { return own; });
+      const auto lane_term = term(own_lane());
+      return sum(lanes(), [&](std::int64_t) { return lane_term; });
     }
   }
 
  private:
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t own_lane() const {
-    std::int64_t own = 0;
-    for_each(lanes(), [&](std::int64_t lane) { own = lane; });
-    return own;
+    std::int64_t found = 0;
+    for_each(lanes(), [&](std::int64_t lane) { found = lane; });
+    return found;
   }
 
   const Member& member_;
@@ -283,18 +284,19 @@ using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
 namespace launch {
 
-/// Threads of 32 lanes that work on a row together: one where that has no more than 8 tiles for each lane,
-/// for then nobody waits for another thread. More where a device is emulated, to see that they do wait.
+/// Returns the number of threads of 32 lanes that process a row together: one if the row has at most 8 tiles
+/// per lane, because then no thread waits for another. An emulated device uses more, to test that they do
+/// wait.
 inline int threads_of_row(std::int64_t columns) {
   constexpr std::int64_t columns_of_thread = emulates_device ? 16 : 8 * lanes_of_thread * tile_width;
-  constexpr std::int64_t most = emulates_device ? 8 : 16;
-  return static_cast<int>(smaller(most, ceiling_quotient(columns + 1, columns_of_thread)));
+  constexpr std::int64_t max_team_threads = emulates_device ? 8 : 16;
+  return static_cast<int>(smaller(max_team_threads, ceiling_quotient(columns + 1, columns_of_thread)));
 }
 
 }  // namespace launch
 
-/// body(row_index, row) for every row: body works on the row's columns through row.sum, row.max and
-/// row.for_each. `columns`: how many those are, about; by them a device shares out its threads.
+/// Calls body(row_index, row) for every row. The body processes the row's columns through row.sum, row.max
+/// and row.for_each. A device distributes its threads by `columns`, the approximate number of columns.
 template <class Body>
 void for_each_row(const Execution& exec, KernelName name, std::int64_t rows,
                   [[maybe_unused]] std::int64_t columns, const Body& body) {
@@ -314,14 +316,14 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows,
   }
 }
 
-/// The same for rows of some thousand columns.
+/// As for_each_row, for rows of some thousand columns.
 template <class Body>
 void for_each_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
   for_each_row(exec, name, rows, 8000, body);
 }
 
-/// Before the first step: while no kernel has asked for level-1 scratch, Kokkos 5.0.2 calls cudaMalloc, for
-/// 0 bytes, at every launch of teams. Nothing on hosts.
+/// Reserves level-1 scratch before the first step: until a kernel has requested it, Kokkos 5.0.2 calls
+/// cudaMalloc for 0 bytes at every launch of teams. Does nothing on hosts.
 inline void reserve_team_scratch(const Execution& exec) {
   if constexpr (!runs_on_host) {
     Kokkos::parallel_for("team_scratch", launch::Teams(exec, 1, 1).set_scratch_size(1, Kokkos::PerTeam(16)),

@@ -1,7 +1,7 @@
 // Elementary functions in float without branches or calls, so that loops over them vectorise.
 //
-// Each is within a few units in the last place over the whole range (tests/kernels/test_math.cpp states the
-// bounds), returns NaN for NaN, and behaves at infinity as its limit does.
+// Each function is accurate to a few units in the last place over the complete range
+// (tests/kernels/test_math.cpp states the bounds), returns NaN for NaN, and returns its limit at infinity.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,7 +18,7 @@ KOKKOS_FORCEINLINE_FUNCTION float with_sign_of(float magnitude, float x) {
                                  (Kokkos::bit_cast<std::uint32_t>(x) & 0x80000000u));
 }
 
-/// e^r - 1 for |r| <= ln(2)/2, by its series.
+/// Returns e^r - 1 for |r| <= ln(2)/2, by its series.
 KOKKOS_FORCEINLINE_FUNCTION float exp_minus_one(float r) {
   float series = 1.0f / 5040.0f;
   series = series * r + 1.0f / 720.0f;
@@ -29,15 +29,16 @@ KOKKOS_FORCEINLINE_FUNCTION float exp_minus_one(float r) {
   return series * (r * r) + r;
 }
 
-/// e^x. x = n ln 2 + r with ln 2 in two parts (Cody and Waite 1980), then e^r's series on |r| <= ln(2)/2.
+/// Returns e^x. x = n ln 2 + r with ln 2 split into two parts (Cody and Waite 1980), then the series of e^r
+/// for |r| <= ln(2)/2.
 KOKKOS_FORCEINLINE_FUNCTION float exp(float x) {
-  constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the sum's low bits are the rounded integer
+  constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the sum's low bits are the integer
   float clamped = x > 89.0f ? 89.0f : x;
   clamped = clamped < -104.0f ? -104.0f : clamped;
   const float shifted = clamped * 1.44269504f + round_to_integer;
   const float n = shifted - round_to_integer;
   const float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
-  // 2^n in two factors: n reaches 128 before the result overflows, and -150 before it vanishes.
+  // 2^n in two factors: n reaches 128 before the result overflows, and -150 before it underflows to 0.
   const std::uint32_t power =
       Kokkos::bit_cast<std::uint32_t>(shifted) - Kokkos::bit_cast<std::uint32_t>(round_to_integer);
   const auto half_power = static_cast<std::uint32_t>(static_cast<std::int32_t>(power) >> 1);
@@ -46,7 +47,8 @@ KOKKOS_FORCEINLINE_FUNCTION float exp(float x) {
   return (exp_minus_one(r) + 1.0f) * first * second;
 }
 
-/// tanh(x): an odd polynomial near 0 (coefficients of Cephes' tanhf, Moshier 1992), else from e^(2|x|).
+/// Returns tanh(x): an odd polynomial near 0 (coefficients of Cephes' tanhf, Moshier 1992), else from
+/// e^(2|x|).
 KOKKOS_FORCEINLINE_FUNCTION float tanh(float x) {
   const float a = absolute(x);
   const float square = x * x;
@@ -60,9 +62,9 @@ KOKKOS_FORCEINLINE_FUNCTION float tanh(float x) {
   return with_sign_of(a < 0.625f ? near_zero : elsewhere, x);
 }
 
-/// 1 / (1 + e^-x), with exp's reduction and series; 0 below 2^-127.5 (x < -88.37).
+/// Returns 1 / (1 + e^-x), with the reduction and the series of exp; 0 below 2^-127.5 (x < -88.37).
 KOKKOS_FORCEINLINE_FUNCTION float sigmoid(float x) {
-  // As in exp, and 127 makes the sum's low bits the exponent bits of 2^n. At n = 128 they are infinity's.
+  // As in exp; 127 makes the sum's low bits the exponent bits of 2^n. At n = 128 they are those of infinity.
   constexpr float round_to_exponent = 12582912.0f + 127.0f;
   float clamped = x < -88.6f ? -88.6f : x;
   clamped = clamped > 87.0f ? 87.0f : clamped;
@@ -73,7 +75,7 @@ KOKKOS_FORCEINLINE_FUNCTION float sigmoid(float x) {
   return 1.0f / (1.0f + (exp_minus_one(r) + 1.0f) * power);
 }
 
-/// 2^f for |f| <= 1/2 by a polynomial (relative error 2e-9), made for this file.
+/// Returns 2^f for |f| <= 1/2 by a polynomial (relative error 2e-9) that was computed for this file.
 KOKKOS_FORCEINLINE_FUNCTION float exp2_series(float f) {
   float series = 1.535336188e-04f * f + 1.339887444e-03f;
   series = series * f + 9.618437358e-03f;
@@ -83,11 +85,11 @@ KOKKOS_FORCEINLINE_FUNCTION float exp2_series(float f) {
   return series * f + 1.0f;
 }
 
-/// 1 / (1 + 2^-x): for those who have x in powers of two already. 0 below 2^-126.5; some number for NaN.
+/// Returns 1 / (1 + 2^-x), for an x that is already in powers of two. 0 below 2^-126.5; unspecified for NaN.
 KOKKOS_FORCEINLINE_FUNCTION float binary_sigmoid(float x) {
   constexpr float round_to_exponent = 12582912.0f + 127.0f;  // as in sigmoid
-  // Magnitudes of floats are ordered as integers are, whose minimum is one instruction. From 2^-127 on the
-  // exponent bits are those of 0.
+  // Magnitudes of floats have the order of their bits as integers, whose minimum is one instruction. From
+  // 2^-127 on the exponent bits are those of 0.
   const std::uint32_t bits = Kokkos::bit_cast<std::uint32_t>(x) & 0x7fffffffu;
   const std::uint32_t limit = Kokkos::bit_cast<std::uint32_t>(127.0f);
   const auto a = Kokkos::bit_cast<float>(bits < limit ? bits : limit);
@@ -104,8 +106,8 @@ struct CosineSine {
   float sine;
 };
 
-/// The angle, up to 2^30, is brought to |r| <= pi/4 in double; then polynomials of Cephes' sinf and cosf
-/// (Moshier 1992).
+/// Returns the cosine and sine of an angle of at most 2^30. The angle is reduced to |r| <= pi/4 in double;
+/// then the polynomials of Cephes' sinf and cosf are used (Moshier 1992).
 KOKKOS_FORCEINLINE_FUNCTION CosineSine cosine_sine(double angle) {
   constexpr double round_to_integer = 6755399441055744.0;  // 1.5 * 2^52, as in exp
   const double shifted = angle * 0.63661977236758134 + round_to_integer;
@@ -126,14 +128,15 @@ KOKKOS_FORCEINLINE_FUNCTION CosineSine cosine_sine(double angle) {
   return {quarter == 1 || quarter == 2 ? -x : x, quarter >= 2 ? -y : y};
 }
 
-/// The standard normal distribution at x.
+/// The standard normal distribution at a point x.
 struct Normal {
   float cumulative;  // P(X <= x)
   float density;
 };
 
-/// Both share one exponential: P(X <= -a) = e^(-a^2/2) u p(u) with u = 1 / (1 + 0.3 a), where p is a minimax
-/// polynomial for erfcx(a / sqrt 2) / (2 u) on 0 <= a <= 15 (relative error 4e-9), made for this file.
+/// Returns both values from one exponential: P(X <= -a) = e^(-a^2/2) u p(u) with u = 1 / (1 + 0.3 a). p is a
+/// minimax polynomial for erfcx(a / sqrt 2) / (2 u) on 0 <= a <= 15 (relative error 4e-9), computed for this
+/// file.
 KOKKOS_FORCEINLINE_FUNCTION Normal normal(float x) {
   const float a = absolute(x);
   const float gaussian = exp(-0.5f * (a * a));

@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-/// A function of its own: nvcc takes no device lambda inside a generic one.
+/// Not a generic lambda: nvcc does not accept a device lambda inside one.
 template <class Value>
 void fill(const Execution& execution, Value* values, std::int64_t count) {
   for_each_element(

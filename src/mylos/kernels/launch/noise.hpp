@@ -1,11 +1,11 @@
-// Operands for products whose speed is measured.
+// Pseudo-random operands for timed GEMMs.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
-/// Numbers within ±0.5 that look like chance, so that no product meets subnormals.
+/// Fills the tensor with pseudo-random numbers within ±0.5, so that no GEMM computes with subnormal numbers.
 void fill_with_noise(const Execution& execution, const Tensor& tensor);
 
 }  // namespace mylos

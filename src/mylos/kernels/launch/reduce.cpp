@@ -39,7 +39,7 @@ void find_max_abs(const Execution& exec, const T* elements, std::int64_t count, 
       exec, "max_abs", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
         const float largest =
             row.max(count, [=](std::int64_t i) { return math::absolute(to_float(elements[i])); });
-        row.once([=]() { *result = largest < 0.0f ? 0.0f : largest; });  // the maximum of nothing is below 0
+        row.once([=]() { *result = largest < 0.0f ? 0.0f : largest; });  // negative for no elements
       });
 }
 
@@ -47,7 +47,7 @@ template <class T>
 void find_first_nonfinite(const Execution& exec, const T* elements, std::int64_t count, std::int64_t* index) {
   for_each_row(
       exec, "first_nonfinite", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
-        // Counted from the end, so that the first one has the largest number.
+        // Counted from the end, so that the first element has the largest number.
         const std::int64_t from_end = row.max(count, [=](std::int64_t i) {
           const bool finite =
               math::absolute(to_float(elements[i])) <= Kokkos::Experimental::finite_max_v<float>;

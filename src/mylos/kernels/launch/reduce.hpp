@@ -1,4 +1,4 @@
-// Reductions of a whole tensor to one number in device memory. No result depends on the number of threads.
+// Reductions of a tensor to one number in device memory. Results do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,19 @@
 
 namespace mylos {
 
-/// Bytes of the workspace that sum_of_squares needs for `count` elements.
+/// Returns the bytes of workspace that sum_of_squares needs for `count` elements.
 [[nodiscard]] std::size_t partial_sums_bytes(std::int64_t count);
 
-/// *result = sum of the squares of all elements, in double: infinite or NaN if and only if an element is.
+/// Writes the sum of the squares of all elements to *result, in double. It is infinite or NaN if and only if
+/// an element is.
 void sum_of_squares(const Execution& exec, const Tensor& tensor, double* partial_sums, double* result);
 
-/// *result = largest magnitude of the elements that are not NaN; 0 if there are none. Slow: one row's worth
-/// of threads.
+/// Writes the largest magnitude of the elements that are not NaN to *result; 0 if there are none. Slow: uses
+/// only the threads of one row.
 void max_abs(const Execution& exec, const Tensor& tensor, float* result);
 
-/// *index = the first element that is infinite or NaN; -1 if there is none. For finding faults: slow as
-/// max_abs.
+/// Writes the index of the first element that is infinite or NaN to *index; -1 if there is none. For
+/// diagnosis only: as slow as max_abs.
 void first_nonfinite(const Execution& exec, const Tensor& tensor, std::int64_t* index);
 
 }  // namespace mylos

@@ -1,6 +1,6 @@
-// RoundingBits: the random bits by which a parameter's elements are rounded stochastically, 16 for each, as a
-// pure function of (stream, update, element): the same for any cut of the parameter over ranks, threads and
-// tiles, and after a restart.
+// RoundingBits: 16 random bits for the stochastic rounding of each element of a parameter. They are a pure
+// function of (stream, update, element), independent of the sharding over ranks, of threads, tiles and
+// restarts.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace mylos {
 
 class RoundingBits {
  public:
-  /// `update`: how many updates there were before this one.
+  /// `update`: the number of updates before this one.
   KOKKOS_INLINE_FUNCTION RoundingBits(const RandomStream& stream, std::uint64_t update)
       : stream_(stream), update_(update) {}
 
-  /// bits[i] are those of element first + i of the parameter, for i < count <= tile_width. `first` is a
-  /// multiple of 8; there is room for tile_width of them.
+  /// Writes the bits of elements first + i of the parameter to bits[i], for i < count <= tile_width. `first`
+  /// must be a multiple of 8, and `bits` must have room for tile_width values.
   KOKKOS_INLINE_FUNCTION void of_tile(std::int64_t first, [[maybe_unused]] std::int64_t count,
                                       std::uint16_t* bits) const {
     if constexpr (runs_on_host) {
@@ -28,7 +28,7 @@ class RoundingBits {
   }
 
  private:
-  // A random block has the bits of eight elements: word i those of elements i (low half) and i + 4 (high).
+  // A random block serves eight elements: word i has the bits of elements i (low half) and i + 4 (high half).
   static constexpr std::int64_t elements_of_block = 8;
   static_assert(tile_width % elements_of_block == 0);
 
@@ -42,7 +42,7 @@ class RoundingBits {
       bits[i + 4] = static_cast<std::uint16_t>(random.word[i] >> 16);
     }
   }
-  /// In a function of its own, as DropoutMask's: so that the generator's loop vectorises.
+  /// A separate function, as in DropoutMask, so that the generator's loop vectorises.
   void of_tile_on_host(std::int64_t first, std::int64_t count, std::uint16_t* bits) const;
 
   RandomStream stream_;

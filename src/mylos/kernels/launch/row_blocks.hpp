@@ -1,4 +1,4 @@
-// Blocks of rows, each of which one team sums column by column: the first half of the sum for a norm's
+// Blocks of rows that one team each sums column by column: the first pass of the sums for a norm's
 // parameters.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace mylos {
 inline constexpr std::int64_t max_row_blocks = 256;
 inline constexpr std::int64_t min_rows_per_block = 16;
 
-/// Rows from a norm's row to the one that is prefetched, those that are written as well.
+/// The prefetch distance of norms in rows, for rows that are read and rows that are written.
 inline constexpr std::int64_t norm_prefetch_distance = 4;
 
 inline std::int64_t rows_per_block(std::int64_t rows) {
@@ -22,9 +22,9 @@ inline std::int64_t row_blocks(std::int64_t rows) {
   return launch::ceiling_quotient(rows, rows_per_block(rows));
 }
 
-/// At least row_blocks() of `rows` and of any smaller number: of 4097 rows there are 241 blocks, of 4096
-/// there are 256.
-inline std::int64_t room_for_row_blocks(std::int64_t rows) {
+/// Returns an upper bound of row_blocks() for `rows` and any smaller number: 4097 rows have 241 blocks, 4096
+/// have 256.
+inline std::int64_t row_blocks_bound(std::int64_t rows) {
   return std::min(launch::ceiling_quotient(rows, min_rows_per_block), max_row_blocks);
 }
 

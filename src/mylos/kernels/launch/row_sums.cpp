@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/launch/row_sums.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/launch/vector_values-inl.hpp"
@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// Sum of what add(d, column, lanes, sum) adds to a vector of sums, for all columns. Four vectors of sums do
-/// not wait for each other.
+/// Returns the sum of what add(d, column, lanes, sum) adds to a vector of sums, over all columns. Four
+/// independent vectors of sums hide the latency of additions.
 template <class Add>
 HWY_INLINE float sum_over(std::int64_t columns, const Add& add) {
   const FloatTag d;
@@ -60,7 +60,7 @@ float row_sum_of_squares(const T* x, float mean, std::int64_t columns) {
   });
 }
 
-/// `Types`: a pair of the elements' and the weights' type.
+/// `Types`: a pair of element type and weight type.
 template <class Types>
 GradientSums row_gradient_sums(const typename Types::first_type* x, const typename Types::first_type* dy,
                                const typename Types::second_type* weight, float mean, float rstd,
@@ -88,7 +88,7 @@ GradientSums row_gradient_sums(const typename Types::first_type* x, const typena
           hn::ReduceSum(d, hn::Add(normalized0, normalized1))};
 }
 
-/// Four rows at a time, so that the sums are read and written a quarter as often.
+/// Processes four rows at a time, so that the sums are read and written a quarter as often.
 template <class T>
 void add_rows_to(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
   std::int64_t row = 0;

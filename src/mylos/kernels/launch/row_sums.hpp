@@ -1,5 +1,5 @@
-// Sums that norms and biases need, on hosts by vectors, several at a time; on devices by tiles, of a Row or
-// of lanes (LanesRow).
+// Sums for norms and biases. On hosts they use several vectors at a time; on devices the tiles of a Row or of
+// lanes (LanesRow).
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-/// What a norm's backward pass sums over a row, with n = (x - mean) * rstd.
+/// The sums of a norm's backward pass over a row, with n = (x - mean) * rstd.
 struct GradientSums {
   float gradient = 0;    // of dy * weight
   float normalized = 0;  // of dy * weight * n
@@ -22,8 +22,8 @@ struct GradientSums {
 
 namespace host_row {
 
-// For all types of elements. Their order of additions depends on the number of columns and the instruction
-// set only.
+// Defined for all element types. The order of the additions depends only on the number of columns and on the
+// instruction set.
 template <class T>
 float sum(const T* x, std::int64_t columns);
 template <class T>
@@ -32,7 +32,7 @@ template <class T, class W>
 GradientSums gradient_sums(const T* x, const T* dy, const W* weight, float mean, float rstd,
                            std::int64_t columns);
 
-/// sums[i] += x[row, i] for `rows` rows that are `stride` elements apart, in their order.
+/// Adds sums[i] += x[row, i] for `rows` rows in their order; `stride` is the distance of rows in elements.
 template <class T>
 void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums);
 
@@ -40,7 +40,7 @@ void add_rows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t c
 
 namespace device_row {
 
-/// Sum of term(first_column, count) over the row's tiles.
+/// Returns the sum of term(first_column, count) over the row's tiles.
 template <class AnyRow, class Term>
 KOKKOS_FORCEINLINE_FUNCTION auto sum_tiles(const AnyRow& row, std::int64_t columns, const Term& term) {
   return row.sum(launch::ceiling_quotient(columns, tile_width), [=](std::int64_t tile) {
@@ -85,7 +85,7 @@ KOKKOS_FORCEINLINE_FUNCTION float sum(const AnyRow& row, const T* x, std::int64_
   }
 }
 
-/// Of (x - mean)^2.
+/// Returns the sum of (x - mean)^2.
 template <class AnyRow, class T>
 KOKKOS_FORCEINLINE_FUNCTION float sum_of_squares(const AnyRow& row, const T* x, float mean,
                                                  std::int64_t columns) {
@@ -116,7 +116,7 @@ KOKKOS_FORCEINLINE_FUNCTION GradientSums gradient_sums(const AnyRow& row, const 
   }
 }
 
-/// GradientSums::normalized alone.
+/// Returns GradientSums::normalized alone.
 template <class AnyRow, class T, class W>
 KOKKOS_FORCEINLINE_FUNCTION float sum_of_normalized(const AnyRow& row, const T* x, const T* dy,
                                                     const W* weight, float mean, float rstd,
@@ -126,7 +126,7 @@ KOKKOS_FORCEINLINE_FUNCTION float sum_of_normalized(const AnyRow& row, const T* 
 
 }  // namespace mylos
 
-/// So that Kokkos sums them within a row.
+/// Lets Kokkos reduce them within a row.
 template <>
 struct Kokkos::reduction_identity<mylos::GradientSums> {
   KOKKOS_FUNCTION static mylos::GradientSums sum() { return {}; }

@@ -1,17 +1,17 @@
-// Writing a float result into a vector whose element type is known at run time, inside kernels.
+// Writes float results to a vector whose element type is known at run time, inside kernels.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
-/// A vector of any type. For results that are few beside the work behind them: the type is chosen at each
-/// store.
+/// A vector of any element type. The type is dispatched at each store, so use it where stores are rare
+/// compared with the work before them.
 class ResultVector {
  public:
   explicit ResultVector(const Tensor& tensor) : data_(tensor.data()), type_(tensor.type()) {}
 
-  /// element = value, or element + value, rounded once.
+  /// Sets the element to value, or adds value to it, and rounds once.
   KOKKOS_INLINE_FUNCTION void store(std::int64_t index, float value, bool accumulate) const {
     if (type_ == DType::fp32) {
       store_as(static_cast<float*>(data_) + index, value, accumulate);

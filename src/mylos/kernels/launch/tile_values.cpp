@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/launch/tile_values.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/launch/vector_values-inl.hpp"
@@ -33,7 +33,7 @@ void write_rounded_values(float* values, std::int64_t count, T* to) {
   });
 }
 
-// A table has functions, no templates.
+// A dispatch table holds functions, not templates.
 void read_half(const half* from, std::int64_t count, float* values) {
   read_values(from, count, values);
 }

@@ -1,9 +1,9 @@
-// A tile's elements as floats, whatever their type.
+// Converts the elements of a tile from and to floats.
 //
-// On the host whole vectors are converted by the processor's own instructions, which compilers do not find by
-// themselves. Those that round to bfloat16 take subnormal numbers for zero. On a device a tile of 16-bit
-// elements is one access of memory where it is aligned to its 16 bytes, and one of floats two; of other tiles
-// a half is one, where it is aligned.
+// On the host, vectors are converted by processor instructions that compilers do not generate by themselves.
+// Those that round to bfloat16 flush subnormal numbers to zero. On a device, an aligned tile of 16-bit
+// elements (16 bytes) is one memory access, and an aligned tile of floats is two. In other tiles an aligned
+// half is one access.
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -16,14 +16,14 @@ namespace host_tile {
 void read(const half* from, std::int64_t count, float* values);
 void write(const float* values, std::int64_t count, half* to);
 void write(const float* values, std::int64_t count, bfloat16* to);
-/// The values become what was written.
+/// Rounds, writes, and sets `values` to what was written.
 void write_rounded(float* values, std::int64_t count, half* to);
 void write_rounded(float* values, std::int64_t count, bfloat16* to);
 
 }  // namespace host_tile
 
-/// Prefetches elements that will be read soon. On the host: rows of a strip are too far apart for the
-/// processor's own prefetching.
+/// Prefetches elements that will be read soon. On the host the rows of a strip are too far apart for the
+/// hardware prefetcher.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void prefetch_tile([[maybe_unused]] const T* from,
                                                [[maybe_unused]] std::int64_t count) {
@@ -33,7 +33,7 @@ KOKKOS_FORCEINLINE_FUNCTION void prefetch_tile([[maybe_unused]] const T* from,
   }
 }
 
-/// The same for elements that will be written soon: on hosts their lines may lie in other cores' caches.
+/// Prefetches elements that will be written soon: on hosts their cache lines may be in another core's cache.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void prefetch_tile_to_write([[maybe_unused]] T* to,
                                                         [[maybe_unused]] std::int64_t count) {
@@ -52,19 +52,19 @@ struct ConvertedValues {
 
 namespace device_tile {
 
-/// What a device thread reads or writes at once; beyond 16 bytes in several accesses of 16.
+/// What a device thread reads or writes at once; more than 16 bytes take several accesses of 16.
 template <class T, std::int64_t count = tile_width>
 struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Elements {
   T element[count];
 };
 
-/// Where its elements lie in memory, if they are aligned to be accessed at once.
+/// Returns the elements as one object if they are aligned for a single access.
 template <std::int64_t count, class T>
 KOKKOS_FORCEINLINE_FUNCTION bool is_aligned(const T* first) {
   return reinterpret_cast<std::uintptr_t>(first) % alignof(Elements<T, count>) == 0;
 }
 
-/// `count` elements, at most a tile; those behind them are anything.
+/// Reads `count` elements, at most a tile; the elements after them are undefined.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Elements<T> load(const T* from, std::int64_t count) {
   constexpr std::int64_t half_width = tile_width / 2;
@@ -116,7 +116,7 @@ KOKKOS_FORCEINLINE_FUNCTION void write(const float* values, std::int64_t count, 
   store(all, count, to);
 }
 
-/// to[i] += values[i]
+/// Adds to[i] += values[i].
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void add(const float* values, std::int64_t count, T* to) {
   float sum[tile_width];
@@ -127,8 +127,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add(const float* values, std::int64_t count, T*
 
 }  // namespace device_tile
 
-/// What gives the `count` <= tile_width elements from `from` on by [index]. On a device, and halves on the
-/// host, they are read into `buffer` first; compilers vectorise the conversion of the other types by
+/// Returns an object whose [index] yields the `count` <= tile_width elements at `from`. On a device, and for
+/// half on the host, they are read into `buffer` first. Compilers vectorise the other conversions by
 /// themselves.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION auto tile_values(const T* from, [[maybe_unused]] std::int64_t count,
@@ -144,7 +144,7 @@ KOKKOS_FORCEINLINE_FUNCTION auto tile_values(const T* from, [[maybe_unused]] std
   }
 }
 
-/// values[i] = from[i] for `count` <= tile_width elements.
+/// Reads values[i] = from[i] for `count` <= tile_width elements.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const T* from, std::int64_t count, float* values) {
   if constexpr (!runs_on_host) {
@@ -154,7 +154,7 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const T* from, std::int64_t count, fl
   }
 }
 
-/// Rounds `count` <= tile_width values to the elements from `to` on.
+/// Rounds `count` <= tile_width values and writes them to `to`.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_tile(const float* values, std::int64_t count, T* to) {
   if constexpr (!runs_on_host) {
@@ -166,7 +166,7 @@ KOKKOS_FORCEINLINE_FUNCTION void write_tile(const float* values, std::int64_t co
   }
 }
 
-/// to[i] = function(from[i]) for `count` <= tile_width elements.
+/// Writes to[i] = function(from[i]) for `count` <= tile_width elements.
 template <class From, class To, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void map_tile(const From* from, std::int64_t count, To* to,
                                           const Function& function) {
@@ -180,7 +180,7 @@ KOKKOS_FORCEINLINE_FUNCTION void map_tile(const From* from, std::int64_t count, 
   }
 }
 
-/// The same as write_tile, and `values` become what was written.
+/// As write_tile, and sets `values` to what was written.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_rounded_tile(float* values, std::int64_t count, T* to) {
   if constexpr (!std::is_same_v<T, float> && runs_on_host) {

@@ -1,7 +1,7 @@
-// Vectors of floats from and to elements of any type, in the namespace of each of Highway's targets.
+// Converts elements of any type to vectors of floats and back, in the namespace of each Highway target.
 //
-// Conversions are the processor's own where it has them. They round to nearest even and keep infinity and
-// NaN; AVX512-BF16's take subnormal numbers for zero.
+// Conversions use processor instructions where they exist. They round to nearest even and preserve infinity
+// and NaN; those of AVX512-BF16 flush subnormal numbers to zero.
 #include <cstdint>
 #include <type_traits>
 
@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using FloatTag = hn::ScalableTag<float>;
 
-/// Highway's name for an element.
+/// Highway's element type for T.
 template <class T>
 struct ElementOf;
 template <>
@@ -50,15 +50,15 @@ HWY_INLINE typename ElementOf<T>::type* elements(T* values) {
   return reinterpret_cast<typename ElementOf<T>::type*>(values);
 }
 
-/// How many lanes of a vector are in memory: all of them,
+/// Says that all lanes of a vector are in memory.
 struct AllLanes {};
-/// or the first few, from 1 on.
+/// Says that only the first `count` >= 1 lanes are in memory.
 struct SomeLanes {
   std::size_t count;
 };
 
-// Highway's own code for half, where the processor has no conversions, takes infinity and NaN for numbers
-// from 65536 on, and gives NaN other bits than float16.hpp.
+// Without processor conversions, Highway's code for half treats infinity and NaN as numbers from 65536 on,
+// and its NaN bits differ from those of float16.hpp.
 constexpr bool converts_half = HWY_TARGET != HWY_SSE2;
 
 template <class D>
@@ -105,7 +105,7 @@ template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* from, AllLanes = {}) {
   return to_floats(d, hn::LoadU(TagFor<T, D>(), elements(from)));
 }
-/// The other lanes are zero, and their memory is not touched.
+/// Sets the other lanes to zero and does not read their memory.
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const float* from, SomeLanes some) {
   return hn::LoadN(d, from, some.count);
@@ -134,8 +134,8 @@ HWY_INLINE void store(D d, hn::Vec<D> value, T* to, SomeLanes some) {
   hn::StoreN(rounded_to<T>(d, value), d_to, elements(to), some.count);
 }
 
-/// body(d, i, lanes) for vectors at i = 0, N, 2 N ... of `count` values; `lanes` is AllLanes, at the end it
-/// may be SomeLanes.
+/// Calls body(d, i, lanes) for vectors at i = 0, N, 2 N ... of `count` values. `lanes` is AllLanes; at the
+/// end it may be SomeLanes.
 template <class Body>
 HWY_INLINE void for_each_vector(std::int64_t count, const Body& body) {
   const FloatTag d;

@@ -78,7 +78,7 @@ KOKKOS_INLINE_FUNCTION constexpr std::int64_t block_sums(std::int64_t columns) {
 
 template <class Kind>
 std::size_t backward_workspace(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(room_for_row_blocks(rows) * block_sums<Kind>(columns)) * sizeof(float);
+  return static_cast<std::size_t>(row_blocks_bound(rows) * block_sums<Kind>(columns)) * sizeof(float);
 }
 
 /// The tensors of a backward pass as kernels use them.
@@ -183,11 +183,11 @@ void backward_by_lanes(const Execution& exec, KernelName name, const BackwardRow
       exec, name, row_blocks(all.rows), sums_of_thread,
       KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {
         const LanesRow row = team.row();
-        float* const own = team.scratch(team.thread());
-        row.for_each(sums_of_thread, [=](std::int64_t i) { own[i] = 0.0f; });
+        float* const thread_sums = team.scratch(team.thread());
+        row.for_each(sums_of_thread, [=](std::int64_t i) { thread_sums[i] = 0.0f; });
         const std::int64_t end = launch::smaller((index + 1) * block, all.rows);
         for (std::int64_t r = index * block + team.thread(); r < end; r += team.threads())
-          all.template work_on<Kind>(row, r, own);
+          all.template work_on<Kind>(row, r, thread_sums);
         team.barrier();
         float* const sums = workspace + index * sums_of_thread;
         team.for_each(sums_of_thread, [=](std::int64_t i) {

@@ -35,8 +35,8 @@ struct Shape {
   [[nodiscard]] std::int64_t block_floats() const { return blocks().count() * 2 * lanes(); }
   /// The same, of this many samples or fewer: of a few rows more there may be fewer blocks.
   [[nodiscard]] std::int64_t max_block_floats() const {
-    const std::int64_t most = std::min(rows, PointBlocks::min_rows * PointBlocks::max_blocks);
-    return PointBlocks::to_sum(segments, most).count() * 2 * lanes();
+    const std::int64_t bounded_rows = std::min(rows, PointBlocks::min_rows * PointBlocks::max_blocks);
+    return PointBlocks::to_sum(segments, bounded_rows).count() * 2 * lanes();
   }
   [[nodiscard]] std::int64_t points() const { return rows * fold; }  // of a segment
 };

@@ -88,13 +88,13 @@ void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary,
         const std::int32_t* const rows = sorted.rows + (count > 0 ? sorted.start[token] : 0);
         const int used = static_cast<int>(launch::smaller(team.threads(), count));
         const int thread = team.thread();
-        float* const own = team.scratch(thread);
+        float* const thread_sum = team.scratch(thread);
         if (thread < used) {
           team.row().for_each_tile(here, [=](std::int64_t first, std::int64_t of_tile) {
             float sum[tile_width] = {};
             for (std::int64_t i = thread; i < count; i += used)
               terms.add(rows[i], start + first, of_tile, sum);
-            device_tile::write(sum, of_tile, own + first);
+            device_tile::write(sum, of_tile, thread_sum + first);
           });
         }
         team.barrier();

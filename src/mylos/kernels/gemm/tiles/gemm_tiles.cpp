@@ -249,7 +249,8 @@ void run_typed(const Execution& execution, const GemmProblem& problem, const Gem
     }
     for_each_task(execution, "gemm_tiles", tiling.tasks(), memory.workers,
                   ThreadMemory<float>(tiling, nullptr).pieces.bytes(),
-                  [product](std::int64_t task, std::byte* own) HWY_ATTR { product.compute(task, own); });
+                  [product](std::int64_t task, std::byte* scratch)
+                      HWY_ATTR { product.compute(task, scratch); });
   }
 }
 

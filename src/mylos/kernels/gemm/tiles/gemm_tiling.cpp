@@ -86,20 +86,21 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
     const std::int64_t row_tasks = std::min(min_row_tasks + more, tiling.strips);
     // As few groups of panels as fit the cache, and as few as give every thread the same number of tasks.
-    const std::int64_t fewest = divide_up(tiling.panels, max_panels);
-    consider(row_tasks, fewest);
-    consider(row_tasks, std::min(tiling.panels, round_up(fewest, threads / std::gcd(threads, row_tasks))));
+    const std::int64_t min_groups = divide_up(tiling.panels, max_panels);
+    consider(row_tasks, min_groups);
+    consider(row_tasks,
+             std::min(tiling.panels, round_up(min_groups, threads / std::gcd(threads, row_tasks))));
   }
   return best;
 }
 
 std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = words_of(problem, kernel);
-  const std::int64_t widest = round_up(std::min(words, kernel.chunk_words), words_in_line);
+  const std::int64_t max_chunk = round_up(std::min(words, kernel.chunk_words), words_in_line);
   const std::int64_t panels = divide_up(problem.n, kernel.columns);
   const std::int64_t panel_words =
-      std::min(panels * odd_lines(widest * kernel.columns), max_panel_words(kernel));
-  const std::size_t packed = bytes_of_words(panel_words) + bytes_of_words(kernel.rows * odd_lines(widest));
+      std::min(panels * odd_lines(max_chunk * kernel.columns), max_panel_words(kernel));
+  const std::size_t packed = bytes_of_words(panel_words) + bytes_of_words(kernel.rows * odd_lines(max_chunk));
   if (words <= kernel.chunk_words) return packed;
   // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
   const std::int64_t max_panels =

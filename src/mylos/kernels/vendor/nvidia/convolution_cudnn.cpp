@@ -151,10 +151,10 @@ bool is_asked_for(const LibraryPass& pass) {
 
 std::int64_t samples_together(const LibraryPass& pass) {
   if (!is_asked_for(pass)) return 0;
-  std::int64_t most = max_elements / std::max(pass.map.from.columns(), pass.map.to.columns());
+  std::int64_t max_samples = max_elements / std::max(pass.map.from.columns(), pass.map.to.columns());
   if (pass.type == DType::fp32)
-    most = std::min(most, std::max<std::int64_t>(max_copied / copied_bytes(pass), 1));
-  return std::min(pass.samples, most);
+    max_samples = std::min(max_samples, std::max<std::int64_t>(max_copied / copied_bytes(pass), 1));
+  return std::min(pass.samples, max_samples);
 }
 
 /// From the shape alone: an engine that wants more is not taken.

@@ -79,18 +79,18 @@ void Plan::build(const Target& target, const PlanRequest& request) {
   } else {
     check(graph_.build_operation_graph(target.handle));
   }
-  const auto most = static_cast<std::int64_t>(request.max_bytes);
+  const auto limit = static_cast<std::int64_t>(request.max_bytes);
   check(graph_.create_execution_plans(request.modes));
   graph_.deselect_numeric_notes(request.refused);
-  graph_.deselect_workspace_greater_than(most);
+  graph_.deselect_workspace_greater_than(limit);
   check(graph_.check_support());
   check(graph_.build_plans());
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(operands_));
   std::iota(numbers.begin(), numbers.end(), 0);
   if (graph_.get_variant_pack_uids_sorted() != numbers) fail_run("its operands are not ours");
   check(graph_.get_workspace_size(workspace_bytes_));
-  if (workspace_bytes_ > most)
-    fail_run("it wants {} bytes of workspace, and {} are planned", workspace_bytes_, most);
+  if (workspace_bytes_ > limit)
+    fail_run("it wants {} bytes of workspace, and {} are planned", workspace_bytes_, limit);
 }
 
 CudnnPlan Plan::description() const {
