@@ -1,4 +1,4 @@
-// Which of several engines computes each product, as was chosen for whole micro-batches.
+// Stores which of several engines was chosen for each GEMM of a complete micro-batch.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@ namespace mylos {
 
 class ChosenProducts {
  public:
-  /// In place of an earlier choice for the same product.
+  /// Stores the choice and replaces an earlier one for the same GEMM.
   void choose(const GemmProblem& problem, std::size_t engine) {
     std::erase_if(all_, [&](const Chosen& other) { return same_product(other.problem, problem); });
     all_.push_back({problem, engine});
   }
 
-  /// What is chosen for a micro-batch goes for ragged ones: of several, the smallest that has as many
-  /// samples.
+  /// Returns the engine chosen for this GEMM, or for the same GEMM of a larger micro-batch: an incomplete
+  /// micro-batch uses the choice for the smallest micro-batch that has at least its number of samples.
   [[nodiscard]] std::optional<std::size_t> engine_of(const GemmProblem& problem) const {
     const Chosen* best = nullptr;
     for (const Chosen& chosen : all_) {
@@ -33,7 +33,7 @@ class ChosenProducts {
     std::size_t engine;
   };
 
-  /// Rows of the micro-batch that a product is of.
+  /// Returns the number of rows of the GEMM's micro-batch.
   static std::int64_t samples_of(const GemmProblem& problem) {
     return problem.transpose_a ? problem.k : problem.m;
   }

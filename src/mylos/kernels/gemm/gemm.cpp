@@ -1,4 +1,4 @@
-// Describes the products of a linear layer and chooses the engine that computes them.
+// Describes the GEMMs of a linear layer and selects the engine that computes them.
 #include "mylos/kernels/gemm/gemm.hpp"
 
 #include <fmt/ranges.h>
@@ -45,7 +45,7 @@ constexpr std::string_view name_of(GemmChoice choice) {
   return "auto";
 }
 
-/// "auto" and "measure", where there are several engines.
+/// Returns the engine for "auto" or "measure", if this build has several engines to choose from.
 MakeGemm chosen_engine(GemmChoice choice) {
   if (choice == GemmChoice::automatic) return table_gemm();
   return choice == GemmChoice::measure ? measured_gemm() : nullptr;
@@ -153,7 +153,8 @@ GemmChoice gemm_engine_named(std::string_view name) {
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
   if (options.instructions) {
-    // oneDNN may refuse; vector code must not have changed then. What is not here is refused below.
+    // oneDNN may refuse, so it is asked before the vector code changes. Unavailable instructions are refused
+    // below.
     if (options.gemm != GemmChoice::tiles && is_available(*options.instructions))
       onednn::hold_to(*options.instructions);
     use_instructions(*options.instructions);

@@ -1,4 +1,4 @@
-// Batches of products, for engines that have none of their own: one product after the other.
+// Batched GEMMs for engines without batches: one GEMM after the other.
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 

@@ -1,5 +1,5 @@
-// Products on hosts that have oneDNN: each problem by oneDNN or by the tiles, as the table says or as was
-// measured.
+// GEMMs on hosts with oneDNN: oneDNN or the tiles compute each problem, according to the table or to
+// measurements.
 #include <algorithm>
 
 #include "mylos/kernels/gemm/chosen_products.hpp"
@@ -39,7 +39,7 @@ class ChosenGemm final : public GemmEngine {
     return engine_for(problem).sums_rows(problem);
   }
 
-  /// Whatever will be measured: enough for both.
+  /// Sufficient for both engines, because a later measurement may choose either.
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const std::size_t onednn = onednn_->workspace_bytes(problem);
     if (!measures_ && !table_.tiles_may_be_faster(problem)) return onednn;
@@ -51,7 +51,7 @@ class ChosenGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
-  /// None where oneDNN is held to less than the tiles, which compute all products then.
+  /// Null if oneDNN is limited to fewer instructions than the tiles, which then compute all GEMMs.
   [[nodiscard]] LibraryConvolution* convolutions() const override {
     return table_.onednn_has_all_instructions() ? onednn_->convolutions() : nullptr;
   }

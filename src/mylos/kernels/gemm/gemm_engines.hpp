@@ -1,4 +1,4 @@
-// What each engine's file offers to gemm.cpp: how to make the engine, null where it is not in this build.
+// Factories of the GEMM engines, one per file, for gemm.cpp. A factory is null if the build lacks the engine.
 #pragma once
 
 #include <memory>
@@ -10,21 +10,21 @@ namespace mylos {
 using MakeGemm = std::unique_ptr<GemmEngine> (*)();
 
 MakeGemm cublaslt_gemm();  // NVIDIA devices
-/// By its fastest algorithm, as is measured.
+/// Uses the fastest algorithm according to measurements.
 MakeGemm measured_cublaslt_gemm();
 MakeGemm onednn_gemm();  // hosts with oneDNN
 MakeGemm tiled_gemm();   // hosts
 MakeGemm kokkos_gemm();  // everywhere, with Kokkos Kernels
 
-/// Each problem by oneDNN or by the tiles, as gemm_table.hpp says; null where one of them is not in this
-/// build. The other one goes by what choose() says first.
+/// Uses oneDNN or the tiles for each problem, according to gemm_table.hpp; null if the build lacks one of
+/// them. The second function uses the selection by choose() first.
 MakeGemm table_gemm();
 MakeGemm measured_gemm();
 
-/// Throws Error when the sizes or types of the problem do not go together.
+/// Throws Error if the sizes or types of the problem are inconsistent.
 void check_gemm_problem(const GemmProblem& problem);
 
-/// Likewise, or when the problem wants more than a product.
+/// Likewise for a batch; also throws if the problem has an epilogue.
 void check_gemm_batch(const GemmBatch& batch);
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// The epilogue of a product that a library has summed: bias, the old C, ReLU, and the one rounding.
+// The epilogue of a GEMM whose sums a library has computed: bias, the old C, ReLU, and one rounding.
 #pragma once
 
 #include "mylos/base/dispatch.hpp"
@@ -7,8 +7,8 @@
 
 namespace mylos {
 
-/// c = round(relu(sums + bias + c)), with the parts that `problem` names. `sums` may be c itself, when the
-/// library has already applied everything but ReLU and the problem says so.
+/// Writes c = round(relu(sums + bias + c)) with the terms that `problem` requests. `sums` may be c itself if
+/// the library has already applied everything except ReLU and `problem` requests nothing else.
 template <class Sum, class Output, class Bias>
 void apply_epilogue(const Execution& execution, const GemmProblem& problem, const Sum* sums, const Bias* bias,
                     Output* c) {
@@ -24,13 +24,14 @@ void apply_epilogue(const Execution& execution, const GemmProblem& problem, cons
           float value = to_float(sums[i]);
           if (add_bias) value += to_float(bias[first + column]);
           if (accumulate) value += to_float(c[i]);
-          if (relu) value = value < 0.0f ? 0.0f : value;  // keeps NaN, for the check of the gradients to find
+          if (relu) value = value < 0.0f ? 0.0f : value;  // keeps NaN for the check of gradients
           c[i] = from_float<Output>(value);
         });
       });
 }
 
-/// Every row of C = bias, which has C's type: for a library that then adds the product, and rounds once.
+/// Sets every row of C to the bias, which has C's type, for a library that then adds the product and rounds
+/// once.
 template <class Output>
 void fill_with_bias(const Execution& execution, const GemmProblem& problem, const Output* bias, Output* c) {
   const std::int64_t columns = problem.n;
@@ -49,7 +50,7 @@ inline void fill_with_bias(const Execution& execution, const GemmProblem& proble
   });
 }
 
-/// C = relu(C) alone. The libraries' own ReLU is not used: it makes NaN zero.
+/// Applies C = relu(C) alone. The libraries' ReLU is not used because it turns NaN into zero.
 inline void apply_relu(const Execution& execution, const GemmProblem& problem, void* c) {
   GemmProblem only = problem;
   only.bias = only.accumulate = false;

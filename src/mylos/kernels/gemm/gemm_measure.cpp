@@ -14,26 +14,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// On hosts all products together compute at most so much at once; a single one need not be smaller than the
-// other. A device takes the whole, which is a matter of milliseconds: of a part its library would advise
-// other algorithms.
+// On hosts, a round of all GEMMs computes at most max_flops, but no GEMM is reduced below
+// min_flops_of_product. A device computes complete GEMMs, which take milliseconds; for smaller ones its
+// library would recommend other algorithms.
 constexpr double max_flops = 40e9;
 constexpr double min_flops_of_product = 1e9;
-// Rounds end after so many seconds per operation, within these bounds: GPT 6/6/384 takes half a second.
+// Rounds end after this many seconds per operation, within these bounds: GPT 6/6/384 takes half a second.
 constexpr double seconds_per_flop = 0.05e-9;
 constexpr double min_seconds = 0.2;
 constexpr double max_seconds = 2.0;
 constexpr int max_rounds = 30;
-// An engine that takes so many times the other's time in the best of so many rounds is out: one alone may
-// have been disturbed.
+// An engine drops out if it takes this multiple of the other's best time over at least rounds_to_decide
+// rounds. A single round may have been disturbed.
 constexpr double clear_ratio = 1.3;
 constexpr int rounds_to_decide = 3;
-// Short products take these rounds whatever the limit says: they cost little, and a thread that is sent away
-// for a moment costs them much.
+// Short GEMMs run this number of rounds regardless of the limit: a round is cheap, and a single preemption
+// distorts its time.
 constexpr double short_product_s = 1e-3;
 constexpr int rounds_of_short_products = 8;
 
-/// A part of it that shows which engine is faster: its largest extent is halved until it is small enough.
+/// Returns a smaller problem that still shows which engine is faster: halves the largest extent until the
+/// problem has at most `flops` operations.
 GemmProblem part_of(GemmProblem problem, double flops) {
   while (flops_of(problem) > flops) {
     std::int64_t& largest = problem.m >= problem.n && problem.m >= problem.k ? problem.m
@@ -48,11 +49,11 @@ std::size_t bytes_of(std::int64_t count, DType type) {
   return aligned_bytes(static_cast<std::size_t>(count) * size_of(type));
 }
 
-/// A product that the rivals compute in turns.
+/// A GEMM for which the competing engines are measured alternately.
 struct Contest {
   GemmProblem whole;
   GemmProblem part;
-  std::vector<double> seconds = {};  // the best of each engine
+  std::vector<double> seconds = {};  // the best time of each engine
   int rounds = 0;
   bool decided = false;
 
@@ -64,7 +65,7 @@ struct Contest {
   }
 };
 
-/// Where all contests take their operands.
+/// The operands that all contests share.
 class Operands {
  public:
   Operands(const Execution& execution, const std::vector<Contest>& contests,
@@ -105,10 +106,10 @@ class Operands {
       fill_with_noise(execution, arena_.tensor(copy + offset_of(type), type, 1, noise_));
   }
 
-  std::vector<DType> types_;   // of operands
-  std::int64_t noise_ = 1;     // numbers of an operand
-  std::size_t of_type_ = 0;    // bytes of an operand in all types
-  std::size_t workspace_ = 0;  // where it begins
+  std::vector<DType> types_;   // of all operands
+  std::int64_t noise_ = 1;     // elements of an operand
+  std::size_t of_type_ = 0;    // bytes of one operand in each of the types
+  std::size_t workspace_ = 0;  // offset of the workspace
   Arena arena_;
 };
 
@@ -120,7 +121,7 @@ double seconds_of(const Execution& execution, GemmEngine& engine, const GemmProb
   return seconds_since(start);
 }
 
-/// Those that differ and are not computed by one engine whatever is chosen; the largest first.
+/// Returns the distinct GEMMs that more than one engine can compute, the largest first.
 std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
                                  const std::vector<GemmEngine*>& rivals) {
   std::vector<Contest> contests;
@@ -172,7 +173,7 @@ GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
       std::accumulate(contests.begin(), contests.end(), 0.0,
                       [](double sum, const Contest& contest) { return sum + flops_of(contest.part); });
   const double limit = std::clamp(seconds_per_flop * flops, min_seconds, max_seconds);
-  for (const Contest& contest : contests) {  // the engines make what they keep
+  for (const Contest& contest : contests) {  // a warm-up: engines create what they cache
     for (GemmEngine* engine : rivals) seconds_of(execution, *engine, contest.part, operands);
   }
   for (int round = 0; round < max_rounds; ++round) {

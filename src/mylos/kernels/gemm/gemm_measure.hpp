@@ -1,4 +1,4 @@
-// kernels.gemm = "measure": the engines of a machine against each other on the products of a run.
+// kernels.gemm = "measure": measures the engines of a machine on the GEMMs of a run.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 namespace mylos {
 
 struct GemmMeasurement {
-  std::size_t products = 0;  // for which there was a choice
+  std::size_t products = 0;  // the number of GEMMs with a choice
   double seconds = 0;
 };
 
-/// Times the alternatives of `gemm` on each product in turns, on memory of its own that it gives back, and
-/// has `gemm` choose the fastest. Of large products a part is computed, so that it takes a second or two at
-/// most (2 cores with AVX2); of clear ones few runs.
+/// Times the alternatives of `gemm` alternately on each GEMM, in temporary memory, and makes `gemm` choose
+/// the fastest. Large GEMMs are reduced, so that this takes at most one or two seconds (2 cores with AVX2);
+/// clear cases need few runs.
 GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
                                  const std::vector<GemmProblem>& products);
 

@@ -1,4 +1,4 @@
-// Products by the fastest of one library's algorithms, as was measured.
+// GEMMs by the fastest of one library's algorithms, according to measurements.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace mylos {
 
-/// An engine whose alternatives are `engines`, of which each computes every product by another algorithm of
-/// the library and says by engine_of() which: the first by the one that the library advises. That one
-/// computes batches, and its workspace is enough for all.
+/// Returns an engine whose alternatives are `engines`. Each of them computes every GEMM with another
+/// algorithm of the library, which it names by engine_of(). The first uses the algorithm that the library
+/// recommends; it also computes batches, and its workspace suffices for all.
 [[nodiscard]] std::unique_ptr<GemmEngine> make_ranked_gemm(std::string_view name,
                                                            std::vector<std::unique_ptr<GemmEngine>> engines);
 

@@ -1,5 +1,5 @@
-// The products that benchmarks compute: the three of a linear layer, and layers as MLPs and small
-// transformers have them.
+// The GEMMs that benchmarks compute: the three of a linear layer, for the layers of MLPs and small
+// transformers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-/// A linear layer and the samples (or tokens) of a micro-batch.
+/// The sizes of a linear layer, and the samples (or tokens) of a micro-batch.
 struct LayerShape {
   std::int64_t samples = 0;
   std::int64_t inputs = 0;
@@ -22,13 +22,14 @@ struct NamedProduct {
   GemmProblem problem;
 };
 
-/// Output, gradient of the input, gradient of the weights; all matrices of one type.
+/// Returns the output, the gradient of the input and the gradient of the weights, with all matrices of one
+/// type.
 [[nodiscard]] std::vector<NamedProduct> products_of_layer(const LayerShape& layer, DType type);
 
-/// Layers of MLPs and of small transformers; on a device also those of GPT-2 124M at 16 x 1024 tokens.
+/// Returns layers of MLPs and small transformers; on a device also those of GPT-2 124M at 16 x 1024 tokens.
 [[nodiscard]] std::vector<LayerShape> typical_layers();
 
-/// The products of all typical layers.
+/// Returns the GEMMs of all typical layers.
 [[nodiscard]] std::vector<NamedProduct> products_to_measure(DType type);
 
 }  // namespace mylos

@@ -8,7 +8,7 @@
 namespace mylos {
 namespace {
 
-/// A row-major matrix.
+/// Describes a row-major matrix [rows, columns].
 LibraryMatrix library_matrix(DType type, std::int64_t rows, std::int64_t columns) {
   return {type, columns, rows};
 }

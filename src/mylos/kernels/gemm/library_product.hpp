@@ -1,5 +1,5 @@
-// What a product is to a column-major library that may refuse it, and what else computes it then. Nothing
-// here calls the library (gemm_cublaslt.cpp does), so any machine can check it.
+// Translates a GEMM for a column-major library that may refuse it, and lists the alternatives. Nothing here
+// calls the library (gemm_cublaslt.cpp does), so this can be tested on any machine.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-/// A matrix as the library takes it: stored column by column, one column `rows` elements behind the other.
+/// A column-major matrix as the library describes it, with a leading dimension of `rows`.
 struct LibraryMatrix {
   DType type = DType::fp32;
   std::int64_t rows = 0;
@@ -19,7 +19,8 @@ struct LibraryMatrix {
   friend bool operator==(const LibraryMatrix&, const LibraryMatrix&) = default;
 };
 
-/// Our row-major C[m,n] = op(A)·op(B) is its C[n,m] = op(B)·op(A): its first operand is our B.
+/// A GEMM of the library. Our row-major C[m,n] = op(A)·op(B) is its C[n,m] = op(B)·op(A): its first operand
+/// is our B.
 struct LibraryProduct {
   LibraryMatrix first;
   LibraryMatrix second;
@@ -30,39 +31,40 @@ struct LibraryProduct {
 
 [[nodiscard]] LibraryProduct library_product(const GemmProblem& problem);
 
-/// How a product is computed: by the library or by Kokkos Kernels, and who adds the bias or sums the rows.
+/// How a GEMM is computed: by the library or by Kokkos Kernels, and by which additional passes.
 enum class ProductWay {
-  library,             ///< all of it, bias, sums or GELU's derivative in its epilogue
-  library_after_bias,  ///< C is first filled with the bias, which it then adds to
-  library_then_bias,   ///< a pass of ours adds it to C
-  library_then_sums,   ///< a pass of ours sums the rows of op(A)
-  library_then_gelu,   ///< a pass of ours multiplies by GELU's derivative
+  library,             ///< completely: bias, sums or GELU's derivative in the library's epilogue
+  library_after_bias,  ///< fill C with the bias first; the library adds the product to it
+  library_then_bias,   ///< add the bias to C in a separate pass
+  library_then_sums,   ///< sum the rows of op(A) in a separate pass
+  library_then_gelu,   ///< multiply by GELU's derivative in a separate pass
   kokkos,
 };
 
-/// In the order in which they are tried. All round each value of C once: a bias is added afterwards only to
-/// sums that stay float, and comes first only where it has C's type and no old C is wanted. But for GELU's
-/// derivative: a pass of ours finds the product rounded. Kokkos Kernels knows neither it nor sums of rows:
-/// passes of ours do. And but for what is added to 16 bits, where the library advises nothing but kernels
-/// that round the product first.
+/// Returns the ways to compute the problem, in the order in which they are tried. All round each value of C
+/// once: a bias is added afterwards only to float sums, and stored first only if it has C's type and the old
+/// C is not added. There are two exceptions. A separate pass for GELU's derivative reads the rounded product.
+/// And when the library adds to a 16-bit C, it may recommend only kernels that round the product first. With
+/// Kokkos Kernels, separate passes compute GELU's derivative and the row sums.
 [[nodiscard]] std::vector<ProductWay> ways_of(const GemmProblem& problem);
 
-/// The largest power of two, of at most 256, that divides the address: what the library is told of it.
+/// Returns the largest power of two, at most 256, that divides the address. The library is given it as the
+/// alignment.
 [[nodiscard]] std::uint32_t alignment_of(const void* address);
 
-/// Of a product's matrices and bias. By these the library chooses its kernel.
+/// The alignments of a GEMM's matrices and bias in bytes. The library selects its kernel by them.
 struct ProductAlignments {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t c = 0;
-  std::uint32_t beside = 0;  ///< bias, sums of rows or GELU's input; of none: 256
+  std::uint32_t beside = 0;  ///< bias, row sums or GELU's input; 256 without these
 
   friend bool operator==(const ProductAlignments&, const ProductAlignments&) = default;
 };
 
 [[nodiscard]] ProductAlignments alignments_of(const GemmOperands& operands);
 
-/// The same of all products of a batch, whose first has these operands.
+/// Returns alignments that hold for all GEMMs of a batch whose first GEMM has these operands.
 [[nodiscard]] ProductAlignments alignments_of(const GemmBatch& batch, const GemmOperands& operands);
 
 }  // namespace mylos

@@ -1,5 +1,5 @@
-// Whether the processor and its operating system have a matrix unit for bfloat16 (AMX). Asked of the
-// processor itself, because oneDNN's limit stands once oneDNN has been asked.
+// Detects a matrix unit for bfloat16 (AMX) in the processor and its operating system. The processor is
+// queried, because a query to oneDNN would fix oneDNN's limit.
 #pragma once
 
 namespace mylos {

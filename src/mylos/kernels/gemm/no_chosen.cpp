@@ -1,4 +1,4 @@
-// This build runs on a device, where one library computes all products.
+// Replaces gemm_chosen.cpp in device builds, where one library computes all GEMMs.
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {

@@ -13,7 +13,7 @@
 namespace mylos::onednn {
 namespace {
 
-/// Each has the bits of those that it includes.
+/// An instruction set of oneDNN. It contains the bits of the sets that it includes.
 struct Level {
   dnnl::cpu_isa isa;
   const char* name;
@@ -35,7 +35,7 @@ bool uses(dnnl::cpu_isa isa) {
   return includes(dnnl::get_effective_cpu_isa(), isa);
 }
 
-/// Nothing where the architecture has no levels.
+/// Returns null if the architecture has no levels.
 const Level* level_for(Instructions instructions) {
   switch (instructions) {
     case Instructions::baseline:
@@ -53,7 +53,8 @@ const Level* level_for(Instructions instructions) {
   return nullptr;
 }
 
-/// The highest, where the environment says nothing that we know: oneDNN itself overlooks that too.
+/// Returns the limit that the environment sets, or the highest level for a value that is unset or unknown:
+/// oneDNN ignores unknown values too.
 const Level& level_of_environment() {
   for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     const char* given = std::getenv(variable);

@@ -1,5 +1,5 @@
-// The instructions that oneDNN uses. A process sets its limit once, before oneDNN is used for the first time;
-// ONEDNN_MAX_CPU_ISA in the environment may hold it to less.
+// The instruction set that oneDNN uses. A process sets the limit once, before it first uses oneDNN.
+// ONEDNN_MAX_CPU_ISA in the environment may lower it.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace mylos::onednn {
 
-/// No more than these: "avx512-bf16" leaves the matrix unit (AMX) out. Throws Error where oneDNN was used
-/// before by more.
+/// Limits oneDNN to these instructions: "avx512-bf16" excludes the matrix unit (AMX). Throws Error if oneDNN
+/// was already used with more.
 void hold_to(Instructions instructions);
 
-/// oneDNN's own name of what it may use: "AVX512_CORE_AMX"; empty where it is not in this build. From here on
-/// the limit stands; so it does after what follows.
+/// Returns oneDNN's name of its limit: "AVX512_CORE_AMX"; empty if the build lacks oneDNN. This call, and the
+/// calls below except could_use_matrix_unit(), fix the limit.
 [[nodiscard]] std::string limit();
 
-/// By instructions of the processor.
+/// Returns true if oneDNN multiplies bfloat16 by processor instructions.
 [[nodiscard]] bool multiplies_bfloat16();
 [[nodiscard]] bool uses_matrix_unit();
 
-/// True where it may use less than these, which this processor has.
+/// Returns true if oneDNN is limited to less than `instructions`, which this processor supports.
 [[nodiscard]] bool is_held_below(Instructions instructions);
 
-/// Whether it would use the matrix unit unless it is held to less; leaves the limit open.
+/// Returns true if oneDNN would use the matrix unit unless it is limited. Does not fix the limit.
 [[nodiscard]] bool could_use_matrix_unit();
 
 }  // namespace mylos::onednn

@@ -1,5 +1,5 @@
-// The sums of op(A)'s rows (GemmEngine::sums_rows) where a library leaves them out, or leaves them beside the
-// old ones.
+// The sums of op(A)'s rows (GemmEngine::sums_rows) for a library that does not compute them, or that does not
+// add them to the old sums.
 #pragma once
 
 #include "mylos/base/dispatch.hpp"
@@ -34,7 +34,7 @@ void add_row_sums(const Execution& execution, const GemmProblem& problem, const 
 
 }  // namespace launch
 
-/// From A, which is stored [k, m]: added to what is there where C is added to.
+/// Sums the rows of A, which is stored [k, m]; adds to the old sums if C is added to.
 inline void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const void* a,
                           void* row_sums) {
   dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
@@ -44,7 +44,7 @@ inline void sum_rows_of_a(const Execution& execution, const GemmProblem& problem
   });
 }
 
-/// row_sums += sums, both [m] of C's type.
+/// Adds row_sums += sums, both [m] of C's type.
 inline void add_row_sums(const Execution& execution, const GemmProblem& problem, const void* sums,
                          void* row_sums) {
   dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {

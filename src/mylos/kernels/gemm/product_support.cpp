@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-// A layer that every processor takes long enough for.
+// A layer that is large enough to measure on every processor.
 constexpr std::int64_t side = 1024;
 
 std::vector<std::string> engines_on_host(DType type) {
@@ -27,14 +27,15 @@ std::vector<std::string> engines_on_host(DType type) {
 
 bool is_native_on_host(DType type, const std::vector<std::string>& names) {
   if (type == DType::fp32) return true;
-  if (type == DType::fp16) return false;  // floats are made of it while operands are packed
+  if (type == DType::fp16) return false;  // operands are converted to float while they are packed
   return std::any_of(names.begin(), names.end(), [](const std::string& engine) {
     if (engine == "onednn") return onednn::multiplies_bfloat16();
     return engine == "tiles" && instructions_in_use() == Instructions::avx512_bf16;
   });
 }
 
-/// Tensor cores: CUDA C++ Programming Guide, "Compute Capabilities".
+/// The first compute capabilities with tensor cores for the type: CUDA C++ Programming Guide, "Compute
+/// Capabilities".
 constexpr ComputeCapability first_with_fp16 = {7, 0};
 constexpr ComputeCapability first_with_bf16 = {8, 0};
 

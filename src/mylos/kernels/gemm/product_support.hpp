@@ -1,4 +1,4 @@
-// Whether this machine multiplies the numbers of a type as they are, or makes floats of them first.
+// Whether this machine multiplies a type natively or converts it to float first.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace mylos {
 
 struct ProductSupport {
-  /// By instructions for the type, or units of the device. Nothing where the machine cannot be asked.
+  /// True with instructions or device units for the type. Empty if the machine cannot be queried.
   std::optional<bool> native;
-  /// Those that a deck's kernels.gemm = "auto" takes for the products of a square layer; none where this
-  /// build is for devices and none is here.
+  /// The engines that kernels.gemm = "auto" selects for the GEMMs of a square layer. Empty if this is a
+  /// device build and there is no device.
   std::vector<std::string> engines;
 };
 
-/// `type`: fp32, bf16 or fp16. By the instructions in use. On hosts Kokkos must be up, and oneDNN's limit
-/// stands from here on.
+/// Returns the support for `type` (fp32, bf16 or fp16) with the instructions in use. On hosts Kokkos must be
+/// initialised. The call fixes oneDNN's limit.
 [[nodiscard]] ProductSupport product_support(DType type);
 
 }  // namespace mylos

@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 constexpr GemmSizes all = {any, any, any};
 
-// Measured by gemm_bench --table, which prints such lines; these beside oneDNN 2.6.3 on two cores of a Xeon
-// of the class of Sapphire Rapids. A product that no line has is oneDNN's.
+// Measured by gemm_bench --table, which prints such lines. These were measured against oneDNN 2.6.3 on two
+// cores of a Xeon of the Sapphire Rapids class. oneDNN computes a GEMM that matches no line.
 constexpr GemmRow table[] = {
     {Processor::baseline, DType::fp32, GemmForm::output, {1, 1, 1}, all},
     {Processor::baseline, DType::fp32, GemmForm::input_gradient, {1, 1, 384}, {any, any, 1536}},
@@ -27,8 +27,8 @@ constexpr GemmRow table[] = {
     {Processor::avx512_bf16, DType::fp32, GemmForm::output, {1, 1, 1}, {any, 512, any}},
     {Processor::avx512_bf16, DType::fp32, GemmForm::input_gradient, {1, 1, 1}, {any, any, 10}},
     {Processor::avx512_bf16, DType::fp32, GemmForm::weight_gradient, {1, 1, 1}, {any, 128, any}},
-    // Alone and hot, oneDNN takes some of these in a few percent less; within a step, whose operands come
-    // from memory, it takes a twentieth more, and a sixth where it has to transpose A.
+    // In isolation, with operands in the cache, oneDNN is a few percent faster for some of these. Within a
+    // step, whose operands come from memory, it is 5 % slower, and a sixth slower if it has to transpose A.
     {Processor::avx512_bf16, DType::bf16, GemmForm::output, {1, 1, 1}, all},
     {Processor::avx512_bf16, DType::bf16, GemmForm::input_gradient, {1, 1, 1}, all},
     {Processor::avx512_bf16, DType::bf16, GemmForm::weight_gradient, {1, 1, 1}, all},

@@ -1,16 +1,16 @@
-// Products on hosts by tiles that stay in the cores' own caches, in any of the three element types.
+// GEMMs on hosts by tiles that stay in the private caches of a core, for all three element types.
 //
-// C is cut into tasks of some rows and some columns. A task packs its columns of B in panels, transposing and
-// converting on the way, and keeps them in the second-level cache; it walks along its rows of A in strips. A
-// kernel multiplies a few rows with a panel and keeps that tile of C in registers (tile_product-inl.hpp).
-// The order of the loops is Goto's and van de Geijn's ("Anatomy of high-performance matrix multiplication",
-// ACM TOMS 34(3), 2008) with the operands' parts exchanged.
+// C is divided into tasks of some rows and some columns. A task packs its columns of B into panels,
+// transposing and converting them, and keeps the panels in the second-level cache. It processes its rows of A
+// in strips. A kernel multiplies a few rows by a panel and keeps that tile of C in registers
+// (tile_product-inl.hpp). The loop order is that of Goto and van de Geijn ("Anatomy of high-performance
+// matrix multiplication", ACM TOMS 34(3), 2008) with the roles of the operands exchanged.
 //
-// A is read as it lies in memory where it is by rows of words; else it is packed before the tasks begin, and
-// the sums of its rows, where they are asked for, come from the strips that have just been packed.
+// A is read in place if it is stored by rows of words. Otherwise it is packed before the tasks start. If the
+// sums of its rows are requested, they are computed from the strips that have just been packed.
 //
-// Every element of C is summed in an order that depends on k, the type and the target alone: any number of
-// threads gives the same bits.
+// The summation order of every element of C depends only on k, the type and the target. The result has the
+// same bits for any number of threads.
 #include <algorithm>
 
 #include "mylos/base/dispatch.hpp"
@@ -21,7 +21,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/gemm/tiles/gemm_tiles.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/gemm/tiles/tile_epilogue-inl.hpp"
@@ -31,13 +31,13 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-// Where vectors have 64 bytes, a strip of A stays in the first-level cache and panels come from the second;
-// where they are shorter, it is a panel that stays, of 24 KiB or less.
+// With vectors of 64 bytes, a strip of A stays in the first-level cache and panels come from the second. With
+// shorter vectors the panel stays, and has at most 24 KiB.
 constexpr bool strips_stay = HWY_MAX_BYTES == 64;
 constexpr std::int64_t strip_rows = strips_stay ? 32 : 64;
 constexpr std::int64_t chunk_words = strips_stay ? 512 : 256;
 
-/// Some rows of a product, and how they are cut.
+/// Some rows of a GEMM, and their tiling.
 template <class Input, class Output>
 class Product {
  public:
@@ -54,7 +54,7 @@ class Product {
         rows_(rows),
         packed_(reinterpret_cast<Word*>(packed)) {}
 
-  /// Packs a strip of A, and sums its rows.
+  /// Packs a strip of A and sums its rows.
   void pack_strip(std::int64_t strip) const {
     const std::int64_t row = strip * strip_rows;
     const std::int64_t rows = std::min(strip_rows, rows_ - row);
@@ -74,7 +74,7 @@ class Product {
     if (problem_.row_sums) store_row_sums(row, rows, totals);
   }
 
-  /// One task, in a thread's own memory.
+  /// Computes one task, in memory of the calling thread.
   void compute(std::int64_t task, std::byte* memory) const {
     Task part{.memory = ThreadMemory<Word>(tiling_, memory)};
     part.first_panel = tiling_.first_panel(task % tiling_.column_tasks);
@@ -135,12 +135,12 @@ class Product {
     return part.memory.panels + (panel - part.first_panel) * tiling_.panel_stride;
   }
 
-  /// A strip's rows times the task's panels, which are packed as the first strip comes to them.
+  /// Multiplies the rows of a strip by the task's panels. The first strip packs the panels.
   void multiply_strip(const Task& part, std::int64_t strip) const {
     const std::int64_t row = strip * strip_rows;
     const std::int64_t rows = std::min(strip_rows, rows_ - row);
     const std::int64_t whole_rows = packs_ ? rows : rows / product_rows * product_rows;
-    if (whole_rows < rows) {  // no kernel for fewer rows, and the memory behind the last one is not A's
+    if (whole_rows < rows) {  // no kernel has fewer rows, and memory after the last row is not A's
       if constexpr (std::is_same_v<Input, typename Words::Element>) {
         copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rows - whole_rows, product_rows,
                          depth_of(part.chunk), part.memory.edge, tiling_.row_stride);
@@ -186,7 +186,7 @@ class Product {
     }
   }
 
-  /// A panel's, padded with zeros to whole vectors.
+  /// Loads the bias of a panel, padded with zeros to complete vectors.
   void load_bias(std::int64_t column, std::int64_t columns, float* values) const {
     dispatch(problem_.bias_type, [&]<class Bias>(TypeTag<Bias>) HWY_ATTR {
       const auto* bias = static_cast<const Bias*>(operands_.bias) + column;
@@ -195,7 +195,7 @@ class Product {
     });
   }
 
-  /// A register tile's rows of A times a panel, or as many vectors of it as there are columns.
+  /// Multiplies the rows of a register tile by a panel, or by the vectors of it that have columns of C.
   static void multiply_panel(std::int64_t steps, const ByRows<Word>& a, const Word* panel,
                              const Epilogue<Output>& epilogue) {
     const std::int64_t stride = product_vectors * lanes();
@@ -276,7 +276,7 @@ namespace {
 HWY_EXPORT(kernel_for);
 HWY_EXPORT(run_product);
 
-/// By the instructions that were in use when it was made.
+/// Uses the instructions that were in use when it was created.
 class TiledGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "tiles"; }

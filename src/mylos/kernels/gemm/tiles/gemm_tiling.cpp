@@ -7,12 +7,12 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t words_in_line = 16;
-// A task's panels take less than half of a second-level cache: of 1 MiB where vectors have 64 bytes, of 512
-// KiB where they have 32. Strips of A and register tiles of C pass by.
+// The panels of a task take less than half of a second-level cache: 1 MiB with vectors of 64 bytes, 512 KiB
+// with 32. Strips of A and register tiles of C only pass through.
 constexpr std::int64_t max_panel_words_of_a_column = 2048;
-// Or the gradients of a large vocabulary's logits would be there twice.
+// Without this limit, the gradients of a large vocabulary's logits would be stored twice.
 constexpr std::int64_t max_packed_words = 4 << 20;
-// Bounds the sums of a task that walks along several chunks.
+// Bounds the sums that a task with several chunks stores.
 constexpr std::int64_t max_summed_rows = 1024;
 
 constexpr std::int64_t odd_lines(std::int64_t words) {
@@ -25,7 +25,7 @@ std::int64_t words_of(const GemmProblem& problem, const TileKernel& kernel) {
 std::int64_t chunks_of(std::int64_t words, const TileKernel& kernel) {
   return divide_up(words, kernel.chunk_words);
 }
-/// Chunks are as long as each other, but for the last.
+/// Returns the length of a chunk. Chunks have equal lengths, except the last one.
 std::int64_t chunk_of(std::int64_t words, const TileKernel& kernel) {
   return round_up(divide_up(words, chunks_of(words, kernel)), words_in_line);
 }
@@ -33,14 +33,14 @@ std::int64_t max_panel_words(const TileKernel& kernel) {
   const std::int64_t whole = odd_lines(kernel.chunk_words * kernel.columns);
   return divide_up(max_panel_words_of_a_column, kernel.chunk_words) * whole;
 }
-/// What a strip of A takes in all its chunks; never less for a longer k.
+/// Returns the words of a strip of A in all its chunks. It does not decrease with k.
 std::int64_t packed_strip_words(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = words_of(problem, kernel);
   return kernel.strip_rows * (words + 3 * words_in_line * chunks_of(words, kernel));
 }
 
-/// Time of the longest thread, in cycles for each word of k: two vectors multiplied in a cycle, and what
-/// copying costs (measured on a processor with AVX512-BF16).
+/// Returns the time of the slowest thread in cycles per word of k: two vector multiplications per cycle, and
+/// the cost of copying (measured on a processor with AVX512-BF16).
 double estimate(const Tiling& tiling, const TileKernel& kernel, std::int64_t threads) {
   const auto turns = static_cast<double>(divide_up(tiling.tasks(), threads));
   const auto rows = static_cast<double>(tiling.task_rows());
@@ -85,7 +85,8 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
   };
   for (std::int64_t more = 0; more < 2 * threads; ++more) {
     const std::int64_t row_tasks = std::min(min_row_tasks + more, tiling.strips);
-    // As few groups of panels as fit the cache, and as few as give every thread the same number of tasks.
+    // The minimum number of panel groups that fit the cache, and the minimum that gives all threads equal
+    // task counts.
     const std::int64_t min_groups = divide_up(tiling.panels, max_panels);
     consider(row_tasks, min_groups);
     consider(row_tasks,

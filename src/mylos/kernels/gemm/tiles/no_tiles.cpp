@@ -1,4 +1,4 @@
-// This build runs on a device: products by tiles are for hosts.
+// Replaces gemm_tiles.cpp in device builds: GEMMs by tiles are for hosts.
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {

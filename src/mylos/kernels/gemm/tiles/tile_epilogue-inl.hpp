@@ -1,4 +1,4 @@
-// The epilogue of a register tile of C, on its float sums: bias, the old C, ReLU and the one rounding.
+// The epilogue of a register tile of C on its float sums: bias, the old C, ReLU and one rounding.
 #include <algorithm>
 
 #if defined(MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -19,13 +19,13 @@ template <class Output>
 struct Epilogue {
   Output* c;
   std::int64_t c_stride;
-  std::int64_t rows;     // that exist
-  std::int64_t columns;  // that exist
-  const float* bias;     // null where there is none
+  std::int64_t rows;     // the rows of the tile that exist in C
+  std::int64_t columns;  // likewise
+  const float* bias;     // may be null
   bool accumulate;
   bool relu;
-  Sums sums;  // of the chunks of k before this one
-  bool last;  // chunk
+  Sums sums;  // of the previous chunks of k
+  bool last;  // this is the last chunk
 
   template <int vectors, std::size_t... i, class... Sum>
   HWY_INLINE void take(std::index_sequence<i...> tile, Sum... sum) const {

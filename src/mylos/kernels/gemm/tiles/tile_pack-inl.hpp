@@ -1,4 +1,4 @@
-// Copies parts of a matrix into words in the order in which the tile product reads them.
+// Packs parts of a matrix into words in the order in which the tile kernel reads them.
 #include <algorithm>
 #include <cstdint>
 
@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
 #if HWY_HAVE_SCALABLE
-/// The words of row(0), row(1) ... row(lanes() - 1), each a vector, column by column: those of column w at
-/// to + w * stride, for the first `columns` of them.
+/// Stores the transpose of the vectors row(0) ... row(lanes() - 1): their words of column w at to + w *
+/// stride, for the first `columns` columns.
 template <class D, class Row>
 HWY_INLINE void store_transposed(D d, const Row& row, std::int64_t columns, hn::TFromD<D>* to,
                                  std::int64_t stride) {
@@ -32,8 +32,8 @@ HWY_INLINE void store_transposed(D d, const Row& row, std::int64_t columns, hn::
     hn::StoreU(hn::GatherIndex(d, rows + w, across), d, to + w * stride);
 }
 #else
-/// The lanes of `upper` and `lower` in whose number the bit `distance` is clear, those of `lower` in the
-/// place of the others of `upper`.
+/// Returns the lanes of `upper` whose index has bit `distance` clear, and in the place of the others the
+/// lanes of `lower` with that bit clear.
 template <int distance, class D>
 HWY_INLINE hn::Vec<D> without_bit(D d, hn::Vec<D> upper, hn::Vec<D> lower) {
   if constexpr (distance == 1) {
@@ -47,7 +47,7 @@ HWY_INLINE hn::Vec<D> without_bit(D d, hn::Vec<D> upper, hn::Vec<D> lower) {
     return hn::ConcatLowerLower(d, lower, upper);
   }
 }
-/// The same for lanes in whose number it is set.
+/// Returns the same for lanes whose index has the bit set.
 template <int distance, class D>
 HWY_INLINE hn::Vec<D> with_bit(D d, hn::Vec<D> upper, hn::Vec<D> lower) {
   if constexpr (distance == 1) {
@@ -62,7 +62,7 @@ HWY_INLINE hn::Vec<D> with_bit(D d, hn::Vec<D> upper, hn::Vec<D> lower) {
   }
 }
 
-/// rows[i][j] <-> rows[j][i]: lane bits and row bits change places, one after the other.
+/// Transposes rows[i][j]: exchanges the bits of lane and row indices one after the other.
 template <class D, std::size_t lanes, int distance = static_cast<int>(lanes) / 2>
 HWY_INLINE void transpose(D d, hn::Vec<D> (&rows)[lanes]) {
 #pragma GCC unroll 16
@@ -76,8 +76,8 @@ HWY_INLINE void transpose(D d, hn::Vec<D> (&rows)[lanes]) {
   if constexpr (distance > 1) transpose<D, lanes, distance / 2>(d, rows);
 }
 
-/// The words of row(0), row(1) ... row(lanes() - 1), each a vector, column by column: those of column w at
-/// to + w * stride, for the first `columns` of them.
+/// Stores the transpose of the vectors row(0) ... row(lanes() - 1): their words of column w at to + w *
+/// stride, for the first `columns` columns.
 template <class D, class Row>
 HWY_INLINE void store_transposed(D d, const Row& row, std::int64_t columns, hn::TFromD<D>* to,
                                  std::int64_t stride) {
@@ -94,13 +94,13 @@ HWY_INLINE void store_transposed(D d, const Row& row, std::int64_t columns, hn::
 }
 #endif
 
-/// Whole words of as many vectors of columns as are counted. Returns the rows that are in them.
+/// Packs complete words for sizeof...(vector) vectors of columns. Returns the number of rows packed.
 template <class Words, std::size_t... vector, class T>
 HWY_INLINE std::int64_t pack_whole_words(std::index_sequence<vector...>, const T* source, std::int64_t stride,
                                          std::int64_t depth, typename Words::Word* target) {
   const typename Words::Tag d;
   constexpr std::int64_t per_word = Words::per_word;
-  constexpr std::int64_t prefetch_distance = 32;  // rows; the processor does not prefetch short pieces
+  constexpr std::int64_t prefetch_distance = 32;  // rows; the hardware prefetcher ignores short runs
   const std::size_t width = sizeof...(vector) * hn::Lanes(d);
   std::int64_t p = 0;
   for (; p + per_word <= depth; p += per_word) {
@@ -116,9 +116,9 @@ HWY_INLINE std::int64_t pack_whole_words(std::index_sequence<vector...>, const T
   return p;
 }
 
-/// A panel of `width` columns, at most product_vectors vectors of them, and `depth` rows: words at
-/// target[word of depth][column], from a matrix by rows. Columns are padded with zeros to whole vectors, the
-/// last word too.
+/// Packs a panel of `width` columns, at most product_vectors vectors, and `depth` rows from a row-major
+/// matrix: words at target[word of depth][column]. Pads columns to complete vectors and the last word with
+/// zeros.
 template <class Words, class T>
 void pack_panel(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
                 typename Words::Word* target) {
@@ -138,7 +138,7 @@ void pack_panel(const T* source, std::int64_t stride, std::int64_t width, std::i
   }
 }
 
-/// The same panel from the transposed matrix, whose neighbours in memory differ in depth.
+/// Packs the same panel from the transposed matrix, where neighbours in memory differ in depth.
 template <class Words, class T>
 void pack_panel_transposed(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
                            typename Words::Word* target) {
@@ -164,8 +164,8 @@ void pack_panel_transposed(const T* source, std::int64_t stride, std::int64_t wi
   }
 }
 
-/// Copies `rows` x `depth` elements row by row, rows `target_stride` words apart: at least as many as padding
-/// with zeros to whole vectors takes. `padded` >= `rows`: rows of zeros below.
+/// Copies `rows` x `depth` elements row by row, with rows `target_stride` words apart. `target_stride` must
+/// have room for padding with zeros to complete vectors. Adds rows of zeros up to `padded` >= `rows`.
 template <class Words, class T>
 void copy_rows(const T* source, std::int64_t stride, std::int64_t rows, std::int64_t padded,
                std::int64_t depth, typename Words::Word* target, std::int64_t target_stride) {
@@ -179,7 +179,7 @@ void copy_rows(const T* source, std::int64_t stride, std::int64_t rows, std::int
   }
 }
 
-/// The same rows from the transposed matrix, without those below.
+/// Copies the same rows from the transposed matrix, without the rows of zeros.
 template <class Words, class T>
 void copy_rows_transposed(const T* source, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                           typename Words::Word* target, std::int64_t target_stride) {
@@ -208,12 +208,12 @@ void copy_rows_transposed(const T* source, std::int64_t stride, std::int64_t row
   }
 }
 
-/// The sum of a copied row of `words` words, which are padded to whole vectors.
+/// Returns the sum of a packed row of `words` words, which is padded to complete vectors.
 template <class Words>
 HWY_INLINE float sum_row(const typename Words::Word* row, std::int64_t words) {
   const FloatTag d;
   const typename Words::Tag d_words;
-  Floats even = hn::Zero(d), odd = even;  // do not wait for each other
+  Floats even = hn::Zero(d), odd = even;  // independent, to hide the latency of additions
   for (std::int64_t word = 0; word < words; word += 2 * lanes()) {
     even = Words::multiply_add(Words::ones, hn::LoadU(d_words, row + word), even);
     if (word + lanes() < words)

@@ -1,7 +1,8 @@
-// Products of small matrices that lie in the cache, with float sums in registers: C (+)= A B.
+// Products of small matrices in the cache, with float sums in registers: C (+)= A B.
 //
-// A lies by rows or by steps, B by steps (a step is a word of k): each step multiplies a word of A with whole
-// vectors of B's words (tile_words-inl.hpp). C's rows are multiples of product_rows, its columns of lanes().
+// A is stored by rows or by steps, B by steps. A step is a word of k: it multiplies a word of A by vectors of
+// B's words (tile_words-inl.hpp). C's rows must be a multiple of product_rows, its columns a multiple of
+// lanes().
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,11 +22,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-// The register tile of C, beside three vectors of B and a word of A, of 32 registers or 16.
+// The register tile of C. With three vectors of B and a word of A it fits into 32 registers, or 16.
 inline constexpr std::int64_t product_rows = HWY_ARCH_ARM_A64 || HWY_MAX_BYTES == 64 ? 8 : 4;
-inline constexpr std::int64_t product_vectors = 3;  // or fewer, at the end of a row
+inline constexpr std::int64_t product_vectors = 3;  // or fewer at the end of a row
 
-/// A by rows: the word of (row, step) at row * stride + step. The memory may be one of elements.
+/// A by rows: the word of (row, step) is at row * stride + step. The memory may hold elements instead of
+/// words.
 template <class Word>
 struct ByRows {
   const Word* words;
@@ -38,7 +40,7 @@ struct ByRows {
   ByRows from_row(std::int64_t row) const { return {words + row * stride, stride}; }
 };
 
-/// A by steps: the word of (row, step) at step * stride + row.
+/// A by steps: the word of (row, step) is at step * stride + row.
 template <class Word>
 struct BySteps {
   const Word* words;
@@ -47,8 +49,8 @@ struct BySteps {
   BySteps from_row(std::int64_t row) const { return {words + row, stride}; }
 };
 
-// A register tile's vectors are a pack of arguments, row by row: where their size is not known at compile
-// time they make no array. Where the i-th begins:
+// The vectors of a register tile are passed as a pack of arguments, row by row: scalable vectors cannot form
+// an array. These functions return the row and the column of the i-th vector.
 template <int vectors>
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t row_of(std::size_t i) {
   return static_cast<std::int64_t>(i) / vectors;
@@ -58,11 +60,11 @@ HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t column_of(std::size_t i) {
   return static_cast<std::int64_t>(i) % vectors * lanes();
 }
 
-/// A float matrix that results go to.
+/// A float matrix that receives results.
 struct Sums {
   float* values;
   std::int64_t stride;
-  bool add;  // to what is there
+  bool add;  // adds to the old values
 
   template <int vectors, std::size_t... i, class... Sum>
   HWY_INLINE void take(std::index_sequence<i...>, Sum... sum) const {
@@ -70,7 +72,7 @@ struct Sums {
     if (add) ((sum = hn::Add(sum, hn::LoadU(d, at<vectors>(i)))), ...);
     (hn::StoreU(sum, d, at<vectors>(i)), ...);
   }
-  /// Where the tile's i-th vector is.
+  /// Returns the address of the tile's i-th vector.
   template <int vectors>
   HWY_INLINE float* at(std::size_t i) const {
     return values + row_of<vectors>(i) * stride + column_of<vectors>(i);
@@ -85,7 +87,7 @@ HWY_INLINE void multiply_step(std::index_sequence<i...>, const A& a, std::int64_
    ...);
 }
 
-/// Hands the register tile A B[steps, vectors * lanes()] to c.take().
+/// Computes the register tile A B[steps, vectors * lanes()] and passes it to c.take().
 template <class Words, int vectors, class A, class Result, class... Sum>
 HWY_INLINE void multiply_register_tile(std::int64_t steps, const A& a, const typename Words::Word* b,
                                        std::int64_t b_stride, const Result& c, Sum... sum) {
@@ -99,7 +101,7 @@ HWY_INLINE void multiply_register_tile(std::int64_t steps, const A& a, const typ
   }
 }
 
-/// C[rows, columns] (+)= A[rows, steps] B[steps, columns].
+/// Computes C[rows, columns] (+)= A[rows, steps] B[steps, columns].
 template <class Words, class A>
 void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const A& a,
               const typename Words::Word* b, std::int64_t b_stride, const Sums& c) {
@@ -111,7 +113,7 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const
     }
     column += vectors * lanes();
   };
-  // Four vectors are two pairs: better than three and one.
+  // Four vectors are processed as two pairs, which is faster than three and one.
   while (columns - column >= 3 * lanes() && columns - column != 4 * lanes())
     columns_of(std::integral_constant<int, 3>{});
   while (columns - column >= 2 * lanes()) columns_of(std::integral_constant<int, 2>{});

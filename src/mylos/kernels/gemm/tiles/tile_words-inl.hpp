@@ -1,7 +1,7 @@
-// Operands of a tile product: words of 32 bits, of which one step multiplies one of A with a vector of B.
+// Operands of the tile kernel: words of 32 bits. A step multiplies one word of A by a vector of words of B.
 //
-// A word is a float, or two neighbours in bfloat16 where the processor multiplies pairs of them (AVX512-BF16,
-// whose products take subnormal numbers for zero). Other elements become floats on their way into the cache.
+// A word is a float, or a pair of neighbouring bfloat16 if the processor multiplies such pairs (AVX512-BF16,
+// which flushes subnormal numbers to zero). Other elements are converted to float when they are packed.
 #include <type_traits>
 
 #include "mylos/base/float16.hpp"
@@ -23,12 +23,12 @@ namespace mylos::HWY_NAMESPACE {
 using Floats = hn::Vec<FloatTag>;
 using BitsTag = hn::RebindToUnsigned<FloatTag>;
 
-/// Of a vector, of floats as of words.
+/// Returns the lanes of a vector of floats or words.
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(FloatTag()));
 }
 
-/// The first `valid` values from `from` on, none where it is negative; the other lanes are zero.
+/// Loads the first `valid` values at `from` (none if negative) and sets the other lanes to zero.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_at_most(D d, const T* from, std::int64_t valid) {
   if (valid >= static_cast<std::int64_t>(hn::Lanes(d))) return load(d, from);
@@ -42,16 +42,16 @@ struct FloatWords {
   static constexpr std::int64_t per_word = 1;
   static constexpr Word ones = 1.0f;
 
-  /// sum + a b, lane by lane.
+  /// Returns sum + a b, lane by lane.
   static HWY_INLINE Floats multiply_add(Word a, hn::Vec<Tag> b, Floats sum) {
     return hn::MulAdd(hn::Set(FloatTag(), a), b, sum);
   }
-  /// Words from at most the first `valid` elements of a row; the rest are zero.
+  /// Loads words from at most the first `valid` elements of a row; the rest is zero.
   template <class T>
   static HWY_INLINE hn::Vec<Tag> load_row(const T* from, std::int64_t valid) {
     return load_at_most(FloatTag(), from, valid);
   }
-  /// Words of as many columns, of one row.
+  /// Loads one word for each of the columns of one row.
   template <class T>
   static HWY_INLINE hn::Vec<Tag> load_columns(const T* row, const T* /*below*/, std::int64_t valid) {
     return load_at_most(FloatTag(), row, valid);
@@ -68,7 +68,7 @@ struct Bfloat16Words {
   static constexpr Word ones = 0x3f803f80;
 
   static HWY_INLINE Floats multiply_add(Word a, hn::Vec<Tag> b, Floats sum) {
-    Floats no_second = hn::Zero(FloatTag());  // the processor sums in order
+    Floats no_second = hn::Zero(FloatTag());  // the processor adds in order
     return hn::ReorderWidenMulAccumulate(FloatTag(), hn::BitCast(ElementTag(), hn::Set(Tag(), a)),
                                          hn::BitCast(ElementTag(), b), sum, no_second);
   }
@@ -78,12 +78,12 @@ struct Bfloat16Words {
     if (valid <= 0) return hn::Zero(Tag());
     return hn::BitCast(Tag(), hn::LoadN(ElementTag(), elements(from), static_cast<std::size_t>(valid)));
   }
-  /// Of one row and the one below it, which is null behind the last row.
+  /// Loads pairs from one row and the row below it, which is null after the last row.
   static HWY_INLINE hn::Vec<Tag> load_columns(const bfloat16* row, const bfloat16* below,
                                               std::int64_t valid) {
     return pair(load_bits(row, valid), below == nullptr ? hn::Zero(Tag()) : load_bits(below, valid));
   }
-  /// Words whose halves are in the low bits of two vectors.
+  /// Combines two vectors whose low bits hold the halves of the words.
   static HWY_INLINE hn::Vec<Tag> pair(hn::Vec<Tag> low, hn::Vec<Tag> high) {
     return hn::Or(low, hn::ShiftLeft<16>(high));
   }
@@ -100,7 +100,7 @@ struct Bfloat16Words {
 using Bfloat16Words = FloatWords;
 #endif
 
-/// What the operands of type T are multiplied as.
+/// The words that operands of type T are multiplied as.
 template <class T>
 using WordsOf =
     std::conditional_t<std::is_same_v<std::remove_const_t<T>, bfloat16>, Bfloat16Words, FloatWords>;
