@@ -103,7 +103,7 @@ std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kerne
       std::min(panels * odd_lines(max_chunk * kernel.columns), max_panel_words(kernel));
   const std::size_t packed = bytes_of_words(panel_words) + bytes_of_words(kernel.rows * odd_lines(max_chunk));
   if (words <= kernel.chunk_words) return packed;
-  // Chunks are narrowest, and a task has most panels, just behind the length of a single chunk.
+  // The smallest chunks, and hence the most panels per task, occur just above the length of a single chunk.
   const std::int64_t max_panels =
       max_panel_words(kernel) / odd_lines(chunk_of(kernel.chunk_words + 1, kernel) * kernel.columns);
   const std::int64_t rows =
@@ -112,7 +112,7 @@ std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kerne
 }
 
 std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {
-  // A k that is no multiple of a word is packed, one that is longer may be not.
+  // A k that is not a multiple of a word requires packing, but a larger k may not.
   if (!problem.transpose_a && kernel.takes_rows_from_memory && kernel.per_word == 1) return 0;
   const std::int64_t strip = packed_strip_words(problem, kernel);
   const std::int64_t strips = divide_up(problem.m, kernel.strip_rows);
