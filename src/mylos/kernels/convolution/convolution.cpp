@@ -25,7 +25,7 @@ void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
   if (!bias.empty()) check_matrix("bias", bias, type, 1, shape.outputs);
 }
 
-/// The map, or its adjoint.
+/// Applies the map or its adjoint.
 void run_map(const Execution& exec, GemmEngine& engine, const ConvolutionShape& shape, DType type,
              bool adjoint, const GatheredOperands& operands, std::int64_t samples, void* workspace) {
   const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
@@ -45,11 +45,11 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
 
 std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
-  const auto bytes = [&](ConvolutionPass pass, auto of_products) {
+  const auto bytes = [&](ConvolutionPass pass, auto products_workspace) {
     const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
-    const std::size_t of_library = way ? way->workspace_bytes(samples) : 0;
-    if (way && !way->may_refuse()) return of_library;
-    return std::max(of_library, of_products(engine, map, type_, samples));
+    const std::size_t library_bytes = way ? way->workspace_bytes(samples) : 0;
+    if (way && !way->may_refuse()) return library_bytes;
+    return std::max(library_bytes, products_workspace(engine, map, type_, samples));
   };
   return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
                    bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
@@ -57,15 +57,15 @@ std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t 
 }
 
 SparedFlops Convolution::spared_flops(const GemmEngine& engine) const {
-  const auto of = [&](ConvolutionPass pass) {
+  const auto spared = [&](ConvolutionPass pass) {
     const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
     return way ? std::max(0.0, flops_of(shape_) - way->multiplied_flops(flops_of(shape_))) : 0.0;
   };
-  const double apply = of(ConvolutionPass::apply);
-  const double adjoint = of(ConvolutionPass::adjoint);
+  const double apply = spared(ConvolutionPass::apply);
+  const double adjoint = spared(ConvolutionPass::adjoint);
   return {.forward = shape_.transposed ? adjoint : apply,
           .input_gradient = shape_.transposed ? apply : adjoint,
-          .weight_gradient = of(ConvolutionPass::weights)};
+          .weight_gradient = spared(ConvolutionPass::weights)};
 }
 
 std::size_t Convolution::code_bytes(const GemmEngine& engine, std::span<const std::int64_t> samples) const {
@@ -82,7 +82,7 @@ std::size_t Convolution::code_bytes(const GemmEngine& engine, std::span<const st
 
 bool Convolution::sums_by_library(const GemmEngine& engine) const {
   const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
-  return way && !way->has_same_sums_by_any_threads();
+  return way && !way->has_thread_independent_sums();
 }
 
 void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,

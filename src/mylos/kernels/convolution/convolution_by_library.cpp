@@ -12,24 +12,25 @@
 namespace mylos {
 namespace {
 
-bool goes_on_beyond_its_edges(const ConvolutionMap& map) {
+bool has_nonzero_padding(const ConvolutionMap& map) {
   return map.padding_kind != PaddingKind::zero && map.padding != Extents{0, 0, 0};
 }
 
-/// Products that need no gathering are as fast, but for sums over samples on hosts. Of a depthwise
-/// convolution oneDNN 2.6 sums the weights' gradient in blocks of 16 x 16 channels, of which it needs the
-/// diagonal; cuDNN 9.19 advises a direct kernel for most of its passes, and ours is one. Where the grid is to
-/// be copied too, products of many gathered channels sum it faster than oneDNN (Zen 3, float, one thread: at
-/// 64 channels 66 to 78 GFLOP/s against 54 to 63, at 16 39 against 51).
+/// Returns true if the library is faster than GEMMs for the pass. GEMMs that need no gathering are as fast,
+/// except for sums over samples on hosts. For the weights' gradient of a depthwise convolution oneDNN 2.6
+/// computes blocks of 16 x 16 channels, of which only the diagonal is needed. cuDNN 9.19 recommends a direct
+/// kernel for most depthwise passes, and ours is one. If the grid must also be copied, GEMMs of many gathered
+/// channels sum it faster than oneDNN (Zen 3, float, one thread: 66 to 78 GFLOP/s against 54 to 63 with 64
+/// channels, 39 against 51 with 16).
 bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool filters) {
   constexpr std::int64_t many_channels = 32;
-  if (!memory_is_host) return !goes_on_beyond_its_edges(map) && !map.is_product() && !map.is_depthwise();
+  if (!memory_is_host) return !has_nonzero_padding(map) && !map.is_product() && !map.is_depthwise();
   if (pass != ConvolutionPass::weights) return !map.is_product();
-  if (goes_on_beyond_its_edges(map) && map.group_from() >= many_channels && !filters) return false;
+  if (has_nonzero_padding(map) && map.group_from() >= many_channels && !filters) return false;
   return !map.is_depthwise();
 }
 
-/// Where a vendor's library enqueues what follows what is in `exec`; null on hosts.
+/// Returns the stream in which a vendor's library enqueues work after that of `exec`; null on hosts.
 template <class Space>
 CUstream_st* stream_of(const Space& exec) {
   if constexpr (requires { exec.cuda_stream(); }) {
@@ -39,7 +40,7 @@ CUstream_st* stream_of(const Space& exec) {
   }
 }
 
-/// to = sums + bias, rounded.
+/// Writes to = sums + bias, rounded.
 template <class T>
 void finish_points(const Execution& exec, std::int64_t rows, std::int64_t channels, const float* sums,
                    const T* bias_values, T* to) {
@@ -56,7 +57,7 @@ void finish_points(const Execution& exec, std::int64_t rows, std::int64_t channe
       });
 }
 
-/// Where copies of each sample take so many bytes.
+/// Returns the number of samples that are processed at a time if the copies of each take `bytes` bytes.
 std::int64_t copied_samples(std::int64_t bytes, std::int64_t samples) {
   if (bytes == 0) return samples;
   return std::clamp<std::int64_t>(convolution_gathered_bytes / bytes, 1, samples);
@@ -66,7 +67,7 @@ std::int64_t sample_bytes(const GridShape& grid, DType type) {
   return grid.columns() * static_cast<std::int64_t>(size_of(type));
 }
 
-/// The samples from `first` on.
+/// Returns `samples` samples from `first` on.
 Tensor samples_of(const void* data, DType type, std::int64_t first, std::int64_t samples,
                   const GridShape& grid) {
   const auto offset = static_cast<std::size_t>(first * grid.columns()) * size_of(type);
@@ -74,7 +75,7 @@ Tensor samples_of(const void* data, DType type, std::int64_t first, std::int64_t
           grid.columns()};
 }
 
-/// As floats in `place`, where there is one.
+/// Returns the tensor converted to float in `place`, or its own data if `place` is null.
 const void* values(const Execution& exec, const Tensor& tensor, std::byte* place) {
   if (place == nullptr) return tensor.data();
   convert(exec, tensor, Tensor(place, DType::fp32, tensor.rows(), tensor.columns()));
@@ -88,17 +89,17 @@ struct ConvolutionByLibrary::MapPieces {
     const ConvolutionMap& map = way.pass_.map;
     const bool adjoint = way.pass_.pass == ConvolutionPass::adjoint;
     const bool copies = way.converts() || (way.pads() && !adjoint);
-    const std::int64_t of_source = copies ? sample_bytes(adjoint ? map.to : map.from, way.pass_.type) : 0;
-    const std::int64_t of_result =
+    const std::int64_t source_bytes = copies ? sample_bytes(adjoint ? map.to : map.from, way.pass_.type) : 0;
+    const std::int64_t result_bytes =
         way.finishes() ? sample_bytes(adjoint ? map.from : map.to, DType::fp32) : 0;
-    samples = copied_samples(of_source + of_result, all_samples);
-    if (copies) source = pieces.take_bytes(static_cast<std::size_t>(samples * of_source));
+    samples = copied_samples(source_bytes + result_bytes, all_samples);
+    if (copies) source = pieces.take_bytes(static_cast<std::size_t>(samples * source_bytes));
     if (way.converts()) {
       weights = reinterpret_cast<std::byte*>(pieces.take<float>(map.weight_count()));
     }
     if (way.finishes())
-      result = reinterpret_cast<float*>(pieces.take_bytes(static_cast<std::size_t>(samples * of_result)));
-    of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+      result = reinterpret_cast<float*>(pieces.take_bytes(static_cast<std::size_t>(samples * result_bytes)));
+    library_workspace = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
   }
 
   Pieces pieces;
@@ -106,37 +107,37 @@ struct ConvolutionByLibrary::MapPieces {
   std::byte* source = nullptr;
   std::byte* weights = nullptr;
   float* result = nullptr;
-  std::byte* of_library;
+  std::byte* library_workspace;
 };
 
 struct ConvolutionByLibrary::SumPieces {
   SumPieces(const ConvolutionByLibrary& way, std::int64_t all_samples, void* workspace) : pieces(workspace) {
     const ConvolutionMap& map = way.pass_.map;
     const bool copies = way.converts() || way.pads();
-    const std::int64_t of_from = copies ? sample_bytes(map.from, way.pass_.type) : 0;
-    const std::int64_t of_to = way.converts() ? sample_bytes(map.to, DType::fp32) : 0;
-    samples = copied_samples(of_from + of_to, all_samples);
-    if (copies) from = pieces.take_bytes(static_cast<std::size_t>(samples * of_from));
-    if (way.converts()) to = pieces.take_bytes(static_cast<std::size_t>(samples * of_to));
+    const std::int64_t from_bytes = copies ? sample_bytes(map.from, way.pass_.type) : 0;
+    const std::int64_t to_bytes = way.converts() ? sample_bytes(map.to, DType::fp32) : 0;
+    samples = copied_samples(from_bytes + to_bytes, all_samples);
+    if (copies) from = pieces.take_bytes(static_cast<std::size_t>(samples * from_bytes));
+    if (way.converts()) to = pieces.take_bytes(static_cast<std::size_t>(samples * to_bytes));
     const bool adds = !way.library_->accumulates();
     if (adds || way.type_ != DType::fp32) sums = pieces.take<float>(map.weight_count());
     if (adds) more = pieces.take<float>(map.weight_count());
-    of_library = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+    library_workspace = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
   }
 
   Pieces pieces;
   std::int64_t samples;  // at a time
   std::byte* from = nullptr;
   std::byte* to = nullptr;
-  float* sums = nullptr;  // where the gradient is not float, or to be added to what is there
-  float* more = nullptr;  // of the last samples, where the library does not add them to the others'
-  std::byte* of_library;
+  float* sums = nullptr;  // if the gradient is not float, or the library does not accumulate
+  float* more = nullptr;  // sums of the last samples, if the library does not accumulate
+  std::byte* library_workspace;
 };
 
 ConvolutionByLibrary::ConvolutionByLibrary(LibraryConvolution& library, const ConvolutionShape& shape,
                                            ConvolutionPass pass, DType type)
     : library_(&library), map_(shape), pass_{.pass = pass, .map = map_}, type_(type) {
-  if (goes_on_beyond_its_edges(map_)) pass_.map = map_.of_padded();
+  if (has_nonzero_padding(map_)) pass_.map = map_.of_padded();
   pass_.map.padding_kind = PaddingKind::zero;
   pass_.type = library.multiplies(type) ? type : DType::fp32;
   const bool leads_forward = pass == (shape.transposed ? ConvolutionPass::adjoint : ConvolutionPass::apply);
@@ -184,7 +185,7 @@ void ConvolutionByLibrary::note_passes(std::int64_t samples, std::vector<Library
   }
 }
 
-bool ConvolutionByLibrary::has_same_sums_by_any_threads() const {
+bool ConvolutionByLibrary::has_thread_independent_sums() const {
   return library_->uses_winograd(pass_);
 }
 
@@ -218,9 +219,9 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
   const GridShape& source = adjoint ? map_.to : map_.from;
   const GridShape& target = adjoint ? map_.from : map_.to;
   const MapPieces pieces(*this, samples, workspace);
-  const Tensor own_weights(const_cast<void*>(operands.weights), type_, map_.to.channels,
-                           map_.taps() * map_.group_from());
-  const void* const weights = values(exec, own_weights, pieces.weights);
+  const Tensor weight_matrix(const_cast<void*>(operands.weights), type_, map_.to.channels,
+                             map_.taps() * map_.group_from());
+  const void* const weights = values(exec, weight_matrix, pieces.weights);
   const bool adds_bias =
       operands.bias != nullptr && (finishes() || !library_->adds_bias(pass_.pass, pass_.type));
   std::int64_t count = 0;
@@ -231,13 +232,13 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
     const Tensor from = samples_of(operands.from, type_, first, count, source);
     const Tensor to = samples_of(operands.target, type_, first, count, target);
     float* const sums = finishes() ? pieces.result : static_cast<float*>(to.data());
-    const LibraryOperands of_library{
+    const LibraryOperands library_operands{
         .first = adjoint ? values(exec, from, pieces.source) : input(exec, from, pieces.source),
         .second = weights,
         .result = sums,
         .bias = pass.bias ? operands.bias : nullptr,
         .stream = stream_of(exec)};
-    if (!library_->run(pass, of_library, pieces.of_library)) return false;
+    if (!library_->run(pass, library_operands, pieces.library_workspace)) return false;
     if (!finishes() && !adds_bias) continue;
     dispatch(type_, [&]<class T>(TypeTag<T>) {
       const T* const bias = static_cast<const T*>(operands.bias);
@@ -255,8 +256,8 @@ bool ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from
                                        const Tensor& d_weights, bool accumulate, void* workspace) const {
   const SumPieces pieces(*this, from.rows(), workspace);
   const bool accumulates = library_->accumulates();
-  // Else the sums have a place of their own until all are there: what was refused midway is computed again.
-  const bool straight = accumulates && d_weights.type() == DType::fp32;
+  // Otherwise the sums are collected in the workspace: after a refusal midway everything is recomputed.
+  const bool direct = accumulates && d_weights.type() == DType::fp32;
   std::int64_t count = 0;
   for (std::int64_t first = 0; first < from.rows(); first += count) {
     LibraryPass pass = pass_of(std::min(pieces.samples, from.rows() - first));
@@ -265,13 +266,13 @@ bool ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from
     const LibraryOperands operands{
         .first = input(exec, samples_of(from.data(), type_, first, count, map_.from), pieces.from),
         .second = values(exec, samples_of(d_to.data(), type_, first, count, map_.to), pieces.to),
-        .result = straight ? d_weights.data() : (adds ? pieces.more : pieces.sums),
-        .accumulate = accumulates && (first > 0 || (straight && accumulate)),
+        .result = direct ? d_weights.data() : (adds ? pieces.more : pieces.sums),
+        .accumulate = accumulates && (first > 0 || (direct && accumulate)),
         .stream = stream_of(exec)};
-    if (!library_->run(pass, operands, pieces.of_library)) return false;
+    if (!library_->run(pass, operands, pieces.library_workspace)) return false;
     if (adds) add_sums(exec, pass_.map.weight_count(), pieces.more, pieces.sums);
   }
-  if (straight) return true;
+  if (direct) return true;
   dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
     store_sums(exec, d_weights.size(), pieces.sums, accumulate, d_weights.as<T>());
   });

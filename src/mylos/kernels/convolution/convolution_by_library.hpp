@@ -1,14 +1,13 @@
-// A convolution's passes by a library of convolutions, where the engine has one that is faster than products:
-// a vendor's, or on hosts also minimal filtering of our own.
+// The passes of a convolution by a library of convolutions, if the engine has one that is faster than GEMMs:
+// a vendor's library, or on hosts also our Winograd convolution.
 //
-// Such a library knows zeros beyond the edges alone: where something else lies there, hosts copy the grid
-// with it, and of the adjoint fold such a grid back, in float. What the library does not multiply (on hosts
-// half, and bfloat16 where the processor does not) becomes floats, and so do results that are not the
-// library's to round: each is rounded once, with its bias. All of that lies in the workspace, as many samples
-// at a time as fit into convolution_gathered_bytes. Sums over samples are added up part by part, in their
-// order.
+// Such a library supports only zero padding. For other padding, hosts copy the grid with its padding; for the
+// adjoint they fold such a grid back, in float. Types that the library does not multiply (on hosts half, and
+// bfloat16 if the processor does not) are converted to float, and so are results that the library must not
+// round: each is rounded once, with its bias. All copies are in the workspace, for the number of samples at a
+// time that fits into convolution_gathered_bytes. Sums over samples are added in the order of these parts.
 //
-// A device's library may refuse a pass when it is to run. Then products compute all of it.
+// A device's library may refuse a pass at run time. Then GEMMs compute the complete pass.
 #pragma once
 
 #include <optional>
@@ -22,33 +21,33 @@ namespace mylos {
 
 class ConvolutionByLibrary {
  public:
-  /// Nothing where the pass is left to products.
+  /// Returns nothing if GEMMs compute the pass.
   [[nodiscard]] static std::optional<ConvolutionByLibrary> find(const GemmEngine& engine,
                                                                 const ConvolutionShape& shape,
                                                                 ConvolutionPass pass, DType type);
 
-  /// Enough for so many samples, and for fewer.
+  /// Returns the bytes that suffice for `samples` samples and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(std::int64_t samples) const;
 
-  /// Adds the passes of the library that a run of so many samples makes, and that are not in `passes` yet.
+  /// Appends to `passes` the library passes of a run with `samples` samples that it does not contain yet.
   void note_passes(std::int64_t samples, std::vector<LibraryPass>& passes) const;
 
-  /// Whether sums over samples are the same for any number of threads.
-  [[nodiscard]] bool has_same_sums_by_any_threads() const;
+  /// Returns true if sums over samples have the same bits for any number of threads.
+  [[nodiscard]] bool has_thread_independent_sums() const;
 
-  /// Of a sample: the definition's, which has `by_definition`, or fewer by Winograd convolution, the products
-  /// alone.
+  /// Returns the operations per sample: `by_definition`, or fewer with Winograd convolution (its products
+  /// only).
   [[nodiscard]] double multiplied_flops(double by_definition) const;
 
-  /// Whether products must be able to take the place of a run.
+  /// Returns true if GEMMs must be able to replace a run.
   [[nodiscard]] bool may_refuse() const;
 
-  /// The map or its adjoint; with a bias where it leads forward. False where the library refuses.
+  /// Applies the map or its adjoint, with a bias in the forward pass. Returns false if the library refuses.
   [[nodiscard]] bool run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,
                          void* workspace) const;
 
-  /// d_weights (+)= sum over to's points of d_to and what they see of `from`. False where the library
-  /// refuses: d_weights is as it was.
+  /// Computes d_weights (+)= sum over to's points of d_to and what they see of `from`. Returns false if the
+  /// library refuses; then d_weights is unchanged.
   [[nodiscard]] bool sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
                                  const Tensor& d_weights, bool accumulate, void* workspace) const;
 
@@ -60,21 +59,21 @@ class ConvolutionByLibrary {
                        DType type);
 
   [[nodiscard]] LibraryPass pass_of(std::int64_t samples) const;
-  /// Whether the library's input is the padded grid of ours.
+  /// Returns true if the library's input is our padded grid.
   [[nodiscard]] bool pads() const { return pass_.map.from != map_.from; }
-  /// Of the adjoint, it is what the library writes.
+  /// Returns true if the library writes the padded grid (in the adjoint).
   [[nodiscard]] bool folds() const { return pads() && pass_.pass == ConvolutionPass::adjoint; }
-  /// What the library reads is not ours as it is.
+  /// Returns true if the library reads another type than ours.
   [[nodiscard]] bool converts() const { return pass_.type != type_; }
-  /// So is what it writes, but for the weights' gradient.
+  /// Returns true if the library writes something else than our result. Not used for the weights' gradient.
   [[nodiscard]] bool finishes() const { return pass_.result != type_ || folds(); }
-  /// Samples of the map's input as the library reads them: in `place`, where there is one.
+  /// Returns samples of the map's input in the form that the library reads, in `place` if it is not null.
   [[nodiscard]] const void* input(const Execution& exec, const Tensor& from, std::byte* place) const;
 
   LibraryConvolution* library_;
-  ConvolutionMap map_;  // ours
-  LibraryPass pass_;    // of one sample
-  DType type_;          // of our values
+  ConvolutionMap map_;  // the convolution's
+  LibraryPass pass_;    // the library's, for one sample
+  DType type_;          // of the convolution's values
 };
 
 }  // namespace mylos

@@ -1,11 +1,10 @@
-// What the products of a ConvolutionMap and of its adjoint gather. The adjoint, at a point i of the map's
-// input,
+// What the GEMMs of a ConvolutionMap and of its adjoint gather. The adjoint, at a point i of the map's input,
 //
 //   dx[i] = sum over taps t and outputs o with o stride - padding + t dilation = i of W[t]^T dy[o],
 //
-// gathers as well: of the points of one phase, i = r + stride j, the same taps t0 + m (stride / gcd) see
-// outputs, and those outputs lie at j + base - m (dilation / gcd). So each phase is a product of its own,
-// with its part of the weights; nothing is scattered and each sum is rounded once.
+// gathers as well. For the points of one phase, i = r + stride j, the same taps t0 + m (stride / gcd) see
+// outputs, and those outputs are at j + base - m (dilation / gcd). So each phase is a separate GEMM with its
+// part of the weights; nothing is scattered, and each sum is rounded once.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_map.hpp"
@@ -15,20 +14,20 @@ namespace mylos {
 
 [[nodiscard]] Gather gather_of(const ConvolutionMap& map);
 
-/// What one phase of the adjoint needs: a part of the points, and a part of the taps.
+/// One phase of the adjoint: a subset of the points and a subset of the taps.
 struct AdjointPhase {
-  Gather gather;          ///< no taps: its points are zero
-  Extents first_point{};  ///< its point j lies at first_point + stride j
-  Extents first_tap{};    ///< tap m of the gather is first_tap + m tap_step of the map
+  Gather gather;          ///< without taps its points are zero
+  Extents first_point{};  ///< its point j is first_point + stride j
+  Extents first_tap{};    ///< tap m of the gather is tap first_tap + m tap_step of the map
   Extents tap_step{};
 
   [[nodiscard]] bool is_zero() const { return gather.columns() == 0; }
 };
 
-/// phase[axis] < min(stride[axis], extent[axis])
+/// Returns the phase with phase[axis] < min(stride[axis], extent[axis]).
 [[nodiscard]] AdjointPhase adjoint_phase(const ConvolutionMap& map, const Extents& phase);
 
-/// function(phase) for each phase of the adjoint.
+/// Calls function(phase) for each phase of the adjoint.
 template <class Function>
 void for_each_phase(const ConvolutionMap& map, const Function& function) {
   const auto phases = [&](std::size_t axis) {

@@ -1,5 +1,5 @@
-// The gradient of a convolution's weights: products of what is gathered and the output's gradient, some rows
-// at a time, added up in float.
+// The gradient of a convolution's weights: GEMMs of gathered rows and the output's gradient, some rows at a
+// time, accumulated in float.
 #include <algorithm>
 
 #include "mylos/kernels/convolution/convolution_products.hpp"
@@ -30,7 +30,7 @@ struct SumPieces {
     d_to = pieces.take_bytes(static_cast<std::size_t>(rows * split * element));
     if (!map.is_product()) sums = pieces.take<float>(map.weight_count());
     if (map.groups > 1) more = pieces.take<float>(map.weight_count());
-    of_engine =
+    engine_workspace =
         pieces.take_bytes(std::max(engine.workspace_bytes(one_product(map, rows, type, type)),
                                    engine.workspace_bytes(one_product(map, rows, type, DType::fp32))));
   }
@@ -38,10 +38,10 @@ struct SumPieces {
   Pieces pieces;
   std::int64_t rows;  // at a time
   std::byte* columns;
-  std::byte* d_to;        // of several groups
+  std::byte* d_to;        // only with several groups
   float* sums = nullptr;  // of all rows so far
-  float* more = nullptr;  // of several groups: of the last rows
-  std::byte* of_engine;
+  float* more = nullptr;  // of the last rows, with several groups
+  std::byte* engine_workspace;
 };
 
 void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& d_to,
@@ -52,7 +52,7 @@ void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap&
   });
   float* const sums = first == 0 ? pieces.sums : pieces.more;
   engine.run_batched(exec, batch_of(one_product(map, rows, d_to.type(), DType::fp32), map.groups),
-                     {pieces.d_to, pieces.columns, sums}, pieces.of_engine);
+                     {pieces.d_to, pieces.columns, sums}, pieces.engine_workspace);
   if (first > 0) add_sums(exec, map.weight_count(), pieces.more, pieces.sums);
 }
 
@@ -75,8 +75,8 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
   const DType type = from.type();
   const SumPieces pieces(engine, map, type, from.rows(), workspace);
   const std::int64_t all_rows = from.rows() * map.to.points();
-  // Straight into the result, where no other rows are to be added before it is rounded.
-  const bool straight = map.groups == 1 && (d_weights.type() == DType::fp32 || pieces.rows == all_rows);
+  // Write to the result directly if no other rows must be added before rounding.
+  const bool direct = map.groups == 1 && (d_weights.type() == DType::fp32 || pieces.rows == all_rows);
   const Gather gather = gather_of(map);
   for (std::int64_t first = 0; first < all_rows; first += pieces.rows) {
     const std::int64_t rows = std::min(pieces.rows, all_rows - first);
@@ -89,15 +89,15 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
       add_groups(exec, engine, map, d_to, first, rows, pieces);
       continue;
     }
-    GemmProblem problem = one_product(map, rows, type, straight ? d_weights.type() : DType::fp32);
-    problem.accumulate = first > 0 || (straight && accumulate);
+    GemmProblem problem = one_product(map, rows, type, direct ? d_weights.type() : DType::fp32);
+    problem.accumulate = first > 0 || (direct && accumulate);
     const auto* const columns = map.is_product() ? from.data() : pieces.columns;
     const auto* const gradient = static_cast<const std::byte*>(d_to.data()) +
                                  static_cast<std::size_t>(first * map.to.channels) * size_of(type);
-    engine.run(exec, problem, {gradient, columns, straight ? d_weights.data() : pieces.sums},
-               pieces.of_engine);
+    engine.run(exec, problem, {gradient, columns, direct ? d_weights.data() : pieces.sums},
+               pieces.engine_workspace);
   }
-  if (straight) return;
+  if (direct) return;
   dispatch(d_weights.type(), [&]<class T>(TypeTag<T>) {
     store_sums(exec, map.weight_count(), pieces.sums, accumulate, d_weights.as<T>());
   });

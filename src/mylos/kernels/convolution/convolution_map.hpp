@@ -1,5 +1,5 @@
-// A convolution as a linear map between two grids, from sizes alone. A transposed convolution is the adjoint
-// of such a map. What its products gather: convolution_gather.hpp.
+// A convolution as a linear map between two grids, defined by sizes alone. A transposed convolution is the
+// adjoint of such a map. What its GEMMs gather: convolution_gather.hpp.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_shape.hpp"
@@ -7,7 +7,7 @@
 namespace mylos {
 
 struct ConvolutionMap {
-  /// Of a check()ed shape.
+  /// `shape` must have passed check().
   explicit ConvolutionMap(const ConvolutionShape& shape);
 
   GridShape from;
@@ -20,22 +20,22 @@ struct ConvolutionMap {
   std::int64_t groups;
 
   [[nodiscard]] std::int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// Channels of a group.
+  /// Returns the input channels of a group.
   [[nodiscard]] std::int64_t group_from() const { return from.channels / groups; }
   [[nodiscard]] std::int64_t group_to() const { return to.channels / groups; }
   [[nodiscard]] std::int64_t weight_count() const { return to.channels * taps() * group_from(); }
 
-  /// True where gathering would copy the input as it is.
+  /// Returns true if gathering would copy the input unchanged.
   [[nodiscard]] bool is_product() const;
 
-  /// True where each channel sees itself alone.
+  /// Returns true if each channel sees only itself.
   [[nodiscard]] bool is_depthwise() const { return group_from() == 1 && group_to() == 1; }
 
-  /// False where several points beyond the edges stand for one inside, or not for one phase: the adjoint
-  /// then leads to the padded grid first.
+  /// Returns false if several points beyond the edges stand for one inside, or for points of other phases.
+  /// Then the adjoint computes the padded grid first.
   [[nodiscard]] bool adjoint_is_direct() const;
 
-  /// The map from its own padded grid, which has zeros around it no more.
+  /// Returns the map from its padded grid, without padding.
   [[nodiscard]] ConvolutionMap of_padded() const;
 
   friend bool operator==(const ConvolutionMap&, const ConvolutionMap&) = default;

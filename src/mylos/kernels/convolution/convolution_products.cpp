@@ -28,7 +28,7 @@ GatheredProduct product_of(const ConvolutionMap& map, const AdjointPhase& phase,
           .target_type = target_type};
 }
 
-/// Where the convolution is a product of matrices as they are.
+/// Returns the GEMM of a convolution that needs no gathering.
 GemmProblem plain_product(const ConvolutionMap& map, DType type, std::int64_t samples, bool adjoint,
                           bool bias) {
   const std::int64_t rows = samples * map.to.points();
@@ -38,7 +38,7 @@ GemmProblem plain_product(const ConvolutionMap& map, DType type, std::int64_t sa
   return problem;
 }
 
-/// For the adjoint: the padded grid, where there must be one, and the weights of one phase after the other.
+/// The workspace of the adjoint: the padded grid, if it is needed, and the weights of one phase at a time.
 struct AdjointPieces {
   AdjointPieces(const ConvolutionMap& map, DType type, std::int64_t all_samples, void* workspace)
       : pieces(workspace), direct(map.adjoint_is_direct()), samples(all_samples) {
@@ -59,7 +59,7 @@ struct AdjointPieces {
   std::byte* weights;
 };
 
-/// Of one map's phases: `target_type` where the padded grid is summed is fp32.
+/// Computes the phases of one map. `target_type` is fp32 if they are written to the padded grid.
 void run_phases(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, DType type,
                 DType target_type, const GatheredOperands& operands, const AdjointPieces& all,
                 std::int64_t samples) {

@@ -1,4 +1,4 @@
-// The three passes of a ConvolutionMap by products; convolution.hpp says what they compute.
+// The three passes of a ConvolutionMap by GEMMs. See convolution.hpp for what they compute.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_map.hpp"
@@ -6,15 +6,15 @@
 
 namespace mylos::convolution_products {
 
-/// to = map(from) + bias
+/// Computes to = map(from) + bias.
 void apply(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, DType type,
            const GatheredOperands& operands, std::int64_t samples, void* workspace);
 
-/// from = the adjoint of map, of to, + bias: `operands.from` lies on map.to.
+/// Computes from = adjoint of the map applied to `to`, + bias. `operands.from` is on the grid map.to.
 void apply_adjoint(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, DType type,
                    const GatheredOperands& operands, std::int64_t samples, void* workspace);
 
-/// d_weights (+)= sum over to's points of d_to and what they see of `from`.
+/// Computes d_weights (+)= sum over to's points of d_to and what they see of `from`.
 void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
                  const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace);
 

@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// What the kernel covers, less one.
+/// Returns the points that the kernel covers, minus one.
 std::int64_t reach(const ConvolutionShape& shape, std::size_t axis) {
   return shape.dilation[axis] * (shape.kernel[axis] - 1);
 }
@@ -55,7 +55,7 @@ void check_groups(const ConvolutionShape& shape) {
   }
 }
 
-/// `padded`: the grid that the padding goes around, a transposed convolution's output.
+/// `padded`: the grid that is padded, which is the output of a transposed convolution.
 void check_padding(const ConvolutionShape& shape, const GridShape& padded) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t padding = shape.padding[axis];
@@ -96,7 +96,7 @@ void check(const ConvolutionShape& shape) {
   const GridShape output = output_grid(shape);
   check_grid(output, "a convolution's output");
   check_padding(shape, shape.transposed ? output : shape.input);
-  const GridShape& fewer = shape.transposed ? shape.input : output;  // a row of the product for each point
+  const GridShape& smaller_grid = shape.transposed ? shape.input : output;  // one row for each of its points
   const std::int64_t channels = std::max(shape.input.channels, shape.outputs);
   const std::int64_t row = checked_product(taps, channels, "a convolution's taps and channels");
   if (row > max_points) {
@@ -107,7 +107,7 @@ void check(const ConvolutionShape& shape) {
   if (weights > max_points) fail_input("a convolution of {} weights; there can be {}", weights, max_points);
   static_cast<void>(checked_product(shape.input.points(), shape.input.channels, "a convolution's input"));
   static_cast<void>(checked_product(output.points(), output.channels, "a convolution's output"));
-  static_cast<void>(checked_product(fewer.points(), row, "a convolution's products"));
+  static_cast<void>(checked_product(smaller_grid.points(), row, "a convolution's products"));
 }
 
 GridShape output_grid(const ConvolutionShape& shape) {

@@ -1,12 +1,12 @@
-// What a convolution does to its weights and to its output's gradient before and after the products.
+// Rearranges a convolution's weights and its output's gradient before and after the GEMMs.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_gather.hpp"
 
 namespace mylos {
 
-/// The weights that a phase of the adjoint multiplies: to[from channel][tap of the phase][channel of the
-/// group's outputs] from weights[output][tap][channel of the group's inputs].
+/// Writes the weights that a phase of the adjoint multiplies: to[from channel][tap of the phase][channel of
+/// the group's outputs] from weights[output][tap][channel of the group's inputs].
 template <class T>
 void adjoint_weights(const Execution& exec, const ConvolutionMap& map, const AdjointPhase& phase,
                      const T* weights, T* to) {
@@ -19,7 +19,7 @@ void adjoint_weights(const Execution& exec, const ConvolutionMap& map, const Adj
   const std::int64_t columns = phase.gather.columns();
   const Divisor outputs_of(outputs);
   const Divisor taps_of(taps.points());
-  // A host's thread takes a cache line of the weights at a time.
+  // A host thread processes one cache line of the weights at a time.
   constexpr std::int64_t width = runs_on_host ? 64 / sizeof(T) : 1;
   const std::int64_t blocks = launch::ceiling_quotient(inputs, width);
   const Divisor blocks_of(blocks);
@@ -45,7 +45,7 @@ void adjoint_weights(const Execution& exec, const ConvolutionMap& map, const Adj
       });
 }
 
-/// to[group][row][channel of the group] = from[row][channel]
+/// Writes to[group][row][channel of the group] = from[row][channel].
 template <class T>
 void split_groups(const Execution& exec, const T* from, std::int64_t rows, std::int64_t groups,
                   std::int64_t group_channels, T* to) {
@@ -60,13 +60,13 @@ void split_groups(const Execution& exec, const T* from, std::int64_t rows, std::
       });
 }
 
-/// sums += more
+/// Adds sums += more.
 inline void add_sums(const Execution& exec, std::int64_t count, const float* more, float* sums) {
   for_each_element(
       exec, "add_sums", count, KOKKOS_LAMBDA(std::int64_t i) { sums[i] += more[i]; });
 }
 
-/// to = sums, or to + sums
+/// Writes to = sums, or to + sums.
 template <class T>
 void store_sums(const Execution& exec, std::int64_t count, const float* sums, bool accumulate, T* to) {
   for_each_element(

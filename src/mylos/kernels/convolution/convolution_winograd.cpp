@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/convolution/convolution_winograd.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/convolution/winograd_map-inl.hpp"
@@ -46,7 +46,7 @@ bool is_filter(const ConvolutionMap& map) {
   return true;
 }
 
-/// By the instructions that were in use when it was made.
+/// Uses the instructions that were in use when it was created.
 class WinogradConvolution final : public LibraryConvolution {
  public:
   explicit WinogradConvolution(const Execution& exec) : exec_(exec) {}

@@ -12,10 +12,13 @@ namespace {
 
 struct Axes {
   explicit Axes(const Gather& gather)
-      : depth(gather.axis[0]), height(gather.axis[1]), width(gather.axis[2]), taps(some(gather.taps)) {}
+      : depth(gather.axis[0]),
+        height(gather.axis[1]),
+        width(gather.axis[2]),
+        taps(at_least_one(gather.taps)) {}
 
-  /// A box has points; where there are no taps, nobody asks for one.
-  static Extents some(const Extents& taps) {
+  /// A box must have points. If there are no taps, the box is not used.
+  static Extents at_least_one(const Extents& taps) {
     return {std::max<std::int64_t>(taps[0], 1), std::max<std::int64_t>(taps[1], 1),
             std::max<std::int64_t>(taps[2], 1)};
   }
@@ -23,7 +26,7 @@ struct Axes {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t points() const {
     return depth.extent * height.extent * width.extent;
   }
-  /// What a target's tap sees, or -1.
+  /// Returns the point that a target's tap sees, or -1.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t seen(const Triple& target, const Triple& tap) const {
     const std::int64_t d = depth.point(target[0], tap[0]);
     const std::int64_t h = height.point(target[1], tap[1]);
@@ -39,7 +42,7 @@ std::int64_t taps_of(const Gather& gather) {
   return gather.taps[0] * gather.taps[1] * gather.taps[2];
 }
 
-/// to[tap][channel] = weights[channel][tap]
+/// Writes to[tap][channel] = weights[channel][tap].
 template <class T>
 void transpose(const Execution& exec, const T* weights, std::int64_t taps, std::int64_t channels, float* to) {
   for_each_tile(
@@ -51,7 +54,7 @@ void transpose(const Execution& exec, const T* weights, std::int64_t taps, std::
       });
 }
 
-/// T: of what is gathered, R: of the target.
+/// T: type of the gathered values, R: type of the target.
 template <class T, class R>
 void sum_taps(const Execution& exec, const GatheredProduct& product, const GatheredOperands& operands,
               std::int64_t samples, const float* weights) {
@@ -100,13 +103,13 @@ std::int64_t max_blocks(const Gather& gather) {
   return std::clamp<std::int64_t>(convolution_gathered_bytes / bytes, 1, PointBlocks::max_blocks);
 }
 
-/// Of all samples' targets.
+/// Returns blocks over the targets of all samples.
 PointBlocks blocks_of(const Gather& gather, std::int64_t samples) {
   const std::int64_t rows = samples * gather.target_points();
   return {1, rows, std::max(PointBlocks::min_rows, launch::ceiling_quotient(rows, max_blocks(gather)))};
 }
 
-/// sums[block][tap][channel]
+/// Writes sums[block][tap][channel].
 template <class T>
 void sum_blocks(const Execution& exec, const Gather& gather, std::int64_t samples, const T* from,
                 const T* d_to, float* sums) {

@@ -15,7 +15,7 @@ GemmProblem one_product(const GatheredProduct& product, std::int64_t rows, bool 
   return problem;
 }
 
-/// The target of a product's rows that do not lie in it as they are.
+/// The target of rows of products that cannot be written to it directly.
 struct Placement {
   explicit Placement(const GatheredProduct& product)
       : points(product.gather.targets),
@@ -40,7 +40,7 @@ struct Placement {
   Divisor sample_of;
 };
 
-/// products: [groups][rows][outputs], or null: zeros.
+/// products: [groups][rows][outputs], or null for zeros.
 template <class T, class B>
 void place_rows(const Execution& exec, const GatheredProduct& product, const float* products,
                 const B* bias_values, std::int64_t first_row, std::int64_t rows, T* target) {
@@ -95,7 +95,7 @@ void multiply_in_place(const Execution& exec, GemmEngine& engine, const Gathered
   auto* const target = static_cast<std::byte*>(operands.target) +
                        static_cast<std::size_t>(first_row * product.outputs) * size_of(product.target_type);
   engine.run(exec, problem, {workspace.columns, operands.weights, target, operands.bias},
-             workspace.of_engine);
+             workspace.engine_workspace);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ bool GatheredProduct::in_place() const {
 
 std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows) {
   const std::int64_t fit =
-      std::max(convolution_gathered_bytes / std::max<std::int64_t>(row_bytes, 1), convolution_least_rows);
+      std::max(convolution_gathered_bytes / std::max<std::int64_t>(row_bytes, 1), convolution_min_rows);
   return std::min(fit, all_rows);
 }
 
@@ -123,7 +123,7 @@ GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const G
   rows = gathered_rows(row * element + results * result, samples * product.gather.target_points());
   columns = pieces.take_bytes(static_cast<std::size_t>(rows * row * element));
   if (results > 0) products = pieces.take<float>(rows * results);
-  of_engine =
+  engine_workspace =
       row == 0 ? nullptr : pieces.take_bytes(engine.workspace_bytes(one_product(product, rows, true)));
 }
 
@@ -145,7 +145,7 @@ void run_gathered_product(const Execution& exec, GemmEngine& engine, const Gathe
       continue;
     }
     engine.run_batched(exec, batch_of(one_product(product, rows, false), product.gather.groups),
-                       {workspace.columns, operands.weights, workspace.products}, workspace.of_engine);
+                       {workspace.columns, operands.weights, workspace.products}, workspace.engine_workspace);
     place(exec, product, workspace.products, operands, first, rows);
   }
 }

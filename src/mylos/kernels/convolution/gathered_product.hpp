@@ -1,4 +1,4 @@
-// Products of gathered rows, some rows at a time: target[point] = W (what the point's taps see) + bias.
+// GEMMs of gathered rows, some rows at a time: target[point] = W (what the point's taps see) + bias.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"
@@ -9,14 +9,14 @@ namespace mylos {
 
 struct GatheredProduct {
   Gather gather;
-  DType type = DType::fp32;         ///< of what is gathered, the weights and the bias
-  std::int64_t outputs = 1;         ///< channels of a group
-  GridShape target;                 ///< of all groups' channels
-  Extents first_point = {0, 0, 0};  ///< the gather's point j lies at first_point + stride j of the target
+  DType type = DType::fp32;         ///< of the gathered values, the weights and the bias
+  std::int64_t outputs = 1;         ///< channels of one group
+  GridShape target;                 ///< with the channels of all groups
+  Extents first_point = {0, 0, 0};  ///< point j of the gather is first_point + stride j of the target
   Extents stride = {1, 1, 1};
   DType target_type = DType::fp32;  ///< `type`, or fp32
 
-  /// Whether rows of the products lie in the target as they are.
+  /// Returns true if the GEMM writes its rows to the target directly.
   [[nodiscard]] bool in_place() const;
 };
 
@@ -27,7 +27,7 @@ struct GatheredOperands {
   void* target;
 };
 
-/// Rows that are gathered at a time where each takes so many bytes.
+/// Returns the number of rows that are gathered at a time if each takes `row_bytes` bytes.
 [[nodiscard]] std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows);
 
 /// The workspace of a gathered product.
@@ -38,8 +38,8 @@ struct GatheredPieces {
   std::int64_t rows = 0;  // at a time
   std::byte* columns = nullptr;
   float* products = nullptr;
-  std::byte* of_engine = nullptr;
-  float* taps = nullptr;  // of a depthwise convolution, which needs nothing else
+  std::byte* engine_workspace = nullptr;
+  float* taps = nullptr;  // of a depthwise convolution, which needs no other workspace
 };
 
 void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,

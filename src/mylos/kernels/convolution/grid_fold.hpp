@@ -1,4 +1,4 @@
-// The adjoint of padding: every point beyond a grid's edges is added to the one that it stands for.
+// The adjoint of padding: adds every point beyond a grid's edges to the point that it stands for.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_shape.hpp"
@@ -7,31 +7,32 @@
 
 namespace mylos {
 
-/// An axis with what its padding makes of it.
+/// An axis and its padding.
 struct PaddedAxis {
   std::int64_t extent;
   std::int64_t padding;
-  bool reflects;  // else it repeats
+  bool reflects;  // false: periodic
 
-  /// Each point may lie in the padded axis three times: itself, beyond the near end and beyond the far one.
+  /// The maximum number of images of a point in the padded axis: itself, beyond the near end, beyond the far
+  /// end.
   static constexpr int max_images = 3;
 
-  /// The points from here up to image_end() have such an image.
+  /// Returns the first point that has this image; the points up to image_end() have it.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image_begin(int image) const {
     if (image == 0) return 0;
-    if (reflects) return image == 1 ? 1 : extent - 1 - padding;  // the outermost points are their own images
+    if (reflects) return image == 1 ? 1 : extent - 1 - padding;  // the outermost points are not mirrored
     return image == 1 ? extent - padding : 0;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image_end(int image) const {
     return image == 0 ? extent : image_begin(image) + padding;
   }
-  /// Where in the padded axis, for a point that has it.
+  /// Returns the position of the image in the padded axis. The point must have this image.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image_of(std::int64_t i, int image) const {
     if (image == 0) return i + padding;
     if (reflects) return image == 1 ? padding - i : padding + 2 * (extent - 1) - i;
     return image == 1 ? padding + i - extent : padding + i + extent;
   }
-  /// The same for any point: -1 for others.
+  /// Returns the position of the image of any point, or -1 if it has none.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image(std::int64_t i, int image) const {
     return i >= image_begin(image) && i < image_end(image) ? image_of(i, image) : -1;
   }
@@ -43,14 +44,14 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t larger(std::int64_t a, std::int64_t b) 
   return a > b ? a : b;
 }
 
-/// A padded line of a sample, and which elements of the line within are summed.
+/// A padded line of a sample, and the range of elements of the inner line that are summed.
 struct Line {
   const float* from;
   std::int64_t first;
   std::int64_t count;
 };
 
-/// value[i] += what the image of element first + i of the line is.
+/// Adds to value[i] the images of element first + i of the line.
 template <class Value>
 KOKKOS_FORCEINLINE_FUNCTION void add_images(const PaddedAxis& widths, std::int64_t channels,
                                             const Divisor& point_of, const Line& line, Value& value) {
@@ -78,8 +79,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_images(const PaddedAxis& widths, std::int64
 
 }  // namespace fold
 
-/// to[sample, point] = sum of its images in padded[sample, padded point] + bias; in float, rounded once.
-/// bias: [channels], or null. The images of a point are added in one order, whatever else is.
+/// Writes to[sample, point] = sum of its images in padded[sample, padded point] + bias; in float, rounded
+/// once. bias: [channels], or null. The images of a point are added in a fixed order.
 template <class T, class B>
 void fold_padding(const Execution& exec, const GridShape& grid, const Extents& padding, bool reflects,
                   std::int64_t samples, const float* padded, const B* bias, T* to) {
@@ -100,17 +101,17 @@ void fold_padding(const Execution& exec, const GridShape& grid, const Extents& p
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
         const std::int64_t sample = sample_of.quotient(row);
         const std::int64_t line = row - sample * lines;
-        const std::int64_t own_depth = depth_of.quotient(line);
-        const std::int64_t own_height = line - own_depth * heights.extent;
+        const std::int64_t inner_depth = depth_of.quotient(line);
+        const std::int64_t inner_height = line - inner_depth * heights.extent;
         const std::int64_t padded_depths = depths.extent + 2 * depths.padding;
         const std::int64_t padded_heights = heights.extent + 2 * heights.padding;
         const std::int64_t width = (widths.extent + 2 * widths.padding) * channels;
         float value[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) { value[i] = 0.0f; });
         for (int d = 0; d < PaddedAxis::max_images; ++d) {
-          const std::int64_t depth = depths.image(own_depth, d);
+          const std::int64_t depth = depths.image(inner_depth, d);
           for (int h = 0; depth >= 0 && h < PaddedAxis::max_images; ++h) {
-            const std::int64_t height = heights.image(own_height, h);
+            const std::int64_t height = heights.image(inner_height, h);
             if (height < 0) continue;
             const float* const from =
                 padded + ((sample * padded_depths + depth) * padded_heights + height) * width;

@@ -1,8 +1,8 @@
-// Convolutions as a library computes them that has them as such: one pass over some samples. What it reads
-// and writes lies as ours does, channels last; sums are float and rounded once.
+// The interface to a library of convolutions: one pass over some samples. The library reads and writes our
+// layout, channels last; sums are float and rounded once.
 //
-// Nothing here includes Kokkos or the library (convolution_onednn.cpp and convolution_cudnn.cpp do). Which
-// passes go to it, and how values of other types get there: convolution_by_library.hpp.
+// Nothing here includes Kokkos or the library (convolution_onednn.cpp and convolution_cudnn.cpp do).
+// convolution_by_library.hpp decides which passes the library computes and converts values of other types.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,36 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/kernels/convolution/convolution_map.hpp"
 
-struct CUstream_st;  // what a cudaStream_t points to
+struct CUstream_st;  // the target of a cudaStream_t
 
 namespace mylos {
 
 enum class ConvolutionPass {
   apply,    ///< to = map(from) + bias
-  adjoint,  ///< from = the adjoint of map, of to
+  adjoint,  ///< from = the adjoint of the map, applied to `to`
   weights,  ///< the gradient of the weights, from `from` and the gradient of `to`
 };
 
-/// One pass, from shapes and types alone. Padding is with zeros.
+/// The description of a pass by shapes and types. Padding is zero padding.
 struct LibraryPass {
   ConvolutionPass pass;
   ConvolutionMap map;
   std::int64_t samples = 1;
-  DType type = DType::fp32;    ///< of all that is read
-  DType result = DType::fp32;  ///< `type` or fp32; of the weights' gradient fp32
-  bool bias = false;           ///< of what adds_bias(); of `type`
-  bool relu = false;           ///< of `apply` by oneDNN alone: negative results become zero
+  DType type = DType::fp32;    ///< of all inputs
+  DType result = DType::fp32;  ///< `type` or fp32; fp32 for the weights' gradient
+  bool bias = false;           ///< if adds_bias(); of `type`
+  bool relu = false;           ///< only `apply` by oneDNN: negative results become zero
 
   friend bool operator==(const LibraryPass&, const LibraryPass&) = default;
 };
 
 struct LibraryOperands {
-  const void* first;   ///< from; of the adjoint, to
-  const void* second;  ///< the weights; of their gradient, to
+  const void* first;   ///< from; for the adjoint, to
+  const void* second;  ///< the weights; for their gradient, to
   void* result;
   const void* bias = nullptr;
-  bool accumulate =
-      false;  ///< of the weights' gradient, where it accumulates(): it is added to what is there
-  CUstream_st* stream = nullptr;  ///< that a device's library enqueues the pass in
+  bool accumulate = false;        ///< for the weights' gradient if accumulates(): add to the old values
+  CUstream_st* stream = nullptr;  ///< of a device's library
 };
 
 struct LibraryPassHash {
@@ -64,55 +63,56 @@ struct LibraryPassHash {
   }
 };
 
-/// Keeps what the library made for a pass: after the first run of one it allocates nothing, and on a device
-/// may be captured. Used by one thread at a time.
+/// A library of convolutions. It caches what it built for a pass: after the first run of a pass it allocates
+/// nothing, and on a device it may be captured. One thread at a time may use it.
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
 
-  /// Whether it multiplies the type by the processor's own instructions.
+  /// Returns true if it multiplies the type by processor instructions.
   [[nodiscard]] virtual bool multiplies(DType type) const = 0;
 
-  /// Whether such a pass can add a bias.
+  /// Returns true if the pass can add a bias.
   [[nodiscard]] virtual bool adds_bias(ConvolutionPass pass, DType type) const = 0;
 
-  /// Whether it can add the weights' gradient to what is there.
+  /// Returns true if it can add the weights' gradient to the old values.
   [[nodiscard]] virtual bool accumulates() const = 0;
 
-  /// Whether only a run tells that it takes a pass: then products must be able to take its place.
+  /// Returns true if only a run shows whether it supports a pass. Then GEMMs must be able to replace it.
   [[nodiscard]] virtual bool may_refuse() const = 0;
 
-  /// Whether it computes such a pass by minimal filtering (convolution_winograd.hpp): in fewer products than
-  /// the definition has, and with the same bits for any number of threads.
+  /// Returns true if it computes the pass by Winograd convolution (convolution_winograd.hpp): with fewer
+  /// products than the definition, and with the same bits for any number of threads.
   [[nodiscard]] virtual bool uses_winograd(const LibraryPass& pass) = 0;
 
-  /// How many of the samples one run takes, in workspace for all; 0: the library has no fast code for it.
+  /// Returns how many of the samples one run processes, in the workspace for all; 0 if it has no fast code.
   [[nodiscard]] virtual std::int64_t samples_at_a_time(const LibraryPass& pass) = 0;
 
-  /// Bytes that are enough for the runs of these samples and of fewer, with a bias and without; aligned as an
-  /// Arena aligns.
+  /// Returns the bytes that suffice for runs of these samples and of fewer, with and without a bias. The
+  /// workspace must be aligned like an Arena's tensors.
   [[nodiscard]] virtual std::size_t workspace_bytes(const LibraryPass& pass) = 0;
 
-  /// Host memory that the library allocates for the pass at its first run and keeps, besides the workspace: a
-  /// bound where the library does not report it.
+  /// Returns the host memory that the library allocates at the first run of the pass and keeps, apart from
+  /// the workspace. If the library does not report it, this is an upper bound.
   [[nodiscard]] virtual std::size_t code_bytes(const LibraryPass& /*pass*/) { return 0; }
 
-  /// False where the library refuses, as only one that may_refuse() does; some of the result may have been
-  /// written then. Throws Error when the library fails.
+  /// Returns false if the library refuses the pass; only a library that may_refuse() does. The result may
+  /// then be partially written. Throws Error if the library fails.
   [[nodiscard]] virtual bool run(const LibraryPass& pass, const LibraryOperands& operands,
                                  void* workspace) = 0;
 
-  /// What was refused since this was last asked, and why, in lines for people; mostly empty.
+  /// Returns what was refused since the last call, with the reasons, in lines for users; usually empty.
   [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
 
-/// Each pass by minimal filtering or by oneDNN, by a rule. Of builds for hosts with oneDNN alone.
+/// Returns a library that computes each pass by Winograd convolution or by oneDNN, by a fixed rule. Only in
+/// builds for hosts with oneDNN.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_host_convolution();
 
-/// Null where this build has no oneDNN.
+/// Returns null if the build has no oneDNN.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_onednn_convolution();
 
-/// Null where this build or this machine has no cuDNN.
+/// Returns null if the build or the machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<LibraryConvolution> make_cudnn_convolution();
 
 }  // namespace mylos

@@ -1,13 +1,13 @@
-// A grid with the points beyond its edges, as a copy: what convolves it needs no padding. What folds such a
-// grid back is grid_fold.hpp.
+// Copies a grid together with the points beyond its edges, so that its convolution needs no padding.
+// grid_fold.hpp is the adjoint.
 #pragma once
 
 #include "mylos/kernels/convolution/convolution_gather.hpp"
 
 namespace mylos {
 
-/// to[sample, padded point] = from[sample, the point that it stands for]: of map's input and its padding,
-/// which is not with zeros. To: From, or float.
+/// Writes to[sample, padded point] = from[sample, the point that it stands for], for the map's input and its
+/// padding, which must not be zero padding. To is From, or float.
 template <class From, class To>
 void pad_grid(const Execution& exec, const ConvolutionMap& map, std::int64_t samples, const From* from,
               To* to) {
@@ -23,7 +23,7 @@ void pad_grid(const Execution& exec, const ConvolutionMap& map, std::int64_t sam
   const GridShape padded = map.of_padded().from;
   const std::int64_t lines = padded.extent[0] * padded.extent[1];  // of a sample
   const std::int64_t columns = padded.extent[2] * padded.channels;
-  const std::int64_t before = map.padding[2] * padded.channels;  // columns ahead of the grid's own
+  const std::int64_t before = map.padding[2] * padded.channels;  // before the inner grid's columns
   const Divisor sample_of(lines);
   const Divisor depth_of(padded.extent[1]);
   const Divisor point_of(padded.channels);

@@ -1,6 +1,6 @@
-// The map and its adjoint by minimal filtering. Some tiles at a time go through a thread's own memory, which
-// its caches hold: their windows' transforms, sixteen products with the weights' transforms, and the
-// transforms of those.
+// The map and its adjoint by Winograd convolution. A thread processes some tiles at a time in private memory
+// that fits its caches: the transforms of their windows, sixteen GEMMs with the transformed weights, and the
+// transforms of the results.
 #include <algorithm>
 
 #include "mylos/kernels/convolution/library_convolution.hpp"
@@ -61,9 +61,9 @@ class WinogradMap {
   }
 
  private:
-  static constexpr std::int64_t tasks_of_worker = 4;  // at least, where there are so many tiles
+  static constexpr std::int64_t tasks_of_worker = 4;  // at least, if there are enough tiles
 
-  /// Of so many floats a product.
+  /// Returns the number of tiles per task, whose products take `floats_of_tile` floats per tile.
   static std::int64_t tiles_for_caches(std::int64_t floats_of_tile) {
     constexpr std::int64_t max_floats = std::int64_t{1} << 18;
     const std::int64_t tiles = max_floats / (winograd::products * floats_of_tile);
@@ -82,7 +82,7 @@ class WinogradMap {
     return bytes_of_words(winograd::products * (seen_stride_ + sums_stride_));
   }
 
-  /// A vector of outputs: of the map the weights lie across it.
+  /// Transforms the weights of one vector of outputs. In the map these weights are strided in memory.
   void transform_weights(const float* weights, std::int64_t plane, std::int64_t vector) const {
     const std::int64_t column = vector * lanes();
     const std::int64_t panel = panels_.panel_of(vector);
@@ -100,7 +100,8 @@ class WinogradMap {
     }
   }
 
-  /// Weights of the outputs from a vector's first on, of which so many are `valid`.
+  /// Transforms weights that are contiguous in the outputs, from a vector's first output on; `valid` outputs
+  /// exist.
   void transform_turned(const float* weights, std::int64_t valid, float* target) const {
     const FloatTag d;
     for (std::int64_t input = 0; input < inputs_; ++input) {
@@ -113,7 +114,7 @@ class WinogradMap {
 
   void transform_across(const float* weights, std::int64_t valid, float* target) const {
     const FloatTag d;
-    constexpr std::int64_t max_inputs = 16;  // a cache line's, of every tap and output
+    constexpr std::int64_t max_inputs = 16;  // one cache line for every tap and output
     HWY_ALIGN float across[winograd::taps * max_inputs * hn::MaxLanes(FloatTag())];
     std::fill_n(across, winograd::taps * max_inputs * lanes(), 0.0f);
     for (std::int64_t first = 0; first < inputs_; first += max_inputs) {
@@ -189,11 +190,11 @@ class WinogradMap {
   winograd::Tiles tiles_;
   std::int64_t inputs_;
   std::int64_t outputs_;
-  std::int64_t steps_;  // of a product and a plane: inputs, and those that fill up the last vector
-  Panels panels_;       // of the weights' transforms: [plane][step][output]
+  std::int64_t steps_;  // of a product and a plane: the inputs, padded to complete vectors
+  Panels panels_;       // of the transformed weights: [plane][step][output]
   std::int64_t weight_stride_;
   std::int64_t max_tiles_;    // of a task
-  std::int64_t seen_stride_;  // a worker's: [product][tile][plane][step]
+  std::int64_t seen_stride_;  // of a worker: [product][tile][plane][step]
   std::int64_t sums_stride_;  // likewise: [product][tile][output]
   Pieces pieces_;
   float* zeros_;

@@ -1,4 +1,4 @@
-// A matrix of the products' second operands, in panels of columns as wide as a register tile.
+// The second operand of the GEMMs, in panels of columns as wide as a register tile.
 #include <cstdint>
 
 #include "mylos/kernels/convolution/winograd_tiles.hpp"
@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-/// Of [rows, columns]: panel after panel, each [rows, width()]. They are equally wide, to a vector: a panel
-/// of one vector would keep the processor's units waiting for each other.
+/// A matrix [rows, columns] of panels, each [rows, width()]. The widths of the panels differ by at most one
+/// vector: a panel of a single vector would stall the processor's units on dependent additions.
 class Panels {
  public:
   Panels(std::int64_t rows, std::int64_t columns)
@@ -27,23 +27,23 @@ class Panels {
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t width() const { return divide_up(vectors_, count_) * lanes(); }
   [[nodiscard]] std::int64_t vectors() const { return vectors_; }
-  /// All columns, with those that fill up the last vector.
+  /// Returns the number of columns, padded to complete vectors.
   [[nodiscard]] std::int64_t columns() const { return vectors_ * lanes(); }
   [[nodiscard]] std::int64_t first_column(std::int64_t panel) const {
     return panel * vectors_ / count_ * lanes();
   }
-  /// That a vector of columns lies in.
+  /// Returns the panel that contains the vector of columns.
   [[nodiscard]] std::int64_t panel_of(std::int64_t vector) const {
     return ((vector + 1) * count_ - 1) / vectors_;
   }
   [[nodiscard]] std::int64_t columns_of(std::int64_t panel) const {
     return first_column(panel + 1) - first_column(panel);
   }
-  /// Floats before (row, first_column(panel)).
+  /// Returns the offset of (row, first_column(panel)) in floats.
   [[nodiscard]] std::int64_t at(std::int64_t panel, std::int64_t row) const {
     return (panel * rows_ + row) * width();
   }
-  /// Floats of the whole matrix.
+  /// Returns the floats of the matrix.
   [[nodiscard]] std::int64_t size() const { return at(count_, 0); }
 
  private:

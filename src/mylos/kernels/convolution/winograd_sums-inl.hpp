@@ -1,7 +1,7 @@
-// The weights' gradient by minimal filtering: some tiles at a time all threads transform what the tiles see
-// and their outputs' gradients, then each adds products of its own to the sums.
+// The weights' gradient by Winograd convolution. For some tiles at a time, all threads transform what the
+// tiles see and the gradients of their outputs; then each thread adds the products that are assigned to it.
 //
-// Products are added up part by part of `tiles_of_sum` tiles, in their order, however many parts are
+// Products are summed in parts of `tiles_of_sum` tiles, in their order, independent of how many parts are
 // transformed at a time.
 #include <algorithm>
 
@@ -66,7 +66,7 @@ class WinogradSums {
  private:
   static constexpr std::int64_t tiles_of_sum = 64;
 
-  /// Whole parts: more of them for more threads, which wait for each other behind each transform.
+  /// Returns complete parts; more of them for more threads, which wait for each other after each transform.
   static std::int64_t tiles_at_a_time(std::int64_t workers) { return tiles_of_sum * (2 + workers / 2); }
 
   void transform_tile(const LibraryOperands& operands, std::int64_t tile, std::int64_t row) const {
@@ -91,7 +91,7 @@ class WinogradSums {
     });
   }
 
-  /// Of one product, one plane of the kernel and one panel.
+  /// Adds one product for one plane of the kernel and one panel.
   void add_products(std::int64_t part, bool is_first, std::int64_t tiles) const {
     const std::int64_t panel = part % panels_.count();
     const std::int64_t plane = part / panels_.count() % planes_;
@@ -124,8 +124,8 @@ class WinogradSums {
   winograd::Tiles tiles_;
   std::int64_t inputs_;
   std::int64_t outputs_;
-  std::int64_t rows_;       // outputs, and those that fill up the last vector and register tile
-  std::int64_t max_tiles_;  // that there is memory for
+  std::int64_t rows_;       // outputs, padded to complete vectors and register tiles
+  std::int64_t max_tiles_;  // that the workspace holds
   Panels panels_;           // of what the tiles see in one plane: [tile][input]
   std::int64_t seen_stride_;
   std::int64_t gradient_stride_;

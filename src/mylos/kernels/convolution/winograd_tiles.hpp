@@ -1,5 +1,5 @@
-// Minimal filtering cuts planes into tiles of 2 x 2 outputs, each of which sees 4 x 4 points, of a volume in
-// as many planes as its kernel has.
+// The tiles of Winograd convolution: planes are divided into tiles of 2 x 2 outputs, each of which sees 4 x 4
+// points, and in a volume as many planes of these as the kernel has.
 #pragma once
 
 #include "mylos/kernels/gemm/tiles/gemm_tiling.hpp"
@@ -7,19 +7,19 @@
 
 namespace mylos::winograd {
 
-/// Products for a tile and a pair of channels, numbered row by row.
+/// The products per tile and pair of channels, numbered row by row.
 inline constexpr std::int64_t products = 16;
-/// Of a plane of the kernel.
+/// The taps of one plane of the kernel.
 inline constexpr std::int64_t taps = 9;
 
-/// Floats from the matrices of one product to those of the next: an odd number of cache lines, so that a
-/// tile's sixteen values do not lie in the same sets of the caches.
+/// Returns the distance in floats between the matrices of two products: an odd number of cache lines, so that
+/// the sixteen values of a tile fall into different cache sets.
 constexpr std::int64_t matrix_stride(std::int64_t floats) {
   constexpr std::int64_t floats_of_line = 16;
   return (divide_up(floats, floats_of_line) | 1) * floats_of_line;
 }
 
-/// The first point of a tile or a window. Planes of all samples are counted.
+/// The first point of a tile or a window. The planes of all samples are numbered consecutively.
 struct Place {
   std::int64_t plane, y, x;
 };
@@ -27,7 +27,7 @@ struct Place {
 /// All tiles of some samples, plane by plane.
 class Tiles {
  public:
-  /// `padding`: of the grid that is seen.
+  /// `padding`: of the grid `seen`.
   Tiles(const GridShape& seen, const GridShape& output, const Extents& padding, std::int64_t samples)
       : seen(seen),
         output(output),
@@ -44,7 +44,8 @@ class Tiles {
     return {plane, 2 * row, 2 * (in_plane - row * columns_)};
   }
 
-  /// What it sees in the plane of one of the kernel's; plane -1: zeros.
+  /// Returns the window that a tile sees with one plane of the kernel. Its plane is -1 if that is zero
+  /// padding.
   [[nodiscard]] Place window_of(const Place& first_output, std::int64_t plane_of_kernel) const {
     const std::int64_t sample = first_output.plane / output.extent[0];
     const std::int64_t depth = first_output.plane - sample * output.extent[0] - padding[0] + plane_of_kernel;
@@ -63,7 +64,7 @@ class Tiles {
   std::int64_t count_;
 };
 
-/// The channels of points next to each other. Where the grid has none: `zeros`.
+/// The addresses of the channels of neighbouring points. Points outside the grid are `zeros`.
 template <int size>
 struct Window {
   Window(const float* values, const GridShape& grid, const Place& first, const float* zeros) {

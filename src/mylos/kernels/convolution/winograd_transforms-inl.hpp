@@ -1,4 +1,4 @@
-// The transforms of F(2 x 2, 3 x 3), on vectors of channels.
+// The transforms of F(2 x 2, 3 x 3) on vectors of channels.
 #include <cstdint>
 #include <utility>
 
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-/// B': of four points.
+/// B', applied to four points.
 struct OfInput {
   static constexpr int from = 4, to = 4;
   template <int i, class V>
@@ -29,7 +29,7 @@ struct OfInput {
   }
 };
 
-/// G: of three weights.
+/// G, applied to three weights.
 struct OfWeights {
   static constexpr int from = 3, to = 4;
   template <int i, class V>
@@ -42,7 +42,7 @@ struct OfWeights {
   }
 };
 
-/// A': to two outputs.
+/// A', results in two outputs.
 struct ToOutput {
   static constexpr int from = 4, to = 2;
   template <int i, class V>
@@ -52,7 +52,7 @@ struct ToOutput {
   }
 };
 
-/// A: of two outputs' gradients.
+/// A, applied to the gradients of two outputs.
 struct OfOutputGradient {
   static constexpr int from = 2, to = 4;
   template <int i, class V>
@@ -64,7 +64,7 @@ struct OfOutputGradient {
   }
 };
 
-/// G': to three weights' gradients.
+/// G', results in the gradients of three weights.
 struct ToWeightGradient {
   static constexpr int from = 4, to = 3;
   template <int i, class V>
@@ -98,14 +98,15 @@ HWY_INLINE void transform_columns(const From& from, const To& to, std::index_seq
   (transform_column<Matrix, static_cast<int>(j)>(from, to, std::make_index_sequence<Matrix::from>()), ...);
 }
 
-/// to(i, j, sum over y and x of M[i][y] M[j][x] from(y, x)). A value is read once for each j that it counts
-/// in, so that few are held at a time.
+/// Calls to(i, j, sum over y and x of M[i][y] M[j][x] from(y, x)). Values are read again for each j, so that
+/// few are in registers at a time.
 template <class Matrix, class From, class To>
 HWY_INLINE void transform(const From& from, const To& to) {
   transform_columns<Matrix>(from, to, std::make_index_sequence<Matrix::to>());
 }
 
-/// Of `count` channels of a window from `first` on; results `stride` floats apart, in whole vectors.
+/// Transforms `count` channels of a window from `first` on. Results are `stride` floats apart, in complete
+/// vectors.
 HWY_INLINE void transform_window(const winograd::Window<4>& window, std::int64_t first, std::int64_t count,
                                  std::int64_t stride, float* target) {
   for_each_vector(count, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
