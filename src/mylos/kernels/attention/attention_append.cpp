@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-/// Rows that are worked on at one time: bounds the workspace of long prompts.
+/// The maximum number of rows that are processed at a time. It bounds the workspace of long prompts.
 constexpr std::int64_t max_rows = 64;
 
 template <class T>

@@ -1,8 +1,8 @@
-// Attention's backward pass on hosts, in tiles that stay in the core's own cache.
+// Attention's backward pass on hosts, in tiles that stay in the core's private cache.
 //
-// A head is walked by blocks of keys, and within a block by a tile of keys at a time against blocks of the
-// queries that see them, so that the gradients of keys and values are whole sums of one product each. Scores
-// are held transposed: a row for each key.
+// The pass goes through a head in blocks of keys, and within a block processes one tile of keys at a time
+// against blocks of the queries that see them. So the gradients of keys and values are complete sums of one
+// GEMM each. Scores are stored transposed: one row per key.
 #include <cmath>
 
 #include "mylos/base/vector/vector_targets.hpp"
@@ -12,7 +12,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/attention/attention_backward.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/attention/attention_backward_memory-inl.hpp"
@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// One head's backward pass.
+/// The backward pass of one head.
 template <class T>
 struct HeadBackward {
   using Words = WordsOf<T>;
@@ -40,17 +40,17 @@ struct HeadBackward {
   float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
   float to_exponent = binary_scale(shape);
 
-  /// The scores of a range of queries and of keys, both from a multiple of tile_rows() on.
+  /// The scores of a range of queries and a range of keys. Both start at a multiple of tile_rows().
   struct ScoreBlock {
     std::int64_t first_query, queries, first_key, keys;
   };
 
-  /// The scores of a tile of keys, row by row (query_block apart), with the queries that see them.
+  /// The scores of a tile of keys and the queries that see them, one row per key, query_block apart.
   struct Tile {
     std::int64_t first_query, queries;
     bool on_diagonal;
     float* scores;
-    float* gradients;  // by the probabilities
+    float* gradients;  // with respect to the probabilities
     const float* factors;
     typename Words::Element* rounded_scores;
     typename Words::Element* rounded_gradients;
@@ -64,8 +64,8 @@ struct HeadBackward {
     }
   }
 
-  /// A vector of scores from query q on of a key, a row of the tile, become probabilities with dropout;
-  /// `gradients` receives the gradients by the scores.
+  /// Turns a vector of scores of one key (row `row` of the tile), for queries from q on, into probabilities
+  /// with dropout. Writes the gradients with respect to the scores to `gradients`.
   HWY_INLINE void differentiate(const Tile& tile, std::int64_t row, std::int64_t q, Floats& probabilities,
                                 Floats& gradients) const {
     const FloatTag d;
@@ -87,8 +87,8 @@ struct HeadBackward {
     probabilities = hn::Mul(probabilities, factor);
   }
 
-  /// Rows of scores and of gradients by the probabilities become rows of elements: probabilities with
-  /// dropout, and gradients by the scores; these also as words of neighbouring keys.
+  /// Turns rows of scores and of gradients of probabilities into rows of elements: probabilities with
+  /// dropout, and gradients of scores. Stores the latter also as words of neighbouring keys.
   void differentiate(const Tile& tile) const {
     const FloatTag d;
     for (std::int64_t row = 0; row < tile_rows(); row += per_word) {
@@ -112,12 +112,13 @@ struct HeadBackward {
     }
   }
 
-  /// A by rows, from row `row` on.
+  /// Returns A by rows, from row `row` on.
   ByRows<Word> rows_from(const Word* words, std::int64_t row) const {
     return {words + row * columns / per_word, columns / per_word};
   }
 
-  /// A tile of keys, from key `key` of the block on, against the block's queries that see them.
+  /// Processes a tile of keys, from key `key` of the block on, against the queries of the block that see
+  /// them.
   void tile(const ScoreBlock& block, std::int64_t key) const {
     const std::int64_t first_key = block.first_key + key;
     const std::int64_t skip = std::max<std::int64_t>(0, first_key - block.first_query);
@@ -158,7 +159,7 @@ struct HeadBackward {
     sum_over_queries(now.rounded_gradients, memory.queries.columns, memory.d_keys);
   }
 
-  /// Adds the block's keys to the gradients of its queries.
+  /// Adds the contributions of the block's keys to the gradients of its queries.
   void add_to_queries(const ScoreBlock& block) const {
     const auto add_keys = [&](std::int64_t query, std::int64_t rows, std::int64_t keys) HWY_ATTR {
       multiply<Words>(

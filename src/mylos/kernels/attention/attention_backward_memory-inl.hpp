@@ -1,4 +1,4 @@
-// What attention's backward pass on hosts works in, and how a head's matrices come into it.
+// The memory of attention's backward pass on hosts, and how it is filled with the matrices of a head.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -20,12 +20,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-// Fixed, because they order the sums.
+// Constant, because they determine the order of the sums.
 inline constexpr std::int64_t key_block = 64;
 inline constexpr std::int64_t query_block = 256;
 
-/// One worker's memory: a head's matrices in the formats of the products, its gradients, and a block's
-/// scores.
+/// The memory of one worker: the matrices of a head in the formats of the GEMMs, its gradients, and the
+/// scores of a block.
 template <class Words>
 struct BackwardMemory {
   using Element = typename Words::Element;
@@ -56,7 +56,7 @@ struct BackwardMemory {
     factors = pieces.take<float>(key_block * query_block);
   }
 
-  /// A matrix by columns and transposed.
+  /// A matrix packed by columns and transposed.
   struct BothWays {
     Word* columns = nullptr;
     Word* transposed = nullptr;
@@ -65,22 +65,22 @@ struct BackwardMemory {
   Pieces pieces;
   BothWays queries, d_output;
   Word* keys;      // by columns
-  Word* key_rows;  // the same memory where a word is an element
+  Word* key_rows;  // the same memory as `keys` if a word is one element
   Word* value_rows;
-  float* log_sums;         // times log2(e); infinity in the padding, where it makes the probabilities 0
+  float* log_sums;         // times log2(e); infinity in the padding, which makes the probabilities 0
   float* output_products;  // o_i do_i
   float* d_queries;
   float* d_keys;
   float* d_values;
   float* scores;                     // [tile_rows, query_block], then the probabilities
-  Word* score_gradients;             // of a block of keys: words of two keys' elements (or one's) by query
+  Word* score_gradients;             // of a block of keys, by query: a word holds two keys' elements (or one)
   float* d_probabilities = nullptr;  // [tile_rows, query_block]
   Element* rounded_scores = nullptr;
   Element* rounded_gradients = nullptr;
-  float* factors;  // [key_block, query_block]: what dropout multiplies the probabilities with
+  float* factors;  // [key_block, query_block]: the dropout factors of the probabilities
 };
 
-/// result[i] = a_i b_i for all rows; 0 in the padding.
+/// Computes result[i] = a_i b_i for all rows; 0 in the padding.
 template <class T>
 void multiply_rows(const HeadRows<const T>& a, const HeadRows<const T>& b, float* result) {
   const FloatTag all;
@@ -97,7 +97,7 @@ void multiply_rows(const HeadRows<const T>& a, const HeadRows<const T>& b, float
   std::fill(result + a.rows, result + padded_rows(a.rows), 0.0f);
 }
 
-/// Fills the memory from a head's matrices.
+/// Fills the memory with the matrices of a head.
 template <class T, class Words>
 void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
                const HeadRows<const T>& output, const HeadRows<const T>& d_output, const float* log_sums,

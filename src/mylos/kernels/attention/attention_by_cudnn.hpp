@@ -1,5 +1,5 @@
-// One of the ways in which a device computes attention: the product engine's fused attention, where it has
-// one that takes the shape, and no probability is dropped.
+// Attention on a device by the engine's fused attention kernel, if the engine has one that supports the shape
+// and no probability is dropped.
 #pragma once
 
 #include "mylos/kernels/attention/attention.hpp"
@@ -7,12 +7,13 @@
 
 namespace mylos::attention_by_cudnn {
 
-/// Bytes that forward() and backward() may use, for the shape and every one of fewer samples; 0 where they
-/// refuse the shape whatever happens, as all that drop probabilities.
+/// Return the bytes of workspace that forward() and backward() may use for the shape and for any with fewer
+/// samples; 0 if they always refuse the shape, for example because of dropout.
 [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
 [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
 
-/// As attention_forward() and attention_backward(). False where another way has to compute all of it.
+/// Compute attention_forward() and attention_backward(). Return false if another implementation must compute
+/// the complete pass.
 [[nodiscard]] bool forward(const Execution& exec, const GemmEngine& gemm, const AttentionShape& shape,
                            const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                            void* workspace);

@@ -1,5 +1,5 @@
-// Matrices whose rows are tokens, and the same numbers head by head: [head][length][head_width], as batches
-// of products want them.
+// Converts matrices whose rows are tokens to and from the layout by head, [head][length][head_width], which
+// batched GEMMs need.
 #pragma once
 
 #include <initializer_list>
@@ -9,13 +9,13 @@
 
 namespace mylos {
 
-/// Some of the batch's heads; a head's number is sample * heads + head of the sample.
+/// Some of the batch's heads. The number of a head is sample * heads + head of the sample.
 struct HeadBlock {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-/// A matrix of tokens whose rows hold all heads' values from `start` on.
+/// A matrix of tokens. Its rows contain the values of all heads, from `start` on.
 template <class T>
 struct TokenRows {
   T* start;
@@ -37,7 +37,7 @@ void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBl
   const std::int64_t length = shape.length;
   const std::int64_t head_width = shape.head_width;
   const std::int64_t heads = shape.heads;
-  const auto units = static_cast<std::uint32_t>(head_width / together);  // of a head in a row
+  const auto units = static_cast<std::uint32_t>(head_width / together);  // per head and token
   for_each_row(
       exec, to_heads ? KernelName("to_heads") : KernelName("from_heads"), count * block.count,
       KOKKOS_LAMBDA(std::int64_t index, const Row& team) {
@@ -46,7 +46,7 @@ void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBl
         T* const tokens = rows.start + head / heads * length * rows.columns + head % heads * head_width;
         Unit* const head_units = reinterpret_cast<Unit*>(by_head + index * length * head_width);
         team.for_each(length * units, [=](std::int64_t unit) {
-          // 32 bits, whose division is quick: a head of 2^32 units would take 8 GiB and more.
+          // 32-bit division is fast; it suffices because a head of 2^32 units would take at least 8 GiB.
           const std::uint32_t i = static_cast<std::uint32_t>(unit) / units;
           const std::uint32_t column = (static_cast<std::uint32_t>(unit) - i * units) * together;
           Unit* const of_token = reinterpret_cast<Unit*>(tokens + i * rows.columns + column);
@@ -79,14 +79,15 @@ void copy_heads(const Execution& exec, const AttentionShape& shape, const HeadBl
 
 }  // namespace launch
 
-/// by_head: the block's heads of the first matrix, then those of the second, and so on; up to four.
+/// Copies the block's heads of the first matrix to by_head, then those of the second, and so on; up to four
+/// matrices.
 template <class T>
 void to_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block,
               std::initializer_list<TokenRows<T>> rows, T* by_head) {
   launch::copy_heads<true>(exec, shape, block, rows, by_head);
 }
 
-/// And back.
+/// Copies by_head back to the matrices.
 template <class T>
 void from_heads(const Execution& exec, const AttentionShape& shape, const HeadBlock& block, T* by_head,
                 std::initializer_list<TokenRows<T>> rows) {

@@ -1,4 +1,4 @@
-// Attention on devices: which way computes it.
+// Attention on devices: selects the implementation.
 #include <algorithm>
 
 #include "mylos/kernels/attention/attention_by_cudnn.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 enum class Way { rows, products };
 
-/// By the engine alone, so that the planner knows the workspace of what will run. One product after the other
-/// would take a launch or more for every head.
+/// Selects by the engine alone, so that the planner knows the workspace of what will run. Without batches,
+/// every head would take at least one launch.
 Way way_of(const GemmEngine& gemm) {
   return gemm.batches() ? Way::products : Way::rows;
 }

@@ -1,5 +1,5 @@
-// Attention's forward pass on hosts: a tile of queries at a time against all keys that they see, in memory
-// that stays in the core's own cache.
+// Attention's forward pass on hosts: processes a tile of queries at a time against all keys that they see, in
+// memory that stays in the core's private cache.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/attention/attention_forward.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/attention/attention_heads-inl.hpp"
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// One worker's memory: a head's keys and values, a tile of queries, their scores and outputs.
+/// The memory of one worker: the keys and values of a head, a tile of queries, their scores and outputs.
 template <class Words>
 struct ForwardMemory {
   using Element = typename Words::Element;
@@ -49,13 +49,13 @@ struct ForwardMemory {
   Word* values;            // by columns
   Word* queries;           // rows of a tile
   float* scores;           // [tile_rows, padded_rows]
-  Element* probabilities;  // in the place of the scores where elements are floats
+  Element* probabilities;  // the same memory as `scores` if elements are floats
   float* factors;          // of the probabilities
   float* sums;             // of a row's exponentials
   float* outputs;
 };
 
-/// One head's forward pass.
+/// The forward pass of one head.
 template <class T>
 struct HeadForward {
   using Words = WordsOf<T>;
@@ -69,7 +69,7 @@ struct HeadForward {
   std::int64_t first_mask_row;
   const ForwardMemory<Words>& memory;
 
-  /// Of a row of scores.
+  /// Returns the largest of a row of scores.
   static float largest_of(const float* scores, std::int64_t count) {
     const FloatTag all;
     constexpr float lowest = -std::numeric_limits<float>::infinity();
@@ -81,8 +81,8 @@ struct HeadForward {
     return hn::ReduceMax(all, largest);
   }
 
-  /// The first `count` scores become elements e^(scale (s - largest)) times the dropout factor, those behind
-  /// them to the row's end 0. Returns the sum of the exponentials.
+  /// Replaces the first `count` scores by elements e^(scale (s - largest)) times the dropout factor, and the
+  /// others up to the end of the row by 0. Returns the sum of the exponentials.
   template <bool drops>
   float exponentiate(std::int64_t row, std::int64_t count, std::int64_t end, float largest) const {
     const FloatTag all;
@@ -105,7 +105,7 @@ struct HeadForward {
     return hn::ReduceSum(all, sum);
   }
 
-  /// For a tile of queries and `columns` keys.
+  /// Writes the dropout factors of a tile of queries and `columns` keys.
   void draw_factors(std::int64_t first_query, std::int64_t columns) const {
     const std::int64_t stride = padded_rows(shape.length);
     for (std::int64_t r = 0; r < tile_rows(); ++r) {
@@ -116,10 +116,10 @@ struct HeadForward {
     }
   }
 
-  /// A tile of queries, whose rows have been prefetched; prefetches those of tile `next`.
+  /// Processes a tile of queries, whose rows have been prefetched. Prefetches the rows of tile `next`.
   void tile(std::int64_t index, std::int64_t next) const {
     const std::int64_t first = index * tile_rows();
-    const std::int64_t keys = first + tile_rows();  // the last tile_rows() are cut by the diagonal
+    const std::int64_t keys = first + tile_rows();  // the diagonal crosses the last tile_rows() keys
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
     const std::int64_t stride = padded_rows(shape.length);
     const std::int64_t rows = std::min(tile_rows(), shape.length - first);
@@ -150,7 +150,8 @@ struct HeadForward {
   }
 };
 
-/// Parts that a head's query tiles are divided into, so that few heads keep many threads busy.
+/// Returns the number of parts into which a head's query tiles are divided, so that few heads occupy many
+/// threads.
 std::int64_t parts_of_head(const Execution& exec, const AttentionShape& shape) {
   const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
   const std::int64_t wanted = launch::ceiling_quotient(2 * exec.concurrency(), shape.samples * shape.heads);

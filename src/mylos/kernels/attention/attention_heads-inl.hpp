@@ -1,4 +1,4 @@
-// What both directions of attention on hosts share: a head's rows, their results, the scores' scale.
+// What both passes of attention on hosts share: the rows of a head, their results, the scale of the scores.
 #include <cmath>
 #include <cstdint>
 
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-/// The rows of one head (counted over all samples) in a matrix of `columns` columns; q, k and v are the parts
-/// 0, 1 and 2 of qkv.
+/// Returns the rows of one head (counted over all samples) in a matrix of `columns` columns. q, k and v are
+/// parts 0, 1 and 2 of qkv.
 template <class T>
 HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t columns, std::int64_t head,
                          std::int64_t part = 0) {
@@ -28,8 +28,8 @@ HeadRows<T> rows_of_head(const AttentionShape& shape, T* matrix, std::int64_t co
   return {first, columns, shape.length, shape.head_width};
 }
 
-/// target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once. The rows of the
-/// first tile should have been prefetched.
+/// Writes target[row, c] = factor * sums[row, c] for `rows` rows from `first_row` on, rounded once. The rows
+/// of the first tile should have been prefetched.
 template <class T>
 void store_rows(const float* sums, std::int64_t stride, float factor, const HeadRows<T>& target,
                 std::int64_t first_row, std::int64_t rows) {
@@ -45,12 +45,12 @@ void store_rows(const float* sums, std::int64_t stride, float factor, const Head
   }
 }
 
-/// scale log2(e): softmax in powers of two, with which e^(scale x) = 2^(this x).
+/// Returns scale log2(e), for a softmax in powers of two: e^(scale x) = 2^(binary_scale x).
 inline float binary_scale(const AttentionShape& shape) {
   return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape.head_width)));
 }
 
-/// The lanes that a vector has in memory, the others replaced.
+/// Returns the lanes of a vector that are in memory, and `other` in the remaining lanes.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V first_lanes(D, V value, AllLanes, V) {
   return value;

@@ -1,11 +1,11 @@
-// Which random numbers drop attention's probabilities.
+// The random numbers that drop attention's probabilities.
 #pragma once
 
 #include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
 
-/// The mask of all heads' scores: its rows are (sample * heads + head) * length + i.
+/// Returns the mask of all heads' scores, whose rows are (sample * heads + head) * length + i.
 inline DropoutMask mask_of_scores(const AttentionShape& shape, Dropout dropout) {
   dropout.first_sample *= static_cast<std::uint64_t>(shape.heads * shape.length);
   return DropoutMask(dropout);

@@ -1,9 +1,9 @@
-// Attention by batches of products, some heads at a time, so that the scores in the workspace stay bounded.
+// Attention by batched GEMMs, some heads at a time, so that the scores in the workspace stay bounded.
 //
-// Heads are first copied together, and results back: in the rows of tokens, heads of different samples are
-// not equally far apart, and a batch of one sample would take as many launches as there are samples. The
-// products are of whole squares: half of each score matrix, the part above the diagonal, is computed for
-// nothing.
+// Heads are first copied to contiguous memory, and results are copied back: in the rows of tokens the
+// distance between heads of different samples is not constant, and batches of one sample each would take as
+// many launches as there are samples. The GEMMs compute complete squares; half of each score matrix, the part
+// above the diagonal, is not used.
 #include <algorithm>
 #include <type_traits>
 
@@ -18,16 +18,16 @@
 namespace mylos {
 namespace {
 
-/// Scores that are in memory at one time, where one head has fewer: 1.5 GiB of floats on a device, which all
-/// heads of 32 samples of GPT-2 124M have; 64 MiB where a device is emulated. A sixth where cuDNN is expected
-/// to do without: the planned workspace is that of both.
+/// Returns the maximum number of scores in memory, unless one head has more: 1.5 GiB of floats on a device,
+/// which is sufficient for all heads of 32 samples of GPT-2 124M; 64 MiB on an emulated device. A sixth if
+/// cuDNN is expected to compute attention, because the planned workspace includes both.
 std::int64_t max_scores(const GemmEngine& gemm, const AttentionShape& shape) {
   if constexpr (memory_is_host) return std::int64_t{1} << 24;
   const bool expects_cudnn = attention_by_cudnn::forward_workspace(gemm, shape) > 0;
   return expects_cudnn ? std::int64_t{1} << 26 : std::int64_t{3} << 27;
 }
 
-/// Two batches of so many make one whose count libraries can take as a grid's third extent.
+/// Twice this number is the largest batch that libraries support, as the third extent of a grid.
 constexpr std::int64_t max_heads = 32767;
 
 std::int64_t heads_of_a_block(const GemmEngine& gemm, const AttentionShape& shape) {
@@ -35,7 +35,7 @@ std::int64_t heads_of_a_block(const GemmEngine& gemm, const AttentionShape& shap
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 
-/// body(block) for all heads.
+/// Calls body(block) for all heads.
 template <class Body>
 void for_each_block_of_heads(const GemmEngine& gemm, const AttentionShape& shape, const Body& body) {
   const std::int64_t number = shape.samples * shape.heads;
@@ -51,19 +51,19 @@ std::int64_t head_scores(const AttentionShape& shape) {
   return shape.length * shape.length;
 }
 
-/// [length, head_width] by [length, head_width] transposed, left as floats.
+/// Returns the GEMMs [length, head_width] by [length, head_width] transposed, with float results.
 GemmBatch scores_of(const AttentionShape& shape, std::int64_t count) {
   GemmProblem one = linear_output(shape.length, shape.head_width, shape.length, shape.type);
   one.c = DType::fp32;
   return batch_of(one, count);
 }
 
-/// [length, length] by [length, head_width]: sums over the scores' rows.
+/// Returns the GEMMs [length, length] by [length, head_width]: sums over the scores' rows.
 GemmBatch sums_over_rows(const AttentionShape& shape, std::int64_t count) {
   return batch_of(linear_input_gradient(shape.length, shape.head_width, shape.length, shape.type), count);
 }
 
-/// [length, length] transposed by [length, head_width]: sums over the scores' columns.
+/// Returns the GEMMs [length, length] transposed by [length, head_width]: sums over the scores' columns.
 GemmBatch sums_over_columns(const AttentionShape& shape, std::int64_t count) {
   return batch_of(
       linear_weight_gradient(shape.length, shape.head_width, shape.length, shape.type, shape.type), count);
@@ -75,10 +75,11 @@ std::size_t product_workspace(const GemmEngine& gemm, const AttentionShape& shap
                    gemm.workspace_bytes(sums_over_columns(shape, 1).one)});
 }
 
-/// What a block is worked on in.
+/// The workspace of a block.
 template <class T>
 struct BlockMemory {
-  /// So many matrices [heads][length][head_width] and [heads][length][length].
+  /// head_matrices: the number of matrices [heads][length][head_width]; score_matrices: that of matrices
+  /// [heads][length][length].
   BlockMemory(const GemmEngine& gemm, const AttentionShape& shape, int head_matrices, int score_matrices,
               void* workspace)
       : pieces(workspace),
@@ -91,7 +92,7 @@ struct BlockMemory {
   Pieces pieces;
   T* by_head;
   float* scores;
-  T* weights;  // floats lie where the scores lie
+  T* weights;  // the same memory as `scores` if T is float
   std::byte* product;
 
  private:
@@ -114,7 +115,7 @@ BlockMemory<T> backward_memory(const GemmEngine& gemm, const AttentionShape& sha
   return {gemm, shape, 5, 2, workspace};
 }
 
-/// The rows of q, k and v in those of qkv.
+/// Returns the rows of q, k and v inside those of qkv.
 template <class T>
 struct QkvRows {
   QkvRows(const AttentionShape& shape, const Tensor& qkv)
@@ -136,7 +137,7 @@ void forward_by_products(const Execution& exec, GemmEngine& gemm, const Attentio
     T* const q = memory.by_head;
     T* const k = q + block.count * head_elements(shape);
     T* const v = k + block.count * head_elements(shape);
-    T* const o = q;  // last read for the scores
+    T* const o = q;  // q is not used after the scores
     to_heads(exec, shape, block, {rows.q, rows.k, rows.v}, q);
     gemm.run_batched(exec, scores_of(shape, block.count), GemmOperands{q, k, memory.scores}, memory.product);
     find_weights(exec, ScoreRows(shape, block, mask), memory.scores, memory.weights, log_sums);
@@ -146,8 +147,8 @@ void forward_by_products(const Execution& exec, GemmEngine& gemm, const Attentio
   });
 }
 
-/// In three batches, as the products q·kᵀ and do·vᵀ are one, and so are the sums that d_k and d_v are: their
-/// matrices lie one behind the other.
+/// Uses three batches: the products q·kᵀ and do·vᵀ are one batch, and so are the sums d_k and d_v, because
+/// their matrices are contiguous.
 template <class T>
 void backward_by_products(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
                           const Tensor& qkv, const Tensor& output, const float* log_sums,
@@ -162,9 +163,9 @@ void backward_by_products(const Execution& exec, GemmEngine& gemm, const Attenti
     const std::int64_t scores = block.count * head_scores(shape);
     T* const q_and_do = memory.by_head;
     T* const k_and_v = q_and_do + 2 * elements;
-    T* const d_k_and_d_v = k_and_v;  // last read for d_q
+    T* const d_k_and_d_v = k_and_v;  // k and v are not used after d_q
     T* const d_q = k_and_v + 2 * elements;
-    T* const d_products = memory.weights;  // of q·kᵀ; the weights lie behind them
+    T* const d_products = memory.weights;  // of q·kᵀ; the weights follow
     to_heads(exec, shape, block, {rows.q, {d_output.as<T>(), shape.width()}, rows.k, rows.v}, q_and_do);
     gemm.run_batched(exec, scores_of(shape, 2 * block.count), GemmOperands{q_and_do, k_and_v, memory.scores},
                      memory.product);

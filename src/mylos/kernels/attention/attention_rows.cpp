@@ -1,5 +1,5 @@
-// Attention row by row, for devices whose product engine has no batches, and for tests to compare with: a few
-// heads at a time, so that the probabilities in the workspace stay bounded.
+// Attention row by row, for devices whose GEMM engine has no batches, and as a reference for tests. It
+// processes a few heads at a time, so that the probabilities in the workspace stay bounded.
 #include <algorithm>
 
 #include "mylos/base/device/pieces.hpp"
@@ -10,8 +10,8 @@
 namespace mylos {
 namespace {
 
-/// Probabilities that are in memory at one time, where one head has fewer: 1 GiB of floats on a device, where
-/// each launch has a price; 64 MiB where a device is emulated.
+/// The maximum number of probabilities in memory, unless one head has more: 1 GiB of floats on a device,
+/// where launches are expensive; 64 MiB on an emulated device.
 constexpr std::int64_t max_probabilities = std::int64_t{1} << (memory_is_host ? 24 : 28);
 
 std::int64_t heads_at_a_time(const AttentionShape& shape) {
@@ -19,7 +19,7 @@ std::int64_t heads_at_a_time(const AttentionShape& shape) {
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 
-/// Some of the batch's heads: their numbers are sample * heads + head, from first_head on.
+/// Some of the batch's heads, from first_head on. The number of a head is sample * heads + head.
 template <class T>
 struct Heads {
   const T* qkv;
@@ -30,7 +30,7 @@ struct Heads {
   float scale;
 
   KOKKOS_FUNCTION std::int64_t width() const { return heads * head_width; }
-  /// Where row i of the head numbered first_head + head starts in a matrix of `columns` columns.
+  /// Returns the offset of row i of head first_head + head in a matrix of `columns` columns.
   KOKKOS_FUNCTION std::int64_t start(std::int64_t head, std::int64_t i, std::int64_t columns) const {
     const std::int64_t number = first_head + head;
     return (number / heads * length + i) * columns + number % heads * head_width;
@@ -55,7 +55,7 @@ KOKKOS_FORCEINLINE_FUNCTION float product(const T* a, const T* b, std::int64_t c
   return sum;
 }
 
-/// What dropout makes of a tile of a row's probabilities: factors.
+/// Writes the dropout factors for a tile of a row's probabilities.
 KOKKOS_FORCEINLINE_FUNCTION void factors_of(const DropoutMask& mask, std::int64_t row, std::int64_t first,
                                             std::int64_t width, float* factor) {
   if (mask.active()) {
@@ -65,8 +65,8 @@ KOKKOS_FORCEINLINE_FUNCTION void factors_of(const DropoutMask& mask, std::int64_
   }
 }
 
-/// probabilities[head, i, j] = dropout(p) for j <= i; nothing reads the others. log_sums: the log of each
-/// row's sum of exponentials.
+/// Computes probabilities[head, i, j] = dropout(p) for j <= i; the others are not used. log_sums: the logs of
+/// the rows' sums of exponentials.
 template <class T>
 void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t count,
                         const DropoutMask& mask, float* probabilities, float* log_sums) {
@@ -84,7 +84,7 @@ void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t
         const float log_sum =
             largest + Kokkos::log(row.sum(i + 1, [=](std::int64_t j) { return math::exp(p[j] - largest); }));
         row.once([=]() { log_sums[number] = log_sum; });
-        row.barrier();  // a tile's scores are other threads'
+        row.barrier();  // other threads wrote a part of the scores
         row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
           float factor[tile_width];
           factors_of(mask, number, first, width, factor);
@@ -94,7 +94,8 @@ void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t
       });
 }
 
-/// The same from the log sums, and d_scores = (dropout(d_p) - o_i do_i) p from the products d_p = do_i v_j.
+/// Recomputes the probabilities from the log sums, and computes d_scores = (dropout(d_p) - o_i do_i) p from
+/// the products d_p = do_i v_j.
 template <class T>
 void find_d_scores(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* log_sums,
                    const T* output, const T* d_output, const DropoutMask& mask, float* probabilities,
@@ -143,8 +144,8 @@ void weigh_values(const Execution& exec, const Heads<T>& all, std::int64_t count
       });
 }
 
-/// d_q, d_k and d_v of every row, each a sum over a row or a column of the probabilities' or scores'
-/// gradients.
+/// Computes d_q, d_k and d_v of every row, each as a sum over a row or a column of the probabilities or of
+/// the scores' gradients.
 template <class T>
 void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t count,
                      const float* probabilities, const float* d_scores, const T* d_output, T* d_qkv) {
@@ -176,7 +177,7 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
       });
 }
 
-/// What backward works in.
+/// The workspace of the backward pass.
 struct BackwardMemory {
   BackwardMemory(const AttentionShape& shape, void* workspace)
       : pieces(workspace),

@@ -1,5 +1,5 @@
-// What lies between attention's products: rows of scores become probabilities, and gradients of
-// probabilities gradients of scores. Both with dropout, both below the diagonal; above it is 0.
+// The kernels between attention's GEMMs: they turn rows of scores into probabilities, and gradients of
+// probabilities into gradients of scores, both with dropout. Above the diagonal the results are 0.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace mylos {
 
-/// The rows of a block's score matrices [count][length][length].
+/// The rows of the score matrices [count][length][length] of a block.
 struct ScoreRows {
   ScoreRows(const AttentionShape& shape, const HeadBlock& block, const DropoutMask& dropout)
       : length(shape.length),
@@ -22,7 +22,7 @@ struct ScoreRows {
         scale(1.0f / std::sqrt(static_cast<float>(shape.head_width))),
         mask(dropout) {}
 
-  /// How many columns a row sees on average: by them a device shares out its threads.
+  /// Returns the average number of columns that a row sees. A device distributes its threads by it.
   [[nodiscard]] std::int64_t seen_columns() const { return length / 2; }
 
   std::int64_t length;
@@ -44,7 +44,7 @@ KOKKOS_FORCEINLINE_FUNCTION float largest_in_tile(const float* products, std::in
   return largest;
 }
 
-/// The sum of e^(scale (product - largest)).
+/// Returns the sum of e^(scale (product - largest)).
 KOKKOS_FORCEINLINE_FUNCTION float exponentials_in_tile(const float* products, std::int64_t count, float scale,
                                                        float largest) {
   float buffer[tile_width];
@@ -65,8 +65,8 @@ KOKKOS_FORCEINLINE_FUNCTION void dropout_factors(const DropoutMask& mask, std::i
 
 }  // namespace launch
 
-/// weights_ij = dropout(p_ij) from products_ij = q_i k_j, and the logs of the rows' sums, of all rows of the
-/// batch. The weights may lie where the products lie, if they are as large.
+/// Computes weights_ij = dropout(p_ij) from products_ij = q_i k_j, and the logs of the sums of all rows of
+/// the batch. The weights may share the memory of the products if both have the same size.
 template <class T>
 void find_weights(const Execution& exec, const ScoreRows& rows, const float* products, T* weights,
                   float* log_sums) {
@@ -105,20 +105,20 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* pro
       });
 }
 
-/// What find_weight_gradients reads and writes, of a block but for `log_sums` and `output`.
+/// The operands of find_weight_gradients. They are of a block, except `log_sums` and `output`.
 template <class T>
 struct WeightGradients {
   const float* products;   // q_i k_j
   const float* d_weights;  // do_i v_j
   const float* log_sums;   // of all rows of the batch
-  const T* output;         // o, its rows all tokens
+  const T* output;         // o; its rows are all tokens
   const T* d_output;       // do, head by head
-  T* d_products;           // may lie where the products lie, if as large
-  T* weights;              // may lie where d_weights lies, if as large
+  T* d_products;           // may share the memory of products, if of the same size
+  T* weights;              // may share the memory of d_weights, if of the same size
 };
 
-/// The weights again, and d_products_ij = scale p_ij (dropout(d_weights_ij) - o_i do_i), the gradient by
-/// q_i k_j.
+/// Recomputes the weights, and computes d_products_ij = scale p_ij (dropout(d_weights_ij) - o_i do_i), the
+/// gradient with respect to q_i k_j.
 template <class T>
 void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const WeightGradients<T>& of) {
   for_each_row(

@@ -1,4 +1,4 @@
-// The sizes of an attention, for code that sees no Kokkos either.
+// The sizes of an attention layer, also for code that does not include Kokkos.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct AttentionShape {
   std::int64_t heads = 0;
   std::int64_t head_width = 0;
   DType type = DType::fp32;
-  bool drops = false;  // probabilities, in training
+  bool drops = false;  // whether probabilities are dropped, in training
 
   [[nodiscard]] std::int64_t rows() const { return samples * length; }
   [[nodiscard]] std::int64_t width() const { return heads * head_width; }

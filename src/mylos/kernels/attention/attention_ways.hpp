@@ -1,12 +1,12 @@
-// The ways in which a device computes attention. attention_device.cpp chooses between them; each is complete
-// and has what attention.hpp says.
+// The implementations of attention on a device. attention_device.cpp selects one. Each is complete and
+// follows attention.hpp.
 #pragma once
 
 #include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
 
-/// Row by row, without a product engine: on any device, slowly. What the others are compared with.
+/// Row by row, without a GEMM engine: slow, on any device. The reference for the others.
 namespace attention_by_rows {
 
 [[nodiscard]] std::size_t forward_workspace(const AttentionShape& shape);
@@ -19,7 +19,7 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
 
 }  // namespace attention_by_rows
 
-/// By batches of products, and a kernel of ours between them. Any type, shape and dropout.
+/// By batched GEMMs and separate kernels between them. Supports any type, shape and dropout.
 namespace attention_by_products {
 
 [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);

@@ -5,32 +5,32 @@
 namespace mylos::fused_attention {
 namespace {
 
-/// Tokens. Of whole tiles the log sums take a multiple of 256 bytes, so that what lies behind as many floats
-/// in the workspace does too.
+/// The tile size in tokens. With complete tiles the log sums take a multiple of 256 bytes, which preserves
+/// the alignment of what follows them in the workspace.
 constexpr std::int64_t tile = 64;
 
-constexpr std::int64_t widest_head = 128;    // of all devices from Ampere on, forward and backward
-constexpr std::int64_t max_bytes = 1 << 30;  // of the samples whose backward pass runs together
+constexpr std::int64_t max_head_width = 128;  // all devices since Ampere, forward and backward
+constexpr std::int64_t max_bytes = 1 << 30;   // of the samples that one backward run processes
 
-/// What the library takes for itself besides; 256 bytes were seen.
+/// For the library's other needs; 256 bytes were observed.
 constexpr std::int64_t scratch_bytes = 64 << 10;
 
-constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t to) {
+constexpr std::int64_t round_up(std::int64_t count, std::int64_t to) {
   return (count + to - 1) / to * to;
 }
 
-/// In a fixed order of additions, backward needs the scores' gradients whole: in 16 bits, by tiles of 64 x
-/// 128 (cuDNN frontend 1.32, "dP workspace"). And a float for each row: the product of output and its
-/// gradient.
+/// Returns the workspace of one sample. With a fixed order of additions, backward stores the complete
+/// gradients of the scores: in 16 bits, in tiles of 64 x 128 (cuDNN frontend 1.32, "dP workspace"). It also
+/// stores a float per row, the product of output and its gradient.
 std::int64_t bytes_of_sample(const AttentionShape& shape) {
-  return shape.heads * (rounded_up(shape.length, 64) * rounded_up(shape.length, 128) * 2 + shape.length * 4);
+  return shape.heads * (round_up(shape.length, 64) * round_up(shape.length, 128) * 2 + shape.length * 4);
 }
 
 }  // namespace
 
 bool may_serve(const AttentionShape& shape) {
   return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
-         shape.head_width <= widest_head && shape.length >= tile && shape.length % tile == 0 &&
+         shape.head_width <= max_head_width && shape.length >= tile && shape.length % tile == 0 &&
          shape.samples >= 1 && bytes_of_sample(shape) <= max_bytes;
 }
 

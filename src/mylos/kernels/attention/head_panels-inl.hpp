@@ -1,6 +1,6 @@
-// The parts of a token matrix that belong to one head, copied into the formats that tile products read.
+// Copies the part of a token matrix that belongs to one head into the formats that tile kernels read.
 //
-// Rows are padded with zeros to whole tiles, columns to whole vectors of words.
+// Rows are padded with zeros to complete tiles, columns to complete vectors of words.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 
-/// Rows that are multiplied together, and the columns of a square on the diagonal: whole register tiles of a
-/// product and whole vectors.
+/// Returns the rows that are multiplied together, which is also the size of a square on the diagonal: a
+/// multiple of the register tile and of the vector length.
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t tile_rows() {
   return std::max<std::int64_t>(16, lanes());
 }
@@ -34,7 +34,7 @@ HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t padded_rows(std::int64_t rows) {
 HWY_INLINE HWY_LANES_CONSTEXPR std::int64_t whole_vectors(std::int64_t columns) {
   return launch::ceiling_quotient(columns, lanes()) * lanes();
 }
-/// Words that hold `elements` elements.
+/// Returns the words that hold `elements` elements.
 template <class Words>
 constexpr std::int64_t words_for(std::int64_t elements) {
   return launch::ceiling_quotient(elements, Words::per_word);
@@ -48,13 +48,13 @@ HWY_INLINE std::int64_t padded_columns(std::int64_t columns) {
 template <class T>
 struct HeadRows {
   T* first;
-  std::int64_t stride;  // elements from a row to the next
+  std::int64_t stride;  // elements between rows
   std::int64_t rows;
   std::int64_t columns;  // the head's width
 };
 
-/// Prefetches a tile's rows, or as many as there are, to read or to write them: a head's rows are too far
-/// apart for the processor's own prefetching.
+/// Prefetches the existing rows of a tile, to read or to write them. The rows of a head are too far apart for
+/// the hardware prefetcher.
 template <class T>
 HWY_INLINE void prefetch_rows(const HeadRows<T>& head, std::int64_t first) {
   constexpr bool writes = !std::is_const_v<T>;
@@ -65,7 +65,7 @@ HWY_INLINE void prefetch_rows(const HeadRows<T>& head, std::int64_t first) {
   }
 }
 
-/// The head's words from (row, column) on, zero behind its columns and rows.
+/// Returns the head's words from (row, column) on; zero after its last column and row.
 template <class Words, class T>
 HWY_INLINE hn::Vec<typename Words::Tag> load_words(const HeadRows<T>& head, std::int64_t row,
                                                    std::int64_t column) {
@@ -73,7 +73,7 @@ HWY_INLINE hn::Vec<typename Words::Tag> load_words(const HeadRows<T>& head, std:
   return Words::load_row(head.first + row * head.stride + column, head.columns - column);
 }
 
-/// Rows of words [padded_rows, padded_columns / per_word], as A.
+/// Packs rows of words [padded_rows, padded_columns / per_word], as A.
 template <class Words, class T>
 void pack_rows(const HeadRows<T>& head, typename Words::Word* target) {
   const std::int64_t columns = padded_columns<Words>(head.columns);
@@ -85,7 +85,8 @@ void pack_rows(const HeadRows<T>& head, typename Words::Word* target) {
   }
 }
 
-/// Words of neighbours in a column [padded_rows / per_word, padded_columns], as B: its steps are the rows.
+/// Packs words of neighbours in a column [padded_rows / per_word, padded_columns], as B: its steps are the
+/// rows.
 template <class Words, class T>
 void pack_columns(const HeadRows<T>& head, typename Words::Word* target) {
   const typename Words::Tag d;
@@ -105,8 +106,8 @@ void pack_columns(const HeadRows<T>& head, typename Words::Word* target) {
   }
 }
 
-/// Words of neighbours in a row, transposed [padded_columns / per_word, stride], as B: its steps are the
-/// columns.
+/// Packs words of neighbours in a row, transposed [padded_columns / per_word, stride], as B: its steps are
+/// the columns.
 template <class Words, class T>
 void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std::int64_t stride) {
   for (std::int64_t row = 0; row < padded_rows(head.rows); row += lanes()) {
@@ -120,7 +121,7 @@ void pack_transposed(const HeadRows<T>& head, typename Words::Word* target, std:
   }
 }
 
-/// From a word of the transposed matrix to the next: keeps them out of each other's cache sets.
+/// Returns the distance between words of the transposed matrix. It puts them into different cache sets.
 HWY_INLINE std::int64_t transposed_stride(std::int64_t rows) {
   return padded_rows(rows) + tile_rows();
 }

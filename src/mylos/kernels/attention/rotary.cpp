@@ -24,7 +24,7 @@ struct Rotation {
            Kokkos::exp2(-2.0 * Kokkos::log2(base) / static_cast<double>(head_width) * static_cast<double>(j));
   }
   KOKKOS_FUNCTION double position(std::int64_t i) const { return static_cast<double>(first_position + i); }
-  /// Where the head's pairs start; those of q come first, then those of k: 2 heads of them.
+  /// Returns the start of a head's pairs. The heads of q come first, then those of k: 2 heads in total.
   KOKKOS_FUNCTION T* pairs(std::int64_t sample, std::int64_t i, std::int64_t head) const {
     return qkv + (sample * length + i) * columns + head * head_width;
   }
@@ -38,7 +38,7 @@ KOKKOS_FORCEINLINE_FUNCTION void rotate_pair(T& low, T& high, float cosine, floa
   high = from_float<T>(a * sine + b * cosine);
 }
 
-/// A thread takes some positions: all samples and heads share their angles.
+/// A thread processes some positions, because all samples and heads share their angles.
 template <class T>
 void rotate_on_host(const Execution& exec, const Rotation<T>& rotation) {
   for_each_block(
@@ -70,7 +70,7 @@ void rotate_on_host(const Execution& exec, const Rotation<T>& rotation) {
       });
 }
 
-/// A token's heads share their angles.
+/// The heads of a token share their angles.
 template <class T>
 void rotate_on_device(const Execution& exec, const Rotation<T>& rotation) {
   const std::int64_t half_width = rotation.head_width / 2;
