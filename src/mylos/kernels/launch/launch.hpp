@@ -254,7 +254,7 @@ class RowOfLanes {
     if constexpr (emulates_device) {
       for_each(lanes(), body);
     } else {
-      body(own_lane());
+      body(current_lane());
     }
   }
   /// Returns the sum of term(lane), evaluated like the body of for_each_lane.
@@ -263,13 +263,13 @@ class RowOfLanes {
     if constexpr (emulates_device) {
       return sum(lanes(), term);
     } else {
-      const auto lane_term = term(own_lane());
+      const auto lane_term = term(current_lane());
       return sum(lanes(), [&](std::int64_t) { return lane_term; });
     }
   }
 
  private:
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t own_lane() const {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t current_lane() const {
     std::int64_t found = 0;
     for_each(lanes(), [&](std::int64_t lane) { found = lane; });
     return found;

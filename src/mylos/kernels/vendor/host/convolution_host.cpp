@@ -1,4 +1,4 @@
-// A host's convolutions: by minimal filtering where that is faster, else by oneDNN.
+// Convolutions on hosts: by Winograd convolution if that is faster, else by oneDNN.
 #include <algorithm>
 
 #include "mylos/kernels/convolution/convolution_winograd.hpp"
@@ -31,8 +31,9 @@ class HostConvolution final : public LibraryConvolution {
   }
 
  private:
-  /// Where it was faster than oneDNN 2.6 on Zen 3, by one thread: its transforms go by whole vectors of
-  /// channels, and pay where a channel meets enough others. Of 3 x 3 points half a tile in two is empty.
+  /// Returns true if Winograd convolution was faster than oneDNN 2.6 on Zen 3 with one thread. Its transforms
+  /// process complete vectors of channels, and are worthwhile if each channel meets enough others. On a grid
+  /// of 3 x 3 points, half of every second tile is empty.
   [[nodiscard]] static bool suits_winograd(const LibraryPass& pass) {
     const std::int64_t enough_channels = pass.pass == ConvolutionPass::weights ? 24 : 16;
     constexpr std::int64_t vector = 8;

@@ -1,12 +1,11 @@
 // Convolutions by oneDNN's primitives.
 //
-// Weights go through a layout of oneDNN's own, into which they are brought at every run: with ours it has
-// reference code only. A primitive's scratch memory may shrink when samples are added, so bytes that are
-// enough for fewer are those of 1, 2, 4 and so on samples; a number between them that wants more is run as
-// those.
+// Weights are reordered at every run into a layout that oneDNN chooses: for our layout it has only reference
+// code. A primitive's scratch memory may shrink when samples are added. So workspace_bytes() covers 1, 2, 4
+// and so on samples; a number in between that needs more is run as such powers of two.
 //
-// A description may take megabytes: it is released as soon as its sizes are known, and made again with the
-// primitive that a pass runs.
+// A primitive descriptor may take megabytes. It is released as soon as its sizes are known, and created again
+// with the primitive that a pass runs.
 #include <dnnl.hpp>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ namespace {
 
 using dnnl::memory;
 
-/// A primitive and where its arguments lie.
+/// A primitive and its arguments.
 class Operation {
  public:
   Operation() = default;
@@ -34,7 +33,7 @@ class Operation {
 
   void bind(int argument, const memory& where) { arguments_.push_back({argument, where.get()}); }
   void run(const dnnl::stream& stream) const {
-    // The C function: its C++ wrapper allocates at every call.
+    // Uses the C function because its C++ wrapper allocates at every call.
     dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(),
                                                    static_cast<int>(arguments_.size()), arguments_.data()),
                             "could not run a convolution");
@@ -45,26 +44,26 @@ class Operation {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-/// The primitives of a pass, which share their memory's descriptions.
+/// The primitives of a pass, which share their memory descriptors.
 class Primitives {
  public:
   Primitives(const dnnl::engine& engine, const LibraryPass& pass, const onednn::ConvolutionCode& code)
       : gradient_(pass.pass == ConvolutionPass::weights),
         adjoint_(pass.pass == ConvolutionPass::adjoint),
-        own_weights_bytes_(aligned_bytes(code.own_weights.get_size())) {
+        library_weights_bytes_(aligned_bytes(code.library_weights.get_size())) {
     const onednn::ConvolutionGeometry shape(pass);
     const auto unbound = [&](const memory::desc& desc) { return memory(desc, engine, DNNL_MEMORY_NONE); };
     from_ = unbound(shape.grid(pass.map.from, adjoint_ ? pass.result : pass.type));
     to_ = unbound(shape.grid(pass.map.to, pass.pass == ConvolutionPass::apply ? pass.result : pass.type));
     weights_ = unbound(shape.weights(gradient_ ? DType::fp32 : pass.type));
-    own_weights_ = unbound(code.own_weights);
+    library_weights_ = unbound(code.library_weights);
     const memory::desc scratch({static_cast<std::int64_t>(code.scratch_bytes)}, memory::data_type::u8,
                                memory::format_tag::x);
     scratch_ = unbound(code.scratch_bytes == 0 ? memory::desc() : scratch);
     convolution_ = Operation(code.convolution);
     convolution_.bind(adjoint_ ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, from_);
     convolution_.bind(pass.pass == ConvolutionPass::apply ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, to_);
-    convolution_.bind(gradient_ ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, own_weights_);
+    convolution_.bind(gradient_ ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, library_weights_);
     convolution_.bind(DNNL_ARG_SCRATCHPAD, scratch_);
     if (pass.bias) {
       bias_ = unbound({{pass.map.to.channels}, onednn::convolution_type(pass.type), memory::format_tag::x});
@@ -76,14 +75,14 @@ class Primitives {
 
   void run(const dnnl::stream& stream, const LibraryOperands& operands, void* workspace) {
     const auto bind = [](memory& where, const void* address) {
-      where.set_data_handle(const_cast<void*>(address));  // oneDNN's handles know no const
+      where.set_data_handle(const_cast<void*>(address));  // oneDNN's handles are not const
     };
     const void* const to = gradient_ ? operands.second : operands.result;
     bind(from_, adjoint_ ? operands.result : operands.first);
     bind(to_, adjoint_ ? operands.first : to);
     bind(weights_, gradient_ ? operands.result : operands.second);
-    bind(own_weights_, workspace);
-    bind(scratch_, static_cast<std::byte*>(workspace) + own_weights_bytes_);
+    bind(library_weights_, workspace);
+    bind(scratch_, static_cast<std::byte*>(workspace) + library_weights_bytes_);
     if (bias_) bind(bias_, operands.bias);
     if (!gradient_) reorder_.run(stream);
     convolution_.run(stream);
@@ -93,16 +92,16 @@ class Primitives {
  private:
   [[nodiscard]] Operation reordering(const dnnl::reorder::primitive_desc& descriptor) const {
     Operation reorder(descriptor);
-    reorder.bind(DNNL_ARG_FROM, gradient_ ? own_weights_ : weights_);
-    reorder.bind(DNNL_ARG_TO, gradient_ ? weights_ : own_weights_);
+    reorder.bind(DNNL_ARG_FROM, gradient_ ? library_weights_ : weights_);
+    reorder.bind(DNNL_ARG_TO, gradient_ ? weights_ : library_weights_);
     reorder.bind(DNNL_ARG_SCRATCHPAD, scratch_);
     return reorder;
   }
 
   bool gradient_;
   bool adjoint_;
-  std::size_t own_weights_bytes_;
-  memory from_, to_, weights_, own_weights_, scratch_, bias_;
+  std::size_t library_weights_bytes_;
+  memory from_, to_, weights_, library_weights_, scratch_, bias_;
   Operation convolution_, reorder_, adding_reorder_;
 };
 
@@ -174,7 +173,7 @@ class OneDnnConvolution final : public LibraryConvolution {
     std::size_t bytes = 0;
     std::size_t code_bytes = 0;
     std::size_t enough_bytes = unknown;
-    std::unique_ptr<Primitives> primitives;  // made at first use
+    std::unique_ptr<Primitives> primitives;  // created at first use
   };
 
   static LibraryPass with_samples(const LibraryPass& pass, std::int64_t samples) {

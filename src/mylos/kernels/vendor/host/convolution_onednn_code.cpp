@@ -10,7 +10,7 @@ namespace {
 
 using dnnl::memory;
 
-dnnl::primitive_attr with_own_scratch() {
+dnnl::primitive_attr with_user_scratch() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
@@ -20,9 +20,10 @@ bool is_by_batches(const dnnl::primitive_desc_base& descriptor) {
   return std::string_view(descriptor.impl_info_str()).starts_with("brgconv:");
 }
 
-/// oneDNN 2.6 makes a kernel for every length of a piece of a row, up to the whole row: 9 MiB of code and
-/// tables for a row of 2048 points, 390 MiB for one of 262,144. Its other code for AVX-512 has a bounded size
-/// and, from rows of 128 points on, the same speed (Zen 4, float and bfloat16, one thread).
+/// Returns true if the size of the code depends on the row. oneDNN 2.6 generates a kernel for every length of
+/// a piece of a row, up to the complete row: 9 MiB of code and tables for a row of 2048 points, 390 MiB for
+/// one of 262,144. Its other code for AVX-512 has a bounded size and, for rows of at least 128 points, the
+/// same speed (Zen 4, float and bfloat16, one thread).
 bool grows_with_the_row(const LibraryPass& pass, const dnnl::primitive_desc_base& descriptor) {
   constexpr std::int64_t longest_row = 64;
   return is_by_batches(descriptor) && pass.map.to.extent[2] > longest_row;
@@ -33,9 +34,9 @@ bool unrolls_the_row(const LibraryPass& pass, const dnnl::primitive_desc_base& d
          std::string_view(descriptor.impl_info_str()).starts_with("jit:avx2");
 }
 
-/// Longer rows are left to GEMMs, and so are all above `long_row` whose kernel reads many blocks of channels:
-/// oneDNN allocates the tables of the code above before it can be skipped, 256 bytes for a point of the row,
-/// or 2.9 KiB where it is so. They stay below 6 MiB.
+/// GEMMs compute longer rows, and rows above `long_row` if the kernel reads many blocks of channels. oneDNN
+/// allocates the tables of the code above before that code can be skipped: 256 bytes per point of the row, or
+/// 2.9 KiB with many blocks. With this limit they stay below 6 MiB.
 constexpr std::int64_t max_row = 16384;
 constexpr std::int64_t long_row = 2048;
 
@@ -56,7 +57,7 @@ dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& eng
   const memory::desc to =
       shape.grid(pass.map.to, pass.pass == ConvolutionPass::apply ? pass.result : pass.type);
   const memory::desc weights = shape.weights(pass.type, memory::format_tag::any);
-  dnnl::primitive_attr attributes = with_own_scratch();
+  dnnl::primitive_attr attributes = with_user_scratch();
   if (pass.relu) {
     dnnl::post_ops relu;
     append_relu(relu);
@@ -84,18 +85,18 @@ dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pas
   const memory::desc to = shape.grid(pass.map.to, pass.type);
   if (pass.pass == ConvolutionPass::adjoint) {
     return describe_backward<dnnl::convolution_backward_data>(
-        engine, with_own_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.result),
+        engine, with_user_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.result),
         shape.weights(pass.type, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
         shape.padding);
   }
   return describe_backward<dnnl::convolution_backward_weights>(
-      engine, with_own_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.type),
+      engine, with_user_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.type),
       shape.weights(DType::fp32, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
       shape.padding);
 }
 
-/// Code that oneDNN makes for the shape; reference code takes a hundred times as long, and its products of
-/// gathered rows gather whole samples.
+/// Returns true if oneDNN generates code for the shape. Its reference code takes a hundred times as long, and
+/// its GEMMs of gathered rows gather complete samples.
 bool is_fast(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
   if (grows_with_the_row(pass, descriptor)) return false;
   if (unrolls_the_row(pass, descriptor) && pass.map.to.extent[2] > long_row) return false;
@@ -103,19 +104,20 @@ bool is_fast(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
   return name.starts_with("jit") || name.starts_with("brgconv") || name.starts_with("brdgmm");
 }
 
-/// The weights' gradient of a 1 x 1 kernel with strides goes through a copy of the input, for which oneDNN
-/// (2.6 to 3.12 at least) asks for less scratch memory than it writes where there are fewer channels than in
-/// one of its blocks: 8 by AVX2, 16 by AVX-512 (https://github.com/uxlfoundation/oneDNN/issues/6035). On
-/// several threads that falls into other scratch memory.
+/// Returns true if oneDNN writes beyond its scratch memory. The weights' gradient of a 1 x 1 kernel with
+/// strides uses a copy of the input. For it, oneDNN (at least 2.6 to 3.12) requests less scratch memory than
+/// it writes if there are fewer channels than in one of its blocks: 8 with AVX2, 16 with AVX-512
+/// (https://github.com/uxlfoundation/oneDNN/issues/6035). With several threads this overwrites other scratch
+/// memory.
 bool overruns_its_scratch(const LibraryPass& pass) {
-  constexpr std::int64_t widest_block = 16;
+  constexpr std::int64_t max_block = 16;
   return pass.pass == ConvolutionPass::weights && pass.map.taps() == 1 &&
-         pass.map.stride != Extents{1, 1, 1} && pass.map.group_from() < widest_block;
+         pass.map.stride != Extents{1, 1, 1} && pass.map.group_from() < max_block;
 }
 
-/// Bounds what a primitive and the reorders of its weights keep: generated code, tables, descriptions. oneDNN
-/// does not report it; the bounds are above what 900 random shapes took with oneDNN 2.6 (SSE4.1, AVX2,
-/// AVX-512, bfloat16), where most took 40 to 100 KiB.
+/// Returns a bound of what a primitive and the reorders of its weights keep: generated code, tables,
+/// descriptors. oneDNN does not report it. The bounds exceed the maximum over 900 random shapes with oneDNN
+/// 2.6 (SSE4.1, AVX2, AVX-512, bfloat16), most of which took 40 to 100 KiB.
 std::size_t code_bytes_of(const LibraryPass& pass, const dnnl::primitive_desc& descriptor) {
   constexpr std::size_t kibibyte = 1024;
   const auto row = static_cast<std::size_t>(pass.map.to.extent[2]);
@@ -139,12 +141,12 @@ ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryP
   try {
     result.convolution = describe(engine, pass, shape);
     if (!is_fast(pass, result.convolution)) return {};
-    result.own_weights =
+    result.library_weights =
         gradient ? result.convolution.diff_weights_desc(0) : result.convolution.weights_desc(0);
     const memory::desc plain = shape.weights(gradient ? DType::fp32 : pass.type);
-    const memory::desc& from = gradient ? result.own_weights : plain;
-    const memory::desc& to = gradient ? plain : result.own_weights;
-    dnnl::primitive_attr attributes = with_own_scratch();
+    const memory::desc& from = gradient ? result.library_weights : plain;
+    const memory::desc& to = gradient ? plain : result.library_weights;
+    dnnl::primitive_attr attributes = with_user_scratch();
     result.reorder = {engine, from, engine, to, attributes};
     if (gradient) {
       dnnl::post_ops sum;
@@ -153,7 +155,7 @@ ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryP
       result.adding_reorder = {engine, from, engine, to, attributes};
       result.scratch_bytes = result.adding_reorder.scratchpad_desc().get_size();
     }
-  } catch (const dnnl::error&) {  // it has none for this shape
+  } catch (const dnnl::error&) {  // oneDNN does not support the shape
     return {};
   }
   result.scratch_bytes = std::max({result.scratch_bytes, result.convolution.scratchpad_desc().get_size(),

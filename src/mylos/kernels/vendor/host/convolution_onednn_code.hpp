@@ -1,4 +1,4 @@
-// A pass of a convolution in oneDNN's words: its shapes, and the code that oneDNN has for it.
+// Translates a pass of a convolution to oneDNN's shapes, and finds the code that oneDNN has for it.
 #pragma once
 
 #include <dnnl.hpp>
@@ -10,7 +10,7 @@ namespace mylos::onednn {
 
 [[nodiscard]] dnnl::memory::data_type convolution_type(DType type);
 
-/// A pass in oneDNN's words. Leading axes of one point are left out.
+/// The shapes of a pass for oneDNN. Leading axes of one point are omitted.
 struct ConvolutionGeometry {
   explicit ConvolutionGeometry(const LibraryPass& pass) : map(pass.map), samples(pass.samples) {
     const auto is_point = [&](std::size_t axis) {
@@ -21,7 +21,7 @@ struct ConvolutionGeometry {
     stride = with_axes({}, map.stride);
     padding = with_axes({}, map.padding);
     dilation = with_axes({}, map.dilation);
-    for (auto& step : dilation) --step;  // oneDNN counts the points left out
+    for (auto& step : dilation) --step;  // oneDNN counts the skipped points
   }
 
   [[nodiscard]] dnnl::memory::desc grid(const GridShape& grid, DType type) const {
@@ -29,7 +29,7 @@ struct ConvolutionGeometry {
         dnnl::memory::format_tag::ndhwc, dnnl::memory::format_tag::nhwc, dnnl::memory::format_tag::nwc};
     return {with_axes({samples, grid.channels}, grid.extent), convolution_type(type), tags[first_axis]};
   }
-  /// As ours lie.
+  /// Returns the descriptor of our layout.
   [[nodiscard]] dnnl::memory::desc weights(DType type) const {
     constexpr dnnl::memory::format_tag plain[] = {
         dnnl::memory::format_tag::odhwi, dnnl::memory::format_tag::ohwi, dnnl::memory::format_tag::owi};
@@ -56,22 +56,22 @@ struct ConvolutionGeometry {
   }
 };
 
-/// What oneDNN would do for a pass; empty where it has no fast code.
+/// How oneDNN computes a pass; empty if it has no fast code.
 struct ConvolutionCode {
   dnnl::primitive_desc convolution;
   dnnl::reorder::primitive_desc reorder;  // of the weights
   dnnl::reorder::primitive_desc adding_reorder;
-  dnnl::memory::desc own_weights;
+  dnnl::memory::desc library_weights;
   bool is_served = false;
   std::size_t scratch_bytes = 0;
-  std::size_t code_bytes = 0;  // a bound of what the primitives keep once they are made
+  std::size_t code_bytes = 0;  // upper bound of what the primitives keep in memory
 
   [[nodiscard]] std::size_t bytes() const {
-    return aligned_bytes(own_weights.get_size()) + aligned_bytes(scratch_bytes);
+    return aligned_bytes(library_weights.get_size()) + aligned_bytes(scratch_bytes);
   }
 };
 
-/// Nothing where the shape has reference code alone, or none.
+/// Returns an empty result if oneDNN has only reference code for the shape, or none.
 [[nodiscard]] ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryPass& pass);
 
 }  // namespace mylos::onednn

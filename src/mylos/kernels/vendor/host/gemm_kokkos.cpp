@@ -1,7 +1,7 @@
-// Products by Kokkos Kernels' own float kernel, on any device that Kokkos runs on.
+// GEMMs by the float kernel of Kokkos Kernels, on any device that Kokkos supports.
 //
-// A fallback: several times slower than a vendor's library. Kokkos Kernels sums in the type of C, so 16-bit
-// operands are copied to floats in the workspace first, and a 16-bit C is summed there as floats.
+// A fallback, several times slower than a vendor's library. Kokkos Kernels sums in the type of C. So 16-bit
+// operands are first copied to floats in the workspace, and a 16-bit C is summed there as floats.
 #include <KokkosBlas3_gemm.hpp>
 #include <array>
 
@@ -16,7 +16,7 @@ namespace {
 using FloatMatrix = Tensor::MatrixView<float>;
 using ConstFloatMatrix = Tensor::MatrixView<const float>;
 
-/// A product's workspace.
+/// The workspace of a GEMM.
 struct FloatCopies {
   FloatCopies(const GemmProblem& problem, void* workspace) : pieces(workspace) {
     if (problem.a != DType::fp32) {
@@ -31,13 +31,13 @@ struct FloatCopies {
   float* a = nullptr;
   float* b = nullptr;
   float* c = nullptr;
-  bool sums_c;  // here; else in place
+  bool sums_c;  // in the workspace; else in place
 };
 
-/// The floats of a matrix that is stored row-major as `rows` x `columns`: itself, or `copy`.
+/// Returns a row-major `rows` x `columns` matrix as floats: the matrix itself, or its conversion in `copy`.
 ConstFloatMatrix as_floats(const Execution& execution, DType type, const void* data, std::int64_t rows,
                            std::int64_t columns, float* copy) {
-  const Tensor stored(const_cast<void*>(data), type, rows, columns);  // only read
+  const Tensor stored(const_cast<void*>(data), type, rows, columns);  // not written
   Tensor floats = stored;
   if (type != DType::fp32) {
     floats = Tensor(copy, DType::fp32, rows, columns);

@@ -1,12 +1,13 @@
-// Products by oneDNN: float everywhere, bfloat16 where the processor multiplies it itself (AVX512-BF16, AMX).
+// GEMMs by oneDNN: float on every processor, bfloat16 if the processor multiplies it natively (AVX512-BF16,
+// AMX).
 //
-// oneDNN runs on the OpenMP pool that Kokkos uses. It has no half product on hosts, and its bfloat16 without
-// those instructions takes more than twice the time of float; both are left to the tiles of gemm_tiles.cpp.
-// The processor's bfloat16 instructions take subnormal inputs for zero.
+// oneDNN uses the same OpenMP pool as Kokkos. On hosts it has no GEMM for half, and without those
+// instructions its bfloat16 takes more than twice the time of float; gemm_tiles.cpp computes both. The
+// processor's bfloat16 instructions flush subnormal inputs to zero.
 //
-// Workspace is oneDNN's own: one buffer for all products, which grows when a product is made. What a product
-// needs does not shrink with its rows (bfloat16, 784 to 1024: 235 kB for 600 rows, 264 kB for 256), so none
-// could be stated.
+// oneDNN manages its own workspace: one buffer for all GEMMs, which grows when one is created. The memory
+// that a GEMM needs is not monotonic in its rows (bfloat16, 784 to 1024: 235 kB for 600 rows, 264 kB for
+// 256), so workspace_bytes() cannot state it.
 #include <dnnl.hpp>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ dnnl::memory::data_type data_type(DType type) {
   return type == DType::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
 }
 
-/// A primitive with its arguments, made once for each problem.
+/// A primitive with its arguments, created once per problem.
 struct Product {
   GemmProblem problem;
   dnnl::matmul primitive;
@@ -92,11 +93,11 @@ class OneDnnGemm final : public GemmEngine {
     if (by_tiles(problem)) return tiles_->run(execution, problem, operands, workspace);
     try {
       Product& chosen = product(problem);
-      chosen.a.set_data_handle(const_cast<void*>(operands.a));  // oneDNN's handles know no const
+      chosen.a.set_data_handle(const_cast<void*>(operands.a));  // oneDNN's handles are not const
       chosen.b.set_data_handle(const_cast<void*>(operands.b));
       chosen.c.set_data_handle(operands.c);
       if (problem.bias) chosen.bias.set_data_handle(const_cast<void*>(operands.bias));
-      // The C function: its C++ wrapper allocates at every call.
+      // Uses the C function because its C++ wrapper allocates at every call.
       dnnl::error::wrap_c_api(
           dnnl_primitive_execute(chosen.primitive.get(), stream_.get(),
                                  static_cast<int>(chosen.arguments.size()), chosen.arguments.data()),
@@ -131,7 +132,7 @@ class OneDnnGemm final : public GemmEngine {
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
-  std::vector<Product> products_;  // made at first use
+  std::vector<Product> products_;  // created at first use
   std::unique_ptr<LibraryConvolution> convolutions_ = make_host_convolution();
 };
 

@@ -8,7 +8,7 @@ namespace mylos {
 
 // Intel SDM: CPUID.7.0:EDX, and XCR0.
 bool processor_has_matrix_unit() {
-  constexpr std::uint32_t operating_system_saves = 1u << 27;  // OSXSAVE: XGETBV may be asked
+  constexpr std::uint32_t operating_system_saves = 1u << 27;  // OSXSAVE: XGETBV is available
   constexpr std::uint32_t tiles = 1u << 24;
   constexpr std::uint32_t bfloat16 = 1u << 22;
   constexpr std::uint32_t tile_state = 3u << 17;

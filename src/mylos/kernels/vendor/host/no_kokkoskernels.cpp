@@ -1,4 +1,4 @@
-// This build has no Kokkos Kernels.
+// Replaces gemm_kokkos.cpp in builds without Kokkos Kernels.
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {

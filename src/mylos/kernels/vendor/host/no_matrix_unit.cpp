@@ -1,4 +1,4 @@
-// Processors of this architecture have none that oneDNN uses for bfloat16.
+// Replaces matrix_unit_x86.cpp: other processors have no unit that oneDNN uses for bfloat16.
 #include "mylos/kernels/gemm/matrix_unit.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-// This build has no oneDNN.
+// Replaces the files of oneDNN in builds without it.
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"

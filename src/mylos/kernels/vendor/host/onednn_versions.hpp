@@ -1,13 +1,13 @@
-// How primitives are described to oneDNN 2 and 3: the newer one has no descriptors of operations. Each
-// template takes what the headers declare.
+// Describes primitives to oneDNN 2 and 3; version 3 has no operation descriptors. Each template uses what the
+// headers declare.
 #pragma once
 
 #include <dnnl.hpp>
 
 namespace mylos::onednn {
 
-/// Describes a forward primitive; `arguments` as the constructor of oneDNN 2's descriptor of the operation
-/// takes them.
+/// Describes a forward primitive. `arguments` are those of the constructor of oneDNN 2's operation
+/// descriptor.
 template <class Primitive, class... Arguments>
 [[nodiscard]] typename Primitive::primitive_desc describe_forward(const dnnl::engine& engine,
                                                                   const dnnl::primitive_attr& attributes,
@@ -19,7 +19,7 @@ template <class Primitive, class... Arguments>
   }
 }
 
-/// The same, without the implementations that `skips` is true for, unless it is true for the last one too.
+/// Likewise, but excludes the implementations for which `skips` is true, unless it is true for all of them.
 template <class Primitive, class Skips, class... Arguments>
 [[nodiscard]] typename Primitive::primitive_desc describe_forward_but(const Skips& skips,
                                                                       const dnnl::engine& engine,
@@ -38,7 +38,7 @@ template <class Primitive, class Skips, class... Arguments>
   }
 }
 
-/// The same of a backward primitive, for the forward one that `forward` describes.
+/// Describes a backward primitive for the forward primitive `forward`.
 template <class Primitive, class Forward, class... Arguments>
 [[nodiscard]] typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
                                                                    const dnnl::primitive_attr& attributes,

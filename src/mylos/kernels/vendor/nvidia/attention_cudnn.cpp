@@ -1,4 +1,5 @@
-// Fused attention by cuDNN on NVIDIA devices, through its C++ frontend, whose headers no other file sees.
+// Fused attention by cuDNN on NVIDIA devices, through its C++ frontend, whose headers only the files of cuDNN
+// include.
 #include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
 
 #include <algorithm>
@@ -19,10 +20,10 @@ using cudnn::Graph;
 using cudnn::Matrix;
 namespace frontend = cudnn::frontend;
 
-/// The numbers of a graph's matrices. The frontend takes addresses in their order.
+/// The numbers of a graph's matrices. The frontend takes addresses in this order.
 enum Operand : std::int64_t { q, k, v, output, log_sums, d_output, d_q, d_k, d_v };
 
-/// Addresses of operands; a forward pass has the first five.
+/// The addresses of operands. A forward pass uses the first five.
 using Addresses = std::array<void*, 9>;
 constexpr int count_of(AttentionPass pass) {
   return pass == AttentionPass::forward ? log_sums + 1 : d_v + 1;
@@ -32,7 +33,8 @@ std::vector<std::int64_t> as_vector(const fused_attention::Strides& strides) {
   return {strides.begin(), strides.end()};
 }
 
-/// Each head's values [samples, heads, length, head_width], where a token's row has `columns` values.
+/// Describes the values of all heads, [samples, heads, length, head_width]; the row of a token has `columns`
+/// values.
 void lay_out(frontend::graph::Tensor_attributes& matrix, Operand number, const AttentionShape& shape,
              std::int64_t columns) {
   matrix.set_uid(number)
@@ -40,8 +42,8 @@ void lay_out(frontend::graph::Tensor_attributes& matrix, Operand number, const A
       .set_stride(as_vector(fused_attention::strides(shape, columns)));
 }
 
-/// A float for each head's row [samples, heads, length, 1]: the library's statistic is the natural logarithm
-/// of the sum of exponentials, which is ours (cuDNN frontend, docs/operations/Attention.md).
+/// Describes a float for each row of each head, [samples, heads, length, 1]. The library's statistic is the
+/// natural logarithm of the sum of exponentials, like ours (cuDNN frontend, docs/operations/Attention.md).
 void lay_out_log_sums(frontend::graph::Tensor_attributes& sums, const AttentionShape& shape) {
   sums.set_uid(log_sums)
       .set_data_type(frontend::DataType_t::FLOAT)
@@ -55,7 +57,7 @@ Matrix input(Graph& graph, Operand number, const AttentionShape& shape, std::int
   return graph.tensor(matrix);
 }
 
-/// Token i sees tokens up to i.
+/// Sets the causal mask: token i sees tokens up to i.
 template <class Attributes>
 Attributes causal(const AttentionShape& shape) {
   Attributes attributes;
@@ -104,7 +106,7 @@ cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass,
           .refused = {}};
 }
 
-/// One pass for one shape.
+/// A pass for a shape.
 struct AttentionPlan {
   AttentionPlan(const cudnn::Target& target, const AttentionShape& its_shape, AttentionPass its_pass,
                 AttentionSums order)
@@ -115,8 +117,8 @@ struct AttentionPlan {
   cudnn::Plan plan;
 };
 
-/// Address of the matrix whose rows start so many 16-bit values further on.
-void* moved(const void* address, std::int64_t values) {
+/// Returns the address of the matrix whose rows start `values` 16-bit values later.
+void* offset_by(const void* address, std::int64_t values) {
   return const_cast<std::uint16_t*>(static_cast<const std::uint16_t*>(address) + values);
 }
 
@@ -139,13 +141,13 @@ class CudnnAttention final : public FusedAttention {
       AttentionShape part = shape;
       part.samples = std::min(together, shape.samples - first);
       const std::int64_t values = first * shape.length * shape.width();
-      Addresses addresses = packed(shape, moved(operands.qkv, 3 * values));
-      addresses[output] = moved(operands.output, values);
+      Addresses addresses = packed(shape, offset_by(operands.qkv, 3 * values));
+      addresses[output] = offset_by(operands.output, values);
       addresses[log_sums] = const_cast<float*>(operands.log_sums) + first * shape.heads * shape.length;
-      addresses[d_output] = moved(operands.d_output, values);
-      addresses[d_q] = moved(operands.d_qkv, 3 * values);
-      addresses[d_k] = moved(addresses[d_q], shape.width());
-      addresses[d_v] = moved(addresses[d_q], 2 * shape.width());
+      addresses[d_output] = offset_by(operands.d_output, values);
+      addresses[d_q] = offset_by(operands.d_qkv, 3 * values);
+      addresses[d_k] = offset_by(addresses[d_q], shape.width());
+      addresses[d_v] = offset_by(addresses[d_q], 2 * shape.width());
       if (!run(stream, part, AttentionPass::backward, addresses, workspace)) return false;
     }
     return true;
@@ -156,9 +158,9 @@ class CudnnAttention final : public FusedAttention {
  private:
   static Addresses packed(const AttentionShape& shape, const void* qkv) {
     Addresses addresses{};
-    addresses[q] = moved(qkv, 0);
-    addresses[k] = moved(qkv, shape.width());
-    addresses[v] = moved(qkv, 2 * shape.width());
+    addresses[q] = offset_by(qkv, 0);
+    addresses[k] = offset_by(qkv, shape.width());
+    addresses[v] = offset_by(qkv, 2 * shape.width());
     return addresses;
   }
 
@@ -191,7 +193,7 @@ class CudnnAttention final : public FusedAttention {
 
   AttentionSums order_;
   cudnn::Session session_{"attention"};
-  std::vector<std::unique_ptr<AttentionPlan>> plans_;  // of the session, so they go first
+  std::vector<std::unique_ptr<AttentionPlan>> plans_;  // destroyed before the session
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What cuDNN would do for an attention on a device that is not here; for tests.
+// The plans of cuDNN for attention on a device that is not present, for tests.
 #pragma once
 
 #include "mylos/kernels/attention/attention_shape.hpp"

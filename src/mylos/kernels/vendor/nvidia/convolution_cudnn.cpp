@@ -1,12 +1,12 @@
 // Convolutions by cuDNN on NVIDIA devices.
 //
-// An engine is the first that the library advises of those that keep our promises: sums in float and in a
-// fixed order, of products as they are written (no Fourier transforms, no Winograd's), of floats in full
-// float (never TF32), in the workspace that was planned from the shape. It advises by rules, never by a
-// clock.
+// The engine is the first one recommended by the library that fulfils our guarantees: sums in float and in a
+// fixed order, products as in the definition (no Fourier transforms, no Winograd), floats in full precision
+// (never TF32), and the workspace that was planned from the shape. The library recommends by rules, not by
+// timing.
 //
-// Of 16-bit operands it has results in float for channels in multiples of 8, where an operation follows the
-// convolution; so one that changes nothing does.
+// For 16-bit operands it offers float results only for channels in multiples of 8, and only if another
+// operation follows the convolution. So an operation that changes nothing is appended.
 #include "mylos/kernels/vendor/nvidia/convolution_cudnn.hpp"
 
 #include <algorithm>
@@ -26,18 +26,19 @@ using cudnn::Graph;
 using cudnn::Matrix;
 namespace frontend = cudnn::frontend;
 
-/// The numbers of a graph's matrices. The frontend takes addresses in their order.
+/// The numbers of a graph's matrices. The frontend takes addresses in this order.
 enum ConvolutionOperand : int { first, second, result, bias };
 
-constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // its engines count in 32 bits
+constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // cuDNN's engines count in 32 bits
 constexpr std::int64_t max_workspace = std::int64_t{256} << 20;
-/// Engines for float have channels first, and copy all operands.
+/// Engines for float use channels first and copy all operands.
 constexpr std::int64_t max_copied = std::int64_t{192} << 20;
 constexpr std::int64_t scratch_bytes = std::int64_t{8} << 20;
-/// Parts of a sum over samples that are added up in the end. 2 to 16 were seen, and 61 of few weights.
+/// The maximum number of partial sums over samples that are added at the end. 2 to 16 were observed, and 61
+/// with few weights.
 constexpr std::int64_t max_parts = 16;
 
-/// Channels last, as cuDNN is told: sizes in the order samples, channels, points.
+/// The layout with channels last as cuDNN describes it: sizes in the order samples, channels, points.
 struct ConvolutionLayout {
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
@@ -60,7 +61,7 @@ struct ConvolutionLayout {
   }
 };
 
-/// A pass in cuDNN's words. It has planes and volumes; a line is a plane of one row.
+/// A pass as a graph of cuDNN. cuDNN has planes and volumes; a line is a plane of one row.
 class ConvolutionGraph {
  public:
   explicit ConvolutionGraph(const LibraryPass& pass)
@@ -113,7 +114,7 @@ class ConvolutionGraph {
     return graph.tensor(matrix);
   }
 
-  /// The sums become the result: with a bias, or in a type of its own.
+  /// Turns the sums into the result: adds a bias, or converts to the result type.
   void finish(Graph& graph, std::int64_t channels, const ConvolutionLayout& layout, Matrix sums) const {
     frontend::graph::Pointwise_attributes last;
     if (pass_.bias || pass_.result != pass_.type) {
@@ -133,7 +134,8 @@ class ConvolutionGraph {
   bool is_volume_;
 };
 
-/// Of a sample's operands, copied; in 16 bits to channels in multiples of 8.
+/// Returns the bytes of the copies of a sample's operands. In 16 bits their channels are padded to multiples
+/// of 8.
 std::int64_t copied_bytes(const LibraryPass& pass) {
   const auto bytes = [&](const GridShape& grid) {
     return grid.points() * ((grid.channels + 7) / 8 * 8) * static_cast<std::int64_t>(size_of(pass.type));
@@ -141,8 +143,9 @@ std::int64_t copied_bytes(const LibraryPass& pass) {
   return bytes(pass.map.from) + bytes(pass.map.to);
 }
 
-/// Its sums of 16-bit weights' gradients are right for channels in multiples of 8. Of others it refuses most;
-/// of 4 channels to 8 on a line it computed something else (9.19 on an H100).
+/// Returns true if cuDNN is used for the pass. Its sums for 16-bit weights' gradients are correct for
+/// channels in multiples of 8. It refuses most others, and computed something else for 4 channels to 8 on a
+/// line (9.19 on an H100).
 bool is_asked_for(const LibraryPass& pass) {
   if (pass.relu) return false;
   return pass.pass != ConvolutionPass::weights || pass.type == DType::fp32 ||
@@ -157,7 +160,7 @@ std::int64_t samples_together(const LibraryPass& pass) {
   return std::min(pass.samples, max_samples);
 }
 
-/// From the shape alone: an engine that wants more is not taken.
+/// Returns the planned workspace, from the shape alone. An engine that needs more is not used.
 std::int64_t planned_bytes(const LibraryPass& pass) {
   const std::int64_t sums = pass.map.weight_count() * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t wanted = samples_together(pass) * copied_bytes(pass) + max_parts * sums + scratch_bytes;
@@ -173,7 +176,7 @@ cudnn::PlanRequest request_of(const LibraryPass& pass) {
       .max_bytes = static_cast<std::size_t>(planned_bytes(pass)),
       .refused = {NONDETERMINISTIC, REDUCED_PRECISION_REDUCTION, DOWN_CONVERT_INPUTS, FFT, WINOGRAD,
                   WINOGRAD_TILE_4x4, WINOGRAD_TILE_6x6, WINOGRAD_TILE_13x13}};
-  if (pass.type == DType::fp32) request.refused.push_back(TENSOR_CORE);  // of floats they multiply TF32
+  if (pass.type == DType::fp32) request.refused.push_back(TENSOR_CORE);  // they would multiply floats as TF32
   return request;
 }
 
@@ -213,7 +216,7 @@ class CudnnConvolution final : public LibraryConvolution {
   [[nodiscard]] std::string take_refusals() override { return session_.take_refusals(); }
 
  private:
-  /// Told once for a shape, whatever the samples.
+  /// Reports a refusal once per shape, for any number of samples. Returns false.
   bool refuse(const LibraryPass& pass, const std::string& why) {
     LibraryPass shape = pass;
     shape.samples = 1;
@@ -228,7 +231,7 @@ class CudnnConvolution final : public LibraryConvolution {
   }
 
   cudnn::Session session_{"convolutions"};
-  std::unordered_map<LibraryPass, cudnn::Plan, LibraryPassHash> plans_;  // of the session, so they go first
+  std::unordered_map<LibraryPass, cudnn::Plan, LibraryPassHash> plans_;  // destroyed before the session
   std::vector<LibraryPass> refused_;
 };
 

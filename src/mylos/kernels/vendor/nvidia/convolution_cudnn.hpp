@@ -1,4 +1,4 @@
-// What cuDNN would do for a convolution on a device that is not here; for tests.
+// The plans of cuDNN for convolutions on a device that is not present, for tests.
 #pragma once
 
 #include "mylos/kernels/convolution/library_convolution.hpp"

@@ -1,4 +1,4 @@
-// cuBLASLt's descriptors of matrices and products, as objects that end themselves.
+// cuBLASLt's descriptors of matrices and GEMMs as RAII objects.
 #pragma once
 
 #include <cublasLt.h>
@@ -14,10 +14,10 @@ namespace mylos::cublaslt {
 
 static_assert(arena_alignment % 256 == 0, "cuBLASLt demands it of its workspace, which lies in an arena");
 
-// NVIDIA's advice for Hopper is 32 MiB; the same for every problem, so that the plan needs no device.
+// NVIDIA recommends 32 MiB for Hopper. The same for every problem, so that planning needs no device.
 constexpr std::size_t library_workspace_bytes = std::size_t{32} << 20;
 
-// The library gives its best algorithm first, and may refuse to run it.
+// The library returns its best algorithm first, and may refuse to run it.
 constexpr int max_algorithms = 8;
 
 inline void check(cublasStatus_t status, std::string_view what) {
@@ -25,7 +25,8 @@ inline void check(cublasStatus_t status, std::string_view what) {
     fail_run("cuBLASLt could not {}: {}", what, std::string_view(cublasLtGetStatusString(status)));
 }
 
-/// The library has no such product, or not on matrices like these: another way may do.
+/// Returns true if the library does not support the GEMM, or not with these matrices. Another way may
+/// succeed.
 inline bool is_refusal(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -61,7 +62,7 @@ void set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value 
         "describe a batch of matrices");
 }
 
-/// Of `count` matrices, `stride` elements from one to the next.
+/// Describes `count` matrices, `stride` elements apart.
 inline Layout layout_of(const LibraryMatrix& matrix, std::int64_t count, std::int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
   check(cublasLtMatrixLayoutCreate(&made, data_type(matrix.type), static_cast<std::uint64_t>(matrix.rows),
@@ -84,7 +85,7 @@ inline Description describe(const LibraryProduct& product) {
   return description;
 }
 
-/// The library's GELU is the one by tanh.
+/// The library's GELU is the tanh form.
 inline Description describe_with_gelu(const LibraryProduct& product, const GemmProblem& problem,
                                       const void* gelu_input) {
   Description description = describe(product);
@@ -96,7 +97,8 @@ inline Description describe_with_gelu(const LibraryProduct& product, const GemmP
   return description;
 }
 
-/// `vector`: a bias, or where sums go. The library derives the alignment that it may expect from the address.
+/// `vector`: a bias, or the address of row sums. The library derives the alignment that it assumes from the
+/// address.
 inline Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProduct& product, DType type,
                                  const void* vector) {
   Description description = describe(product);
@@ -106,14 +108,14 @@ inline Description describe_with(cublasLtEpilogue_t epilogue, const LibraryProdu
   return description;
 }
 
-/// A sum over k that blocks share is added up by a kernel of its own. It rounds to C's type before it adds a
-/// bias (seen on an H100 with CUDA 13), so a product with one is not shared out.
+/// A sum over k that is split between blocks is completed by a separate kernel. That kernel rounds to C's
+/// type before it adds a bias (observed on an H100 with CUDA 13), so a GEMM with bias is not split.
 inline Preference preference_for(const ProductAlignments& alignments, bool adds_bias) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
   Preference preference(made);
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, library_workspace_bytes);
-  // Reductions across blocks in 16 bits would round sums that have to stay float.
+  // Reductions across blocks in 16 bits would round sums that must stay float.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       adds_bias ? std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE}
                 : std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});

@@ -1,5 +1,5 @@
-// A product, or a batch of them, by cuBLASLt: what describes it, the algorithms that the library has for it,
-// and the first of them that it does not refuse.
+// A GEMM or a batch of GEMMs by cuBLASLt: its descriptors, the algorithms that the library has for it, and
+// the first of them that it does not refuse.
 #pragma once
 
 #include <algorithm>
@@ -13,32 +13,32 @@
 
 namespace mylos::cublaslt {
 
-/// cuBLASLt's manual, on epilogues: lengths of columns in what it reads beside the operands are multiples of
-/// it.
+/// The lengths of columns that epilogues read must be multiples of this (cuBLASLt's manual, on epilogues).
 constexpr std::int64_t epilogue_columns = 8;
 
-/// The gradient of 16-bit activations that one product gives.
+/// Returns true if one GEMM can compute the gradient of 16-bit activations.
 inline bool can_multiply_by_gelu(const GemmProblem& problem) {
   return form_of(problem) == GemmForm::input_gradient && problem.c == problem.a && problem.c != DType::fp32 &&
          problem.n % epilogue_columns == 0 && !problem.bias && !problem.accumulate && !problem.relu;
 }
 
-/// Behind the library's own workspace: new sums of rows, where old ones are added to.
+/// Returns the bytes of the new row sums, if old ones are added to. They follow the library's workspace.
 inline std::size_t row_sum_bytes(const GemmProblem& problem) {
   return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
 }
 
-/// Ours is dW = dyᵀ·x; the library's second operand is then dy, and k is its sums' length.
+/// Returns true if the library can sum rows in dW = dyᵀ·x: its second operand is then dy, and k is the length
+/// of the sums.
 inline bool can_sum_rows(const GemmProblem& problem) {
   return problem.transpose_a && !problem.transpose_b && !problem.bias;
 }
 
-/// The library's type has no name of its own, and nvcc 13.0 fails on a vector of it.
+/// Wraps the library's type, which is an unnamed struct: nvcc 13.0 fails on a vector of it.
 struct Algorithm {
   cublasLtMatmulAlgo_t value;
 };
 
-/// The best first, as the library thinks; none where it has no such product.
+/// Returns the algorithms, the best first according to the library; none if it does not support the GEMM.
 inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Description& description,
                                             const Layout& first, const Layout& second, const Layout& result,
                                             const ProductAlignments& alignments, bool adds_bias) {
@@ -56,8 +56,9 @@ inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Descr
   return algorithms;
 }
 
-/// The library's kernels for Hopper (its number 66, seen on an H100 with CUDA 13) round the product to C's
-/// type before they add it to C; the others that were tried round the sum alone.
+/// Returns true if the algorithm rounds the product to C's type before it adds it to C. The library's kernels
+/// for Hopper do (number 66, observed on an H100 with CUDA 13); the others that were tried round only the
+/// sum.
 inline bool adds_before_rounding(const Algorithm& algorithm) {
   std::int32_t number = 0;
   std::size_t written = 0;
@@ -67,7 +68,7 @@ inline bool adds_before_rounding(const Algorithm& algorithm) {
   return number != 66;
 }
 
-/// Of the product alone, on matrices that are aligned as arenas align.
+/// Returns the names of the algorithms for the GEMM without epilogue, with matrices aligned as in arenas.
 inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const GemmProblem& problem) {
   const LibraryProduct product = library_product(problem);
   std::vector<std::string> names;
@@ -79,16 +80,16 @@ inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const G
   return names;
 }
 
-/// Where row_sum_bytes() are.
+/// Returns the address of row_sum_bytes().
 inline void* new_sums(void* workspace) {
   return static_cast<std::byte*>(workspace) + library_workspace_bytes;
 }
 
-/// The library's descriptors and algorithms for one batch, of one product or more, on matrices that lie as
-/// these operands do.
+/// The library's descriptors and algorithms for one batch of one or more GEMMs, with matrices of the same
+/// alignment as these operands.
 class Product {
  public:
-  /// `preferred`: the algorithm (by its name) that is tried first where the library has it for them.
+  /// `preferred`: the name of the algorithm that is tried first, if the library offers it for this batch.
   Product(cublasLtHandle_t handle, const GemmBatch& batch, const GemmOperands& operands,
           std::string_view preferred)
       : batch_(batch), alignments_(alignments_of(batch, operands)) {
@@ -110,8 +111,8 @@ class Product {
     return batch_ == batch && alignments_ == alignments;
   }
 
-  /// Runs the first way that the library does not refuse; the next run begins with it. kokkos: none is left,
-  /// and nothing was run.
+  /// Runs the first way that the library does not refuse; the next run starts with that way. Returns `kokkos`
+  /// if no way is left; then nothing was run.
   ProductWay run(cublasLtHandle_t handle, const Execution& execution, const GemmOperands& operands,
                  void* workspace) {
     for (; current_ < attempts_.size(); ++current_) {
@@ -180,7 +181,7 @@ class Product {
   Layout second_;
   Layout result_;
   Description plain_;
-  Description with_epilogue_;  // of a problem that wants one
+  Description with_epilogue_;  // if the problem has one
   std::vector<Attempt> attempts_;
   std::size_t current_ = 0;
 };

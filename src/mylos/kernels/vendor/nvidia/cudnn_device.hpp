@@ -1,4 +1,4 @@
-// What cuDNN would do on a device that is not here; for tests.
+// The plans of cuDNN for a device that is not present, for tests.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace mylos {
 
-/// A device as cuDNN writes it down (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
+/// A device in cuDNN's serialised form (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
 struct CudnnDevice {
   std::int32_t compute_capability = 0;  // 90 is 9.0
-  std::string properties;               // JSON; empty of the device that is here
+  std::string properties;               // JSON; empty for the present device
 };
 
 struct CudnnPlan {
-  std::string name;  // the library's: its engine and what it set
+  std::string name;  // the library's name: its engine and its settings
   std::int64_t workspace_bytes = 0;
-  std::string refusal;  // in place of a plan
+  std::string refusal;  // set if there is no plan
 };
 
 }  // namespace mylos

@@ -9,13 +9,13 @@
 #include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace cudnn_frontend {
-void* cudnn_dlhandle = nullptr;  // the frontend declares it, and looks cuDNN's functions up in it
+void* cudnn_dlhandle = nullptr;  // declared by the frontend, which looks up cuDNN's functions in it
 }  // namespace cudnn_frontend
 
 namespace mylos::cudnn {
 namespace {
 
-std::int32_t own_compute_capability() {
+std::int32_t current_compute_capability() {
   int device = 0, major = 0, minor = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
@@ -24,7 +24,7 @@ std::int32_t own_compute_capability() {
   return major * 10 + minor;
 }
 
-/// Empty, with the frontend able to find cuDNN's functions, or what is missing.
+/// Makes cuDNN's functions available to the frontend. Returns an empty text, or what is missing.
 std::string open_for_frontend() {
   const CudnnLibrary library = open_cudnn();
   if (library.handle == nullptr) return library.missing;
@@ -58,7 +58,7 @@ frontend::DataType_t data_type(DType type) {
 Plan::Plan(const Target& target, const PlanRequest& request) : operands_(request.operands) {
   try {
     build(target, request);
-  } catch (const std::exception& error) {  // ours, and the frontend's
+  } catch (const std::exception& error) {  // from this file and from the frontend
     refusal_ = error.what();
   }
 }
@@ -125,7 +125,7 @@ bool Session::start() {
   try {
     const std::string missing = open_for_frontend();
     if (!missing.empty()) fail_run("{}", missing);
-    target_.device.compute_capability = own_compute_capability();
+    target_.device.compute_capability = current_compute_capability();
     check(frontend::detail::create_handle(&target_.handle));
   } catch (const std::exception& error) {
     target_.handle = nullptr;

@@ -1,5 +1,5 @@
-// What our uses of cuDNN have in common: its start on a device, and a graph of its C++ frontend made into a
-// plan. Files of cuDNN alone include this.
+// What our uses of cuDNN share: its start on a device, and the conversion of a graph of its C++ frontend into
+// a plan. Only files of cuDNN include this.
 #pragma once
 
 #include <cudnn_frontend.h>
@@ -20,40 +20,40 @@ namespace frontend = cudnn_frontend;
 using Graph = frontend::graph::Graph;
 using Matrix = std::shared_ptr<frontend::graph::Tensor_attributes>;
 
-/// Throw Error in the library's words.
+/// Throw Error with the library's message.
 void check(frontend::error_t error);  // whose get_message() is not const
 void check(cudnnStatus_t status);
 
 [[nodiscard]] frontend::DataType_t data_type(DType type);
 
-/// Where plans are to run: the device of `handle`, and where there is none, the one that is described.
+/// The device that plans are for: that of `handle`, or the described one if `handle` is null.
 struct Target {
   cudnnHandle_t handle = nullptr;
   CudnnDevice device;
 };
 
-/// A graph, and what its plan has to keep to.
+/// A graph, and the constraints on its plan.
 struct PlanRequest {
-  DType type = DType::fp32;         ///< of all matrices that do not say another
+  DType type = DType::fp32;         ///< of all matrices without an explicit type
   std::function<void(Graph&)> add;  ///< adds the operations
-  int operands = 0;                 ///< which are numbered (set_uid) from 0 on
+  int operands = 0;                 ///< the number of operands, numbered from 0 (set_uid)
   std::size_t max_bytes = 0;        ///< of workspace
-  std::vector<frontend::HeurMode_t> modes = {frontend::HeurMode_t::A};  ///< who advises engines
-  std::vector<frontend::NumericalNote_t> refused;                       ///< engines with such a note
+  std::vector<frontend::HeurMode_t> modes = {frontend::HeurMode_t::A};  ///< heuristics
+  std::vector<frontend::NumericalNote_t> refused;                       ///< notes that exclude an engine
 };
 
-/// A graph as the library will run it, or why it refuses to. The first one of a shape takes seconds where the
-/// library compiles kernels for it.
+/// A graph as the library runs it, or the reason why it refuses. The first plan of a shape takes seconds if
+/// the library compiles kernels for it.
 class Plan {
  public:
   Plan(const Target& target, const PlanRequest& request);
 
-  /// Empty unless it refuses.
+  /// Empty unless the library refuses.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   [[nodiscard]] CudnnPlan description() const;
 
-  /// Enqueues it; `addresses` has one for each operand, each at a multiple of 16 bytes, in their order. False
-  /// where it refuses, from then on for good.
+  /// Enqueues the plan. `addresses` contains the operands in their order, each at a multiple of 16 bytes.
+  /// Returns false if the library refuses, now and in all later calls.
   bool run(cudnnHandle_t handle, CUstream_st* stream, void** addresses, void* workspace);
 
  private:
@@ -65,23 +65,23 @@ class Plan {
   std::string refusal_;
 };
 
-/// What the library would run on a device that is not here.
+/// Returns what the library would run on a device that is not present.
 [[nodiscard]] CudnnPlan plan_without_device(const CudnnDevice& device, const PlanRequest& request);
 
-/// cuDNN on this process's device, started when it is first wanted, and what it refused.
+/// cuDNN on this process's device, which is started at first use, and its refusals.
 class Session {
  public:
-  /// `use`: what goes without cuDNN where it is not here, for people.
+  /// `use`: what runs without cuDNN if it is missing, for messages.
   explicit Session(std::string use) : use_(std::move(use)) {}
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Whether cuDNN is here and takes this device; tried once, and told once.
+  /// Returns true if cuDNN is available and supports this device. Tries and reports only once.
   bool start();
   [[nodiscard]] const Target& target() const { return target_; }
 
-  /// A line for people.
+  /// Adds a line for users.
   void refuse(const std::string& line);
   [[nodiscard]] std::string take_refusals() { return std::exchange(refusals_, {}); }
 

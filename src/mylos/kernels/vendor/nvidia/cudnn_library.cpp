@@ -7,8 +7,8 @@
 namespace mylos {
 namespace {
 
-/// The libraries that attention needs beside libcudnn.so.9, which loads them itself, and aborts the program
-/// where it cannot.
+/// The libraries that attention needs in addition to libcudnn.so.9. cuDNN loads them itself and aborts the
+/// program if it cannot.
 constexpr const char* parts[] = {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9",
                                  "libcudnn_engines_precompiled.so.9",
                                  "libcudnn_engines_runtime_compiled.so.9"};
@@ -35,7 +35,7 @@ CudnnLibrary open_cudnn() {
   using Version = std::size_t (*)();
   const auto version = reinterpret_cast<Version>(dlsym(handle, "cudnnGetVersion"));
   library.version = version == nullptr ? 0 : version();
-  // Later ones of the same major version have all that an earlier one had.
+  // Later versions of the same major version are compatible.
   if (library.version < CUDNN_VERSION) {
     library.missing = fmt::format("this machine's is {}, older than {}, which the program was built with",
                                   cudnn_version_text(library.version), cudnn_version_text(CUDNN_VERSION));

@@ -1,4 +1,4 @@
-// cuDNN itself, looked for when it is first wanted: a program built with it starts on machines without.
+// Loads cuDNN at first use, so that a program built with it starts on machines without it.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 namespace mylos {
 
 struct CudnnLibrary {
-  void* handle = nullptr;   // dlopen's; nothing closes it
-  std::size_t version = 0;  // as cuDNN counts: 91900 is 9.19.0
-  std::string missing;      // in words for people, where it cannot be used
+  void* handle = nullptr;   // of dlopen; never closed
+  std::size_t version = 0;  // in cuDNN's encoding: 91900 is 9.19.0
+  std::string missing;      // for users: why cuDNN is not available
 };
 
-/// Looks where the loader looks: in LD_LIBRARY_PATH, the folders of libraries that the program was linked
-/// with (the CUDA toolkit's among them), and the system's.
+/// Loads cuDNN from where the loader searches: LD_LIBRARY_PATH, the library folders that the program was
+/// linked with (including the CUDA toolkit's), and the system's.
 [[nodiscard]] CudnnLibrary open_cudnn();
 
-/// "9.19.0".
+/// Formats 91900 as "9.19.0".
 [[nodiscard]] std::string cudnn_version_text(std::size_t version);
 
 }  // namespace mylos

@@ -1,4 +1,5 @@
-// Products by cuBLASLt on NVIDIA devices: 16-bit operands on tensor cores, float in full float (never TF32).
+// GEMMs by cuBLASLt on NVIDIA devices: 16-bit operands on tensor cores, floats in full precision (never
+// TF32).
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -20,14 +21,14 @@ namespace {
 
 using cublaslt::Product;
 
-/// What computes a product, by its name.
+/// The algorithm of a GEMM, by its name.
 struct NamedAlgorithm {
   GemmProblem problem;
   std::string name;
 };
 
-/// Of several engines, which are measured against each other, one computes each product by the library's best
-/// algorithm, the next by its second, and so on (`rank`).
+/// If several engines are measured against each other, one uses the library's best algorithm for each GEMM,
+/// the next the second best, and so on (`rank`).
 class CublasLtGemm final : public GemmEngine {
  public:
   explicit CublasLtGemm(std::optional<std::size_t> rank = {}) : rank_(rank) {
@@ -42,7 +43,7 @@ class CublasLtGemm final : public GemmEngine {
 
   [[nodiscard]] std::string_view name() const override { return "cublaslt"; }
 
-  /// The library's algorithm for the product alone; with an epilogue it is tried first.
+  /// Returns the library's algorithm for the GEMM without epilogue. With an epilogue, it is tried first.
   [[nodiscard]] std::string_view engine_of(const GemmProblem& problem) const override {
     return rank_ ? algorithm_of(problem) : name();
   }
@@ -102,7 +103,7 @@ class CublasLtGemm final : public GemmEngine {
  private:
   static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
     GemmProblem rest = problem;
-    rest.accumulate = false;  // done by the library
+    rest.accumulate = false;  // the library has done this
     auto* const c = static_cast<float*>(operands.c);
     dispatch(problem.bias_type, [&]<class Bias>(TypeTag<Bias>) {
       apply_epilogue(execution, rest, c, static_cast<const Bias*>(operands.bias), c);
@@ -111,7 +112,7 @@ class CublasLtGemm final : public GemmEngine {
 
   static void multiply_by_gelu(const Execution& execution, const GemmProblem& problem,
                                const GemmOperands& operands) {
-    const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);  // only read
+    const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);
     const Tensor gradient(operands.c, problem.c, problem.m, problem.n);
     activation_backward(execution, Activation::gelu_tanh, input, gradient, gradient, {}, false, {});
   }
@@ -152,9 +153,9 @@ class CublasLtGemm final : public GemmEngine {
 
   cublasLtHandle_t handle_ = nullptr;
   std::optional<std::size_t> rank_;
-  mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // that were asked for
+  mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // those requested so far
   std::vector<std::unique_ptr<Product>> products_;
-  std::unique_ptr<GemmEngine> kokkos_;  // for what the library refuses
+  std::unique_ptr<GemmEngine> kokkos_;  // for GEMMs that the library refuses
   std::unique_ptr<FusedAttention> fused_attention_ = make_fused_attention();
   std::unique_ptr<LibraryConvolution> convolutions_ = make_cudnn_convolution();
 };

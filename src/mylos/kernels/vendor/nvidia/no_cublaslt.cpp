@@ -1,4 +1,4 @@
-// This build has no cuBLASLt.
+// Replaces gemm_cublaslt.cpp in builds without cuBLASLt.
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-// This build has no cuDNN.
+// Replaces the files of cuDNN in builds without it.
 #include "mylos/kernels/attention/attention_by_cudnn.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
