@@ -1,4 +1,4 @@
-// The average of windows, and its gradient.
+// The average over windows, and its gradient.
 #include "mylos/kernels/grid/pool_stages.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 

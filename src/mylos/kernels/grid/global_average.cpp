@@ -1,4 +1,4 @@
-// The average over all points of a grid: sums of blocks of points, then of the blocks.
+// The average over all points of a grid: sums over blocks of points, then over the blocks.
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
@@ -17,7 +17,7 @@ void check_matrices(const GridShape& grid, const Tensor& points, const Tensor& a
       name_of(averages.type()), grid.columns(), grid.channels);
 }
 
-/// sums: [samples][blocks][channels]
+/// Writes sums: [samples][blocks][channels].
 template <class T>
 void sum_blocks(const Execution& exec, const PointBlocks& blocks, std::int64_t channels, const T* x,
                 float* sums) {

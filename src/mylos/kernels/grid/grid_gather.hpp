@@ -1,9 +1,9 @@
 // Gathers the points that a kernel's taps see into rows of a matrix ("im2col": Chellapilla, Puri and Simard
-// 2006), so that a convolution is a product.
+// 2006), so that a convolution becomes a GEMM.
 //
-// A row belongs to a target point, and holds [taps][channels of a group]. Along an axis tap t of target o
-// sees point o stride + offset + t step of the grid that is gathered from. So does the convolution itself,
-// and so does its adjoint, for the targets that lie one stride apart (convolution_gather.hpp).
+// A row belongs to a target point and contains [taps][channels of a group]. Along an axis, tap t of target o
+// sees point o stride + offset + t step of the source grid. This describes the convolution, and also its
+// adjoint for the targets that are one stride apart (convolution_gather.hpp).
 #pragma once
 
 #include <cstring>
@@ -17,11 +17,11 @@ struct GatherAxis {
   std::int64_t stride = 1;
   std::int64_t offset = 0;
   std::int64_t step = 1;
-  std::int64_t extent = 1;  ///< of the grid that is gathered from
-  std::int64_t period = 0;  ///< points that are so far apart are the same; 0: none are
+  std::int64_t extent = 1;  ///< of the source grid
+  std::int64_t period = 0;  ///< points at this distance are identical; 0: no period
   bool reflects = false;
 
-  /// -1 where there is none.
+  /// Returns the point that a tap of the target sees, or -1.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t point(std::int64_t target, std::int64_t tap) const {
     std::int64_t at = target * stride + offset + tap * step;
     if (period > 0) {
@@ -40,18 +40,18 @@ struct Gather {
   GatherAxis axis[3];
   Extents targets = {1, 1, 1};
   Extents taps = {1, 1, 1};
-  std::int64_t channels = 1;  ///< of the grid that is gathered from
+  std::int64_t channels = 1;  ///< of the source grid
   std::int64_t groups = 1;
 
   [[nodiscard]] std::int64_t target_points() const { return targets[0] * targets[1] * targets[2]; }
   [[nodiscard]] std::int64_t group_channels() const { return channels / groups; }
-  /// Columns of a row.
+  /// Returns the columns of a row.
   [[nodiscard]] std::int64_t columns() const { return taps[0] * taps[1] * taps[2] * group_channels(); }
 };
 
 namespace gather {
 
-/// A gather as kernels use it.
+/// A gather in the form that kernels use.
 struct Rows {
   Rows(const Gather& gather, std::int64_t first_row, std::int64_t row_count)
       : depth(gather.axis[0]),
@@ -68,10 +68,10 @@ struct Rows {
         group_of(row_count),
         tap_of(gather.group_channels()) {}
 
-  /// Where a row's group, target and sample start.
+  /// The target of a row, and the offset of its source.
   struct Place {
     Triple target;
-    std::int64_t start;  // of the sample and the group, in elements
+    std::int64_t start;  // offset of the sample and the group in elements
   };
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Place place(std::int64_t index) const {
     const std::int64_t group = group_of.quotient(index);
@@ -95,7 +95,7 @@ struct Rows {
   Divisor tap_of;
 };
 
-/// Taps that see neighbours of one another in memory are copied at once.
+/// Copies a row. Taps that see adjacent memory are copied together.
 template <class T>
 void copy_row_on_host(const Rows& all, const Rows::Place& place, const T* from, T* to) {
   const bool packed = all.group_channels == all.channels;
@@ -110,10 +110,10 @@ void copy_row_on_host(const Rows& all, const Rows::Place& place, const T* from, 
       for (std::int64_t tw = 0; tw < taps;) {
         const std::int64_t width = next;
         std::int64_t run = 1;
-        const auto goes_on = [&] { return width < 0 ? next < 0 : packed && next == width + run; };
+        const auto continues_run = [&] { return width < 0 ? next < 0 : packed && next == width + run; };
         while (tw + run < taps) {
           next = all.width.point(place.target[2], tw + run);
-          if (!goes_on()) break;
+          if (!continues_run()) break;
           ++run;
         }
         const auto bytes = static_cast<std::size_t>(run * all.group_channels) * sizeof(T);
@@ -129,7 +129,7 @@ void copy_row_on_host(const Rows& all, const Rows::Place& place, const T* from, 
   }
 }
 
-/// `count` columns of a row from `first` on.
+/// Copies `count` columns of a row from `first` on.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const Rows& all, const Rows::Place& place, const T* from,
                                            std::int64_t first, std::int64_t count, T* to) {
@@ -157,8 +157,9 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const Rows& all, const Rows::Place& p
 
 }  // namespace gather
 
-/// Rows [first_row, first_row + rows) of all samples' targets: columns[group][row][tap][channel of the
-/// group]. With fewer than 2^31 targets of a sample, columns of a row, and rows of all groups together.
+/// Gathers rows [first_row, first_row + rows) of all samples' targets: columns[group][row][tap][channel of
+/// the group]. The targets of a sample, the columns of a row, and the rows of all groups together must be
+/// fewer than 2^31 each.
 template <class T>
 void gather_rows(const Execution& exec, const Gather& gather, const T* from, std::int64_t first_row,
                  std::int64_t rows, T* columns) {

@@ -1,4 +1,4 @@
-// Kernels over the points of samples' grids.
+// Kernels over the points of the samples' grids.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
@@ -6,8 +6,8 @@
 
 namespace mylos {
 
-/// One of a value for each axis: depth, height, width. Kernels hold it; std::array's functions are the
-/// host's.
+/// A value for each axis: depth, height, width. Kernels use it because the functions of std::array run only
+/// on the host.
 struct Triple {
   std::int64_t value[3];
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t operator[](int axis) const { return value[axis]; }
@@ -17,7 +17,7 @@ struct Triple {
   return {{extents[0], extents[1], extents[2]}};
 }
 
-/// A box of at most 2^31 - 1 points, counted row-major.
+/// A box of at most 2^31 - 1 points, numbered row-major.
 class Box {
  public:
   explicit Box(const Extents& extents)
@@ -44,8 +44,8 @@ class Box {
   Divisor line_;
 };
 
-/// body(sample, point, row, first_channel, count) for every tile of the channels of every point of all
-/// samples' grids, in any order; `row`: sample * points + the point's index.
+/// Calls body(sample, point, row, first_channel, count) for every tile of the channels of every point of all
+/// samples' grids, in any order. `row` is sample * points + the point's index.
 template <class Body>
 void for_each_point_tile(const Execution& exec, KernelName name, std::int64_t samples, const GridShape& grid,
                          const Body& body) {

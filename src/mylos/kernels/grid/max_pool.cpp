@@ -1,4 +1,4 @@
-// The maximum of windows, and its gradient.
+// The maximum over windows, and its gradient.
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/pool_stages.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
@@ -7,24 +7,24 @@
 namespace mylos {
 namespace {
 
-/// Whether `value` takes the place of the largest value before it, which keeps it where both are equal or it
-/// is NaN.
+/// Returns true if `value` replaces the largest value so far. Equal values do not, and NaN is never replaced.
 KOKKOS_FORCEINLINE_FUNCTION bool is_larger(float value, float largest) {
-  const bool not_less = !(value <= largest);  // or NaN
-  return not_less & (largest == largest);     // NOLINT: without a branch
+  const bool not_less = !(value <= largest);  // true also for NaN
+  return not_less & (largest == largest);     // NOLINT: branch-free
 }
 
-/// What was read from elements of that type, exactly.
+/// Writes values that were read from elements of this type, without rounding.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_back(const float* values, std::int64_t count, T* to) {
   if constexpr (runs_on_host && std::is_same_v<T, bfloat16>) {
-    for_each_in_tile(count, [=](std::int64_t i) { to[i] = from_float<T>(values[i]); });  // subnormals too
+    for_each_in_tile(count, [=](std::int64_t i) { to[i] = from_float<T>(values[i]); });  // keeps subnormals
   } else {
     write_tile(values, count, to);
   }
 }
 
-/// The same where taps do not come in their order: of equal values and of NaN the first tap's counts.
+/// Returns the same if taps are not visited in their order: among equal values, and among NaN, the first tap
+/// wins.
 KOKKOS_FORCEINLINE_FUNCTION bool is_larger(float value, Tap tap, float largest, Tap tap_of_largest) {
   const bool are_nan = (value != value) & (largest != largest);                // NOLINT
   const bool first = ((value == largest) | are_nan) & (tap < tap_of_largest);  // NOLINT
@@ -32,7 +32,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_larger(float value, Tap tap, float largest, 
 }
 
 KOKKOS_FORCEINLINE_FUNCTION bool is_first_maximum(float value, float largest, std::int32_t is_free) {
-  const bool are_nan = (value != value) & (largest != largest);  // NOLINT: without a branch
+  const bool are_nan = (value != value) & (largest != largest);  // NOLINT: branch-free
   return ((value == largest) | are_nan) & (is_free != 0);        // NOLINT
 }
 
@@ -63,7 +63,8 @@ void max_along(const Execution& exec, const PoolLine& line, std::int64_t samples
       });
 }
 
-/// The first stage: `taps` says where each window has its first maximum, or its first NaN; y may be null.
+/// Computes the first stage. Writes the tap of each window's first maximum, or first NaN, to `taps`; y may be
+/// null.
 template <class T>
 void find_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
                  const T* x, T* y, Tap* taps) {
@@ -94,9 +95,9 @@ void find_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch
       });
 }
 
-/// A later stage: `taps_before` are those of x.
+/// Computes a later stage. `taps_before` belong to x.
 template <class T>
-void find_maxima_again(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
+void find_later_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
                        const T* x, const Tap* taps_before, T* y, Tap* taps) {
   for_each_pool_tile(
       exec, "max_pool_taps", samples * line.lines, line.axis.windows, line.inner,
@@ -124,7 +125,7 @@ void find_maxima_again(const Execution& exec, const PoolLine& line, std::int64_t
       });
 }
 
-/// A window's gradient goes to the point whose tap it has. The first stage has no taps before.
+/// Adds a window's gradient to the point of its maximum. The first stage has no previous taps.
 template <bool is_first, class From, class To>
 void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_t pitch, std::int64_t samples,
                         const Tap* taps_before, const Tap* taps, const From* dy, To* dx) {
@@ -133,7 +134,7 @@ void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_
       KOKKOS_LAMBDA(const PoolTile& tile) {
         const std::int64_t windows = tile.line * line.outputs();
         const std::int64_t at = tile.line * line.inputs() + tile.first;
-        const Tap* const before = is_first ? taps : taps_before + at;  // of the first stage not read
+        const Tap* const before = is_first ? taps : taps_before + at;  // not read in the first stage
         const Tap* const maximum = taps + windows;
         float sum[tile_width];
         for_each_in_tile(tile.count, [&](std::int64_t i) { sum[i] = 0.0f; });
@@ -148,9 +149,9 @@ void max_gradient_along(const Execution& exec, const PoolLine& line, std::int64_
       });
 }
 
-/// The same of the first stage on hosts, where points have few elements: a loop over windows, in their order,
-/// instead of one over their taps, each of which would meet a few elements alone. Taps are counted along this
-/// axis.
+/// Computes the same in the first stage on hosts if points have few elements: loops over windows in their
+/// order instead of over their taps, each of which would process only a few elements. Taps are counted along
+/// this axis.
 template <class From, class To>
 void scatter_max_gradient(const Execution& exec, const PoolLine& line, std::int64_t samples, const Tap* taps,
                           const From* dy, To* dx) {
@@ -195,7 +196,7 @@ void max_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t 
       });
 }
 
-/// Each window looks for its maximum y once more, and writes what its points get.
+/// Each window searches for its maximum y again and writes the gradients of its points.
 template <class T>
 void max_gradient_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t samples, const T* x,
                              const T* y, const T* dy, T* dx) {
@@ -224,7 +225,7 @@ void max_gradient_by_windows(const Execution& exec, const WindowRows& rows, std:
       });
 }
 
-/// What a stage but the last one gives, which is the next one's input.
+/// Returns the input of a stage, which is the output of the previous one.
 template <class T>
 const T* values_before(std::size_t stage, const T* x, const PoolBuffers& buffers) {
   return stage == 0 ? x : reinterpret_cast<const T*>(buffers.values[stage - 1]);
@@ -260,7 +261,7 @@ void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tens
   check_pool_matrices(shape, x, y);
   check_pool_matrices(shape, x, dy);
   check_pool_matrices(shape, dx, dy);
-  if (goes_by_windows(shape)) {
+  if (pools_by_windows(shape)) {
     if (!all_points_seen(shape)) fill(exec, dx, 0);
     dispatch(x.type(), [&]<class T>(TypeTag<T>) {
       for_window_rows(shape, x.rows(), [&](const WindowRows& rows, std::int64_t first, std::int64_t count) {
@@ -282,7 +283,7 @@ void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tens
         if (stage == 0) {
           find_maxima(exec, line, stages.pitch(stage), count, input, values, buffers.taps[stage]);
         } else {
-          find_maxima_again(exec, line, stages.pitch(stage), count, values_before<T>(stage, input, buffers),
+          find_later_maxima(exec, line, stages.pitch(stage), count, values_before<T>(stage, input, buffers),
                             buffers.taps[stage - 1], values, buffers.taps[stage]);
         }
       }

@@ -1,5 +1,5 @@
-// Blocks of rows that are summed column by column, in each of several segments of a matrix: the samples, or
-// the whole batch as one.
+// Blocks of rows that are summed column by column, in each of several segments of a matrix. A segment is a
+// sample or the complete batch.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace mylos {
 
-/// Each segment's rows in blocks, the last one ragged; from the numbers of rows alone.
+/// The rows of each segment in blocks, of which the last may be shorter. Depends only on the numbers of rows.
 class PointBlocks {
  public:
-  /// rows: of a segment.
+  /// rows: per segment.
   PointBlocks(std::int64_t segments, std::int64_t rows, std::int64_t rows_of_block)
       : segments_(segments),
         rows_(rows),
@@ -26,22 +26,22 @@ class PointBlocks {
   static constexpr std::int64_t min_rows = 64;
   static constexpr std::int64_t max_blocks = runs_on_host ? 256 : 4096;
 
-  /// Blocks to sum over, no more than max_blocks of a segment.
+  /// Returns blocks for sums, at most max_blocks per segment.
   [[nodiscard]] static PointBlocks to_sum(std::int64_t segments, std::int64_t rows) {
     return {segments, rows, std::max(min_rows, launch::ceiling_quotient(rows, max_blocks))};
   }
-  /// Blocks of rows that share what a thread reads for its columns.
+  /// Returns blocks for pointwise kernels, in which a thread reuses what it has read for its columns.
   [[nodiscard]] static PointBlocks to_map(std::int64_t segments, std::int64_t rows) {
     return {segments, rows, runs_on_host ? 32 : 4};
   }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t of_segment() const { return blocks_; }
-  /// Of all segments.
+  /// Returns the number of blocks of all segments.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t count() const { return segments_ * blocks_; }
 
   struct Block {
     std::int64_t segment;
-    std::int64_t first_row;  // of all segments' rows
+    std::int64_t first_row;  // counted over all segments
     std::int64_t rows;
   };
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Block block(std::int64_t index) const {
@@ -49,7 +49,7 @@ class PointBlocks {
     const std::int64_t within = index - segment * blocks_;
     return {segment, segment * rows_ + within * rows_of_block_, rows_of(within)};
   }
-  /// Of a segment's block.
+  /// Returns the rows of block `within` of a segment.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t rows_of(std::int64_t within) const {
     return launch::smaller(rows_of_block_, rows_ - within * rows_of_block_);
   }

@@ -1,10 +1,10 @@
 // PoolLine: pooling along one axis of a grid.
 //
-// A window is a box, so a pool is made axis by axis: its cost per point grows with the sum
-// of the window's extents, not with their product. Along one axis a matrix of samples is a number of lines,
-// each of points (before) or windows (after) of `inner` elements. Kernels work on tiles of a line's elements.
-// On hosts a tile may cover several points, so that few channels fill vectors too; on devices it lies within
-// one.
+// A window is a box, so a pool is computed axis by axis: its cost per point grows with the sum of the
+// window's extents instead of their product. Along one axis, a matrix of samples consists of lines of points
+// (input) or windows (output) with `inner` elements each. Kernels process tiles of a line's elements. On
+// hosts a tile may cover several points, so that vectors are filled even with few channels; on devices it
+// lies within one point.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,7 @@ KOKKOS_INLINE_FUNCTION std::int64_t larger(std::int64_t a, std::int64_t b) {
 
 }  // namespace launch
 
-/// Integers from `begin` on, before `end`.
+/// The integers in [begin, end).
 struct Span {
   std::int64_t begin;
   std::int64_t end;
@@ -36,17 +36,17 @@ struct PoolAxis {
   std::int64_t padding = 0;
   Divisor stride_of = Divisor(1);
 
-  /// The points of a window.
+  /// Returns the points that a window sees.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Span seen(std::int64_t index) const {
     const std::int64_t begin = index * stride - padding;
     return {begin < 0 ? 0 : begin, launch::smaller(begin + window, points)};
   }
-  /// The windows that see a point.
+  /// Returns the windows that see a point.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Span seeing(std::int64_t point) const {
     return {first_from(point + padding - window + 1),
             launch::smaller(stride_of.quotient(point + padding) + 1, windows)};
   }
-  /// The first window that begins at `offset` points after the edge of the padding, or later.
+  /// Returns the first window that begins at least `offset` points after the edge of the padding.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t first_from(std::int64_t offset) const {
     return offset <= 0 ? 0 : stride_of.quotient(offset + stride - 1);
   }
@@ -54,8 +54,8 @@ struct PoolAxis {
 
 struct PoolLine {
   PoolAxis axis;
-  std::int64_t lines = 1;  // of a sample
-  std::int64_t inner = 1;  // elements of a point
+  std::int64_t lines = 1;  // per sample
+  std::int64_t inner = 1;  // elements per point
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t inputs() const { return axis.points * inner; }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t outputs() const { return axis.windows * inner; }
@@ -66,14 +66,14 @@ struct PoolTile {
   std::int64_t line;
   std::int64_t first;
   std::int64_t count;
-  std::int64_t place;  // on devices the point, or window, that all of them are of
+  std::int64_t place;  // on devices the point or window of the elements
 };
 
-/// Points of no more elements are not worth a loop each, on hosts: loops go over points, channel by channel.
+/// If points have at most this number of elements, hosts loop over points, channel by channel.
 inline constexpr std::int64_t few_channels = 4;
 
-/// body(tile) for all elements of `lines` lines of `places` points or windows of `inner` elements. A host's
-/// tile has whole points where they are small.
+/// Calls body(tile) for all elements of `lines` lines of `places` points or windows of `inner` elements. On
+/// hosts a tile contains complete points if these are small.
 template <class Body>
 void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lines, std::int64_t places,
                         std::int64_t inner, const Body& body) {
@@ -102,7 +102,7 @@ void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lin
   }
 }
 
-/// Elements of a tile, `to_step` apart from `to` on, and those of a line that they meet.
+/// Elements of a tile, `to_step` apart from `to` on, and the corresponding elements of a line.
 struct PoolRun {
   std::int64_t to;
   std::int64_t from;
@@ -112,7 +112,7 @@ struct PoolRun {
   std::int64_t place = 0;  // on devices the window or point of the line's elements
 };
 
-/// function(to, from, values[from]) for the elements of a run.
+/// Calls function(to, from, values[from]) for the elements of a run.
 template <class T, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_in_run(const PoolRun& run, const T* values,
                                                  const Function& function) {
@@ -134,8 +134,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_in_run(const PoolRun& run, const T* va
   }
 }
 
-/// function(tap, run) for every tap of the windows of a tile, ascending for each window: the windows'
-/// elements and the points' that they see by it.
+/// Calls function(tap, run) for every tap of the windows of a tile, ascending for each window. The run
+/// contains the windows' elements and the elements of the points that they see by this tap.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_tap(const PoolLine& line, const PoolTile& tile,
                                               const Function& function) {
@@ -152,7 +152,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_tap(const PoolLine& line, const PoolTi
     const std::int64_t first_window = tile.first / inner;
     const std::int64_t end_window = (end - 1) / inner + 1;
     for (std::int64_t tap = 0; tap < axis.window; ++tap) {
-      const std::int64_t offset = tap - axis.padding;  // from a window's begin without padding to the point
+      const std::int64_t offset = tap - axis.padding;  // from a window's unpadded begin to the point
       if (axis.stride == 1) {
         const std::int64_t shift = offset * inner;
         const std::int64_t from = launch::larger(tile.first, -shift);
@@ -183,8 +183,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_tap(const PoolLine& line, const PoolTi
   }
 }
 
-/// function(tap, run) for every window that sees points of a tile, ascending for each point: the points'
-/// elements and the windows' that see them by that tap.
+/// Calls function(tap, run) for every window that sees points of a tile, ascending for each point. The run
+/// contains the points' elements and those of the windows that see them by this tap.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const PoolTile& tile,
                                                  const Function& function) {
@@ -202,7 +202,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
     const std::int64_t first_point = tile.first / inner;
     const std::int64_t last_point = (end - 1) / inner;
     if (axis.stride == 1 || inner <= few_channels) {
-      for (std::int64_t tap = axis.window; tap-- > 0;) {  // descending, as windows ascend
+      for (std::int64_t tap = axis.window; tap-- > 0;) {  // descending, because windows ascend
         const std::int64_t offset = tap - axis.padding;
         if (axis.stride == 1) {
           const std::int64_t shift = -offset * inner;
@@ -236,9 +236,9 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
   }
 }
 
-/// function(offset, count, window) for `count` elements of a line's windows, `step` apart from `first` on:
-/// those from the offset on together whose windows see the same number of points from the same tap on;
-/// `window` is one of these.
+/// Calls function(offset, count, window) for groups of the `count` elements of a line's windows that are
+/// `step` apart from `first` on. A group starts at element `offset`; its windows see the same number of
+/// points from the same tap on. `window` is one of them.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64_t first, std::int64_t count,
                                                 std::int64_t step, std::int64_t place,
@@ -247,10 +247,10 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64
   if constexpr (!runs_on_host) {
     function(0, count, place);
   } else if (axis.padding == 0) {
-    function(0, count, 0);  // all see `window` points
+    function(0, count, 0);  // all windows see `window` points
   } else {
     const std::int64_t past_full =
-        axis.points + axis.padding - axis.window;  // where the last whole one begins
+        axis.points + axis.padding - axis.window;  // the begin of the last complete window
     const std::int64_t first_full = axis.first_from(axis.padding);
     const std::int64_t end_full = past_full < 0 ? 0 : axis.stride_of.quotient(past_full) + 1;
     for (std::int64_t offset = 0; offset < count;) {

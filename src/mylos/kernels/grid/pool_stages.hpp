@@ -9,21 +9,21 @@
 
 namespace mylos {
 
-/// Which tap of its window is the maximum, counted row-major over the window.
+/// The tap of a window's maximum, numbered row-major over the window.
 using Tap = std::int32_t;
 inline constexpr std::int64_t max_taps = 2147483647;
 
-/// The axes that are pooled, the outermost first, which has the longest vectors and leaves the others less to
-/// read: what one gives is what the next one reads.
+/// The pooled axes. Each stage reads the output of the previous one. The outermost axis is first, because it
+/// has the longest vectors and reduces what the others read.
 class PoolStages {
  public:
   explicit PoolStages(const PoolShape& shape);
 
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] const PoolLine& operator[](std::size_t stage) const { return lines_[stage]; }
-  /// Taps of a window from one along the stage's axis to the next.
+  /// Returns the distance between neighbouring taps along the stage's axis in the numbering of taps.
   [[nodiscard]] std::int64_t pitch(std::size_t stage) const { return pitches_[stage]; }
-  /// Elements of a sample that a stage gives.
+  /// Returns the output elements of a stage per sample.
   [[nodiscard]] std::int64_t outputs(std::size_t stage) const {
     return lines_[stage].lines * lines_[stage].outputs();
   }
@@ -34,11 +34,11 @@ class PoolStages {
   std::size_t count_ = 0;
 };
 
-/// What a pass over all stages needs between them.
+/// The buffers that a pass needs between its stages.
 struct PoolNeeds {
-  std::size_t value_bytes = 0;  // of an element that a stage gives the next one; 0: the pass has none
+  std::size_t value_bytes = 0;  // of an element between stages; 0: none are stored
   bool gradients = false;
-  bool taps = false;  // of what each stage gives
+  bool taps = false;  // of each stage's output
 
   [[nodiscard]] static PoolNeeds max_forward(DType type) { return {.value_bytes = size_of(type)}; }
   [[nodiscard]] static PoolNeeds max_backward(DType type) {
@@ -48,36 +48,37 @@ struct PoolNeeds {
   [[nodiscard]] static PoolNeeds average_backward() { return {.gradients = true}; }
 };
 
-/// The workspace of samples that are pooled together.
+/// The workspace of the samples that are pooled together.
 struct PoolBuffers {
   PoolBuffers(const PoolStages& stages, const PoolNeeds& needs, std::int64_t samples, void* workspace);
 
-  std::array<std::byte*, 2> values = {};  // what a stage gives the next one
-  std::array<float*, 2> gradients = {};   // of that
-  std::array<Tap*, 3> taps = {};          // of what each stage gives
+  std::array<std::byte*, 2> values = {};  // between stages
+  std::array<float*, 2> gradients = {};   // of these values
+  std::array<Tap*, 3> taps = {};          // of each stage's output
   std::size_t bytes = 0;
 };
 
 [[nodiscard]] PoolAxis pool_axis(const PoolShape& shape, std::size_t axis);
 
-/// Whether every point lies in a window.
+/// Returns true if every point lies in a window.
 [[nodiscard]] bool all_points_seen(const PoolShape& shape);
 
-/// Whether the backward pass of a maximum goes window by window: where none overlaps another and points have
-/// channels enough for vectors. It needs no workspace then.
-[[nodiscard]] bool goes_by_windows(const PoolShape& shape);
+/// Returns true if the backward pass of a maximum is computed window by window: windows do not overlap, and
+/// points have sufficient channels for vectors. Then it needs no workspace.
+[[nodiscard]] bool pools_by_windows(const PoolShape& shape);
 
-/// Whether the forward pass does so too: where windows are small and points have many channels.
+/// Returns true if the forward pass is computed so too: windows are small and points have many channels.
 [[nodiscard]] bool takes_maxima_by_windows(const PoolShape& shape);
 
-/// Throws Error where these are no input and output of such a pool.
+/// Throws Error if the matrices are not an input and an output of such a pool.
 void check_pool_matrices(const PoolShape& shape, const Tensor& input, const Tensor& output);
 
-/// How many of `samples` are pooled together, so that their workspace stays small.
+/// Returns how many of `samples` are pooled together, so that their workspace stays small.
 [[nodiscard]] std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs,
                                             std::int64_t samples);
 
-/// pool(stages, buffers, first, count) for samples [first, first + count) that are pooled together.
+/// Calls pool(stages, buffers, first, count) for groups of samples [first, first + count) that are pooled
+/// together.
 template <class Pool>
 void pool_samples(const PoolShape& shape, const PoolNeeds& needs, std::int64_t samples, void* workspace,
                   const Pool& pool) {
@@ -88,7 +89,8 @@ void pool_samples(const PoolShape& shape, const PoolNeeds& needs, std::int64_t s
     pool(stages, buffers, first, std::min(together, samples - first));
 }
 
-/// along(stage, from, to) from the last stage to the first: gradients of type T at both ends, floats between.
+/// Calls along(stage, from, to) from the last stage to the first. Gradients have type T at both ends, and are
+/// floats between stages.
 template <class T, class Along>
 void pass_gradients(const PoolStages& stages, const PoolBuffers& buffers, const T* dy, T* dx,
                     const Along& along) {

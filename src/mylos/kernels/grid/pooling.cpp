@@ -7,10 +7,10 @@
 namespace mylos {
 namespace {
 
-// Of samples that are pooled together: enough work for all threads, and on hosts it stays in their caches.
+// For the samples that are pooled together: enough work for all threads, and on hosts it stays in the caches.
 constexpr std::size_t max_workspace = runs_on_host ? std::size_t{4} << 20 : std::size_t{64} << 20;
 
-/// Where windows neither overlap nor leave points at a line's end, all lines are as good as one.
+/// Treats all lines as one if windows neither overlap nor leave points at the end of a line.
 void join_lines(PoolLine& line) {
   PoolAxis& axis = line.axis;
   if (axis.padding > 0 || axis.window > axis.stride || axis.points != axis.windows * axis.stride) return;
@@ -72,7 +72,7 @@ bool all_points_seen(const PoolShape& shape) {
   return true;
 }
 
-bool goes_by_windows(const PoolShape& shape) {
+bool pools_by_windows(const PoolShape& shape) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (shape.window[axis] > shape.stride[axis]) return false;
   return shape.input.channels > few_channels;
@@ -82,7 +82,7 @@ bool takes_maxima_by_windows(const PoolShape& shape) {
   constexpr std::int64_t max_window = 9;     // points; of larger ones the axes' passes read longer vectors
   constexpr std::int64_t min_channels = 16;  // of a vector
   const auto& [depth, height, width] = shape.window;
-  return runs_on_host && goes_by_windows(shape) && depth * height * width <= max_window &&
+  return runs_on_host && pools_by_windows(shape) && depth * height * width <= max_window &&
          shape.input.channels >= min_channels;
 }
 
@@ -149,7 +149,7 @@ PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_
   return {takes_maxima_by_windows(shape)
               ? 0
               : pool_workspace_bytes(stages, PoolNeeds::max_forward(type), samples),
-          goes_by_windows(shape) ? 0 : pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
+          pools_by_windows(shape) ? 0 : pool_workspace_bytes(stages, PoolNeeds::max_backward(type), samples)};
 }
 
 PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples) {

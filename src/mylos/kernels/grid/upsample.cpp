@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-/// The two points of an axis that a finer point lies between; the second one's weight.
+/// The two points of an axis around a finer point, and their weights.
 struct Between {
   std::int64_t point[2];
   float weight[2];
@@ -20,7 +20,7 @@ struct UpsampleAxis {
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Between between(std::int64_t fine) const {
     if (!linear) return {{factor_of.quotient(fine), 0}, {1.0f, 0.0f}};
-    // In halves of a fine point: 2 (o + 1/2) - factor, which is the place in x times 2 factor.
+    // In halves of a fine point: 2 (o + 1/2) - factor, which is 2 factor times the position in x.
     const std::int64_t place = 2 * fine + 1 - factor;
     if (place <= 0) return {{0, 0}, {1.0f, 0.0f}};
     const std::int64_t lower = factor_of.quotient(place >> 1);
@@ -28,7 +28,7 @@ struct UpsampleAxis {
     const float part = static_cast<float>(place - 2 * factor * lower) / static_cast<float>(2 * factor);
     return {{lower, lower + 1}, {1.0f - part, part}};
   }
-  /// The first fine point that may see a point, and the one behind the last.
+  /// Return the range of fine points that may see a point.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t begin(std::int64_t point) const {
     const std::int64_t first = (linear ? point - 1 : point) * factor;
     return first < 0 ? 0 : first;

@@ -1,10 +1,10 @@
-// Finer grids: each axis gets `factor` times as many points, forward and backward.
+// Upsampling: each axis gets `factor` times as many points, forward and backward.
 //
 //   nearest  y[o] = x[floor(o / factor)]
-//   linear   between the two nearest points of x by their distance to o's place (o + 1/2) / factor - 1/2, and
+//   linear   interpolates between the two nearest points of x at the position (o + 1/2) / factor - 1/2; uses
 //            the outermost point beyond it; axis by axis (PyTorch's align_corners = false)
 //
-// Backward gathers: what sees a point is added up in float, in its order, and rounded once.
+// The backward pass gathers: it adds the contributions to a point in float, in their order, and rounds once.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
@@ -20,12 +20,12 @@ struct UpsampleShape {
   Interpolation interpolation = Interpolation::nearest;
 };
 
-/// Throws Error (bad input) for factors below 1 and grids beyond what kernels count.
+/// Throws Error (bad input) for factors below 1 and for grids that kernels cannot count.
 void check(const UpsampleShape& shape);
 
 [[nodiscard]] GridShape output_grid(const UpsampleShape& shape);
 
-/// x, dx: [samples, input columns], y, dy: [samples, output columns], of one type; they do not overlap.
+/// x, dx: [samples, input columns], y, dy: [samples, output columns], of one type; they must not overlap.
 void upsample_forward(const Execution& exec, const UpsampleShape& shape, const Tensor& x, const Tensor& y);
 void upsample_backward(const Execution& exec, const UpsampleShape& shape, const Tensor& dy, const Tensor& dx);
 

@@ -1,12 +1,12 @@
-// WindowRows: a pool whose windows do not overlap, by rows of windows.
+// WindowRows: pooling with windows that do not overlap, by rows of windows.
 #pragma once
 
 #include "mylos/kernels/grid/pool_stages.hpp"
 
 namespace mylos {
 
-/// Rows of windows along the width, of samples, and the rows of points that they see: where no window
-/// overlaps another, a pass over them reads each point once.
+/// The samples' rows of windows along the width, and the rows of points that they see. If windows do not
+/// overlap, a pass over them reads each point once.
 struct WindowRows {
   explicit WindowRows(const PoolShape& shape)
       : depth(pool_axis(shape, 0)),
@@ -17,7 +17,7 @@ struct WindowRows {
 
   [[nodiscard]] std::int64_t of_sample() const { return depth.windows * height.windows; }
 
-  /// function(row) for the rows of points that a row of windows sees, in their order.
+  /// Calls function(row) for the rows of points that a row of windows sees, in their order.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_row(std::int64_t windows, const Function& function) const {
     const std::int64_t planes = height_of.quotient(windows);
@@ -36,7 +36,8 @@ struct WindowRows {
   Divisor height_of;
 };
 
-/// pass(rows, first, count) for samples [first, first + count), whose rows of windows a Divisor can number.
+/// Calls pass(rows, first, count) for groups of samples [first, first + count) whose rows of windows a
+/// Divisor can number.
 template <class Pass>
 void for_window_rows(const PoolShape& shape, std::int64_t samples, const Pass& pass) {
   const WindowRows rows(shape);
