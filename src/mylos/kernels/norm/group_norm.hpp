@@ -1,11 +1,11 @@
 // Group normalisation (Wu and He 2018, arXiv 1803.08494): each sample and each group of neighbouring channels
-// over all points of the grid. One group is layer normalisation over the sample; as many groups as channels
-// are instance normalisation.
+// over all points of the grid. One group is layer normalisation over the sample; one group per channel is
+// instance normalisation.
 //
 //   n = (x - mean) rstd,   y = n gamma + beta,   rstd = 1 / sqrt(variance + epsilon)
 //   dx = rstd (g - mean of g - n mean of g n) with g = dy gamma,   dgamma = sum of dy n,   dbeta = sum of dy
 //
-// Arithmetic, types and orders are those of batch_norm.hpp.
+// Arithmetic, types and the order of sums are those of batch_norm.hpp.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
@@ -13,21 +13,20 @@
 
 namespace mylos {
 
-/// Throws Error (bad input) unless the groups divide the channels.
+/// Throws Error (bad input) if the channels are not a multiple of the groups.
 void check_group_norm(const GridShape& grid, std::int64_t groups);
 
-/// Bytes of workspace that is enough forward and backward, for so many samples and for fewer.
+/// Returns the bytes of workspace that suffice forward and backward, for `samples` samples and for fewer.
 [[nodiscard]] std::size_t group_norm_workspace(const GridShape& grid, std::int64_t groups,
                                                std::int64_t samples);
 
-/// x, y: [samples, grid's columns]; y may be x. gamma, beta: [1, channels]; beta may be empty: 0. mean, rstd:
-/// a float for each sample and group, [samples, groups], written for backward.
+/// x, y: [samples, grid's columns]; y may be x. gamma, beta: [1, channels]; beta may be empty: 0. Writes mean
+/// and rstd for backward: a float for each sample and group, [samples, groups].
 void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
                         const Tensor& gamma, const Tensor& beta, const Tensor& y, float* mean, float* rstd,
                         float epsilon, void* workspace);
 
-/// dx may be dy. dgamma and dbeta ([1, channels] of any type; dbeta may be empty) are added to what is there
-/// if `accumulate`.
+/// dx may be dy. Adds to dgamma and dbeta ([1, channels] of any type; dbeta may be empty) if `accumulate`.
 void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
                          const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
                          const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulate,

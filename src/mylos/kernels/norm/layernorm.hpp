@@ -13,18 +13,18 @@
 namespace mylos {
 
 /// x, y: [rows, columns] of one type; y may be x. gamma, beta: [1, columns] of one type; beta may be empty:
-/// 0. mean, rstd: a float per row, written for backward. Arithmetic and statistics are in float.
+/// 0. Writes mean and rstd for backward: a float per row. Arithmetic and statistics are in float.
 void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gamma, const Tensor& beta,
                        const Tensor& y, float* mean, float* rstd, float epsilon);
 
-/// Bytes of workspace that layernorm_backward needs.
+/// Returns the bytes of workspace that layernorm_backward needs.
 [[nodiscard]] std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns);
 
-/// With n = (x - mean) rstd and g = dy gamma:  dx = rstd (g - mean of g - n * mean of g n) + residual, dgamma
-/// = sum of dy n and dbeta = sum of dy over the rows, added to what is there if `accumulate`. residual (x's
-/// shape and type: the gradient that goes past the norm) may be empty: none. dx may be dy or residual; dbeta
-/// may be empty. dgamma and dbeta may have any type. The sums are in float, in an order that depends on the
-/// shape alone.
+/// With n = (x - mean) rstd and g = dy gamma, computes dx = rstd (g - mean of g - n * mean of g n) +
+/// residual. Over the rows it computes dgamma = sum of dy n and dbeta = sum of dy, and adds to the old values
+/// if `accumulate`. residual (x's shape and type: the gradient that bypasses the norm) may be empty. dx may
+/// be dy or residual; dbeta may be empty. dgamma and dbeta may have any type. The sums are in float, in an
+/// order that depends on the shape alone.
 void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,
                         const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
                         const Tensor& dbeta, bool accumulate, void* workspace, const Tensor& residual = {});

@@ -1,10 +1,10 @@
-// The skeleton of a normalisation over the columns of each row, forward and backward.
+// The structure that normalisations over the columns of each row share, forward and backward.
 //
 //   n = (x - mean) rstd,   y = n weight + bias,   dx = rstd (g - mean of g - n * mean of g n) + residual with
 //   g = dy weight
 //
-// A Kind (LayerNorm, RmsNorm) says how a row is centered, and with it which of these terms there are; each of
-// its functions is one expression, so that compilers contract them as they stand.
+// A Kind (LayerNorm, RmsNorm) defines how a row is centred, and so which of these terms exist. Each of its
+// functions is a single expression, so that compilers contract it as it is written.
 #pragma once
 
 #include "mylos/kernels/launch/column_sums.hpp"
@@ -70,7 +70,7 @@ void forward(const Execution& exec, KernelName name, const Tensor& x, const Tens
   });
 }
 
-/// Of a block of rows: for the gradient of the weight, and then for that of the bias.
+/// Returns the sums of a block of rows: for the gradient of the weight, then for that of the bias.
 template <class Kind>
 KOKKOS_INLINE_FUNCTION constexpr std::int64_t block_sums(std::int64_t columns) {
   return Kind::has_bias ? 2 * columns : columns;
@@ -81,7 +81,7 @@ std::size_t backward_workspace(std::int64_t rows, std::int64_t columns) {
   return static_cast<std::size_t>(row_blocks_bound(rows) * block_sums<Kind>(columns)) * sizeof(float);
 }
 
-/// The tensors of a backward pass as kernels use them.
+/// The tensors of a backward pass in the form that kernels use.
 template <class T, class W>
 struct BackwardRows {
   const T* x;
@@ -94,8 +94,8 @@ struct BackwardRows {
   std::int64_t rows;
   std::int64_t columns;
 
-  /// Row r: dx, and what it adds to the sums of its block, [columns] for the weight and [columns] for the
-  /// bias.
+  /// Computes dx of row r, and adds the row's terms to the sums of its block: [columns] for the weight and
+  /// [columns] for the bias.
   template <class Kind, class AnyRow>
   KOKKOS_FORCEINLINE_FUNCTION void work_on(const AnyRow& row, std::int64_t r, float* weight_sums) const {
     float* const bias_sums = weight_sums + columns;
@@ -145,7 +145,8 @@ struct BackwardRows {
   }
 };
 
-/// Leaves each block's sums in the workspace: a row of threads goes through its rows.
+/// Writes each block's sums to the workspace. The threads of a row process the rows of a block one after the
+/// other.
 template <class Kind, class T, class W>
 void backward_by_blocks(const Execution& exec, KernelName name, const BackwardRows<T, W>& all,
                         float* workspace) {
@@ -172,8 +173,8 @@ void backward_by_blocks(const Execution& exec, KernelName name, const BackwardRo
       });
 }
 
-/// The same where a row is short enough for one thread's lanes: a block's threads take its rows by turns, and
-/// their sums, in shared memory, are added in order.
+/// Writes the same sums if a row is short enough for the lanes of one thread: the threads of a block process
+/// its rows interleaved, and their sums, in shared memory, are added in order.
 template <class Kind, class T, class W>
 void backward_by_lanes(const Execution& exec, KernelName name, const BackwardRows<T, W>& all,
                        float* workspace) {
@@ -207,7 +208,7 @@ void backward_rows(const Execution& exec, KernelName name, const BackwardRows<T,
   backward_by_blocks<Kind>(exec, name, all, workspace);
 }
 
-/// Adds up what backward_rows left; d_bias may be empty.
+/// Sums the blocks of backward_rows; d_bias may be empty.
 template <class Kind>
 void add_blocks(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                 const float* workspace, const Tensor& d_weight, const Tensor& d_bias, bool accumulate) {

@@ -1,7 +1,7 @@
-// The kernels of normalisations over the points of grids: of each segment of rows and group of channels.
+// The kernels of normalisations over the points of grids: over each segment of rows and group of channels.
 //
-// Group normalisation's segments are the samples; batch normalisation is one segment, and each channel a
-// group. A group's statistics lie at [segment][group].
+// The segments of group normalisation are the samples. Batch normalisation has one segment, and each channel
+// is a group. The statistics of a group are at [segment][group].
 #pragma once
 
 #include "mylos/base/tensor.hpp"
@@ -12,7 +12,7 @@
 
 namespace mylos::point_norm {
 
-/// to[block] = [lanes] mean of the block's rows, [lanes] sum of (x - mean)^2.
+/// Writes to[block] = [lanes] mean of the block's rows, [lanes] sum of (x - mean)^2.
 template <class T>
 void block_moments(const Execution& exec, const Shape& shape, const T* x, float* to) {
   const PointBlocks blocks = shape.blocks();
@@ -45,7 +45,7 @@ void block_moments(const Execution& exec, const Shape& shape, const T* x, float*
       });
 }
 
-/// store(statistic, sum of x, sum of x^2), once for each segment and group.
+/// Calls store(statistic, sum of x, sum of x^2) once for each segment and group.
 template <class Store>
 void add_moments(const Execution& exec, const Shape& shape, const float* moments, const Store& store) {
   const TermsOf terms(shape);
@@ -66,7 +66,7 @@ void add_moments(const Execution& exec, const Shape& shape, const float* moments
       });
 }
 
-/// y = (x - mean) rstd gamma + beta; beta may be null.
+/// Computes y = (x - mean) rstd gamma + beta; beta may be null.
 template <class T, class W>
 void apply(const Execution& exec, const Shape& shape, const T* x, const W* gamma, const W* beta,
            const float* mean, const float* rstd, T* y) {
@@ -102,7 +102,7 @@ void apply(const Execution& exec, const Shape& shape, const T* x, const W* gamma
       });
 }
 
-/// to[block] = [lanes] sum of dy n over the block's rows, [lanes] sum of dy.
+/// Writes to[block] = [lanes] sum of dy n over the block's rows, [lanes] sum of dy.
 template <class T>
 void block_gradients(const Execution& exec, const Shape& shape, const T* x, const T* dy, const float* mean,
                      const float* rstd, float* to) {
@@ -157,7 +157,7 @@ void block_gradients(const Execution& exec, const Shape& shape, const T* x, cons
       });
 }
 
-/// dgamma and dbeta (which may be empty) from block_gradients().
+/// Computes dgamma and dbeta (which may be empty) from block_gradients().
 inline void add_gradients(const Execution& exec, const Shape& shape, const float* gradients,
                           const Tensor& dgamma, const Tensor& dbeta, bool accumulate) {
   const std::int64_t channels = shape.channels;
@@ -185,7 +185,8 @@ inline void add_gradients(const Execution& exec, const Shape& shape, const float
       });
 }
 
-/// store(statistic, sum of dy factor(channel), sum of dy n factor(channel)), once for each segment and group.
+/// Calls store(statistic, sum of dy factor(channel), sum of dy n factor(channel)) once for each segment and
+/// group.
 template <class Factor, class Store>
 void add_group_gradients(const Execution& exec, const Shape& shape, const float* gradients,
                          const Factor& factor, const Store& store) {
@@ -204,7 +205,7 @@ void add_group_gradients(const Execution& exec, const Shape& shape, const float*
       });
 }
 
-/// dx = rstd (dy gamma - mean_g - n mean_gn); dx may be dy.
+/// Computes dx = rstd (dy gamma - mean_g - n mean_gn); dx may be dy.
 template <class T, class W>
 void input_gradient(const Execution& exec, const Shape& shape, const T* x, const T* dy, const W* gamma,
                     const float* mean, const float* rstd, const float* mean_g, const float* mean_gn, T* dx) {
@@ -244,7 +245,7 @@ void input_gradient(const Execution& exec, const Shape& shape, const T* x, const
       });
 }
 
-/// What a group's sums say of it.
+/// The statistics of a group.
 struct Statistics {
   float mean;
   float rstd;

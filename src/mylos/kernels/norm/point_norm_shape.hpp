@@ -1,8 +1,8 @@
-// How normalisations go over the points of grids: the rows and lanes that kernels read, and which channel and
-// statistic each is of.
+// The rows and lanes in which normalisations read the points of grids, and the channel and statistic of each
+// lane.
 //
-// Where there are few channels, several neighbouring points are taken as one row of so many times as many
-// lanes, so that whole vectors are filled.
+// If there are few channels, several neighbouring points form one row with a multiple of the lanes, so that
+// complete vectors are filled.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace mylos::point_norm {
 
 struct Shape {
-  /// `points` of a sample, of which there are several in a segment, or one.
+  /// `points`: of a sample. A segment consists of one or several samples.
   Shape(std::int64_t segment_count, std::int64_t samples, std::int64_t points, std::int64_t channel_count,
         std::int64_t group_count)
       : segments(segment_count), channels(channel_count), groups(group_count) {
@@ -31,9 +31,9 @@ struct Shape {
   [[nodiscard]] std::int64_t group_channels() const { return channels / groups; }
   [[nodiscard]] std::int64_t statistics() const { return segments * groups; }
   [[nodiscard]] PointBlocks blocks() const { return PointBlocks::to_sum(segments, rows); }
-  /// Of the two sums of every block's lanes.
+  /// Returns the floats of the two sums of every block's lanes.
   [[nodiscard]] std::int64_t block_floats() const { return blocks().count() * 2 * lanes(); }
-  /// The same, of this many samples or fewer: of a few rows more there may be fewer blocks.
+  /// Returns an upper bound for this number of samples and fewer: a few more rows may mean fewer blocks.
   [[nodiscard]] std::int64_t max_block_floats() const {
     const std::int64_t bounded_rows = std::min(rows, PointBlocks::min_rows * PointBlocks::max_blocks);
     return PointBlocks::to_sum(segments, bounded_rows).count() * 2 * lanes();
@@ -41,7 +41,7 @@ struct Shape {
   [[nodiscard]] std::int64_t points() const { return rows * fold; }  // of a segment
 };
 
-/// Which channel a lane is, and where its statistics lie.
+/// Maps a lane to its channel and its statistic.
 class LaneOf {
  public:
   explicit LaneOf(const Shape& shape)
@@ -64,7 +64,7 @@ class LaneOf {
   Divisor of_group_;
 };
 
-/// The sums of blocks that belong to a statistic: of each block the group's channels at each of its points.
+/// The block sums that contribute to a statistic: of each block, the group's channels at each of its points.
 class TermsOf {
  public:
   explicit TermsOf(const Shape& shape)
@@ -80,8 +80,8 @@ class TermsOf {
   [[nodiscard]] std::int64_t count() const { return blocks_.of_segment() * of_block_; }
 
   struct Term {
-    std::int64_t at;       // in the blocks' sums; the second sum lies `lanes` behind
-    std::int64_t channel;  // of all
+    std::int64_t at;       // in the blocks' sums; the second sum is `lanes` later
+    std::int64_t channel;  // among all channels
     std::int64_t rows;     // of its block
   };
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Term operator()(std::int64_t statistic, std::int64_t term) const {

@@ -11,18 +11,18 @@
 
 namespace mylos {
 
-/// x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. rstd: a float per row, written for
-/// backward. Arithmetic and statistics are in float.
+/// x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. Writes rstd for backward: a float per
+/// row. Arithmetic and statistics are in float.
 void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
                      float* rstd, float epsilon);
 
-/// Bytes of workspace that rmsnorm_backward needs.
+/// Returns the bytes of workspace that rmsnorm_backward needs.
 [[nodiscard]] std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns);
 
-/// With n = x rstd and g = dy weight:  dx = rstd (g - n * mean of g n) + residual,  dweight = sum of dy n
-/// over the rows, added to what is there if `accumulate`. residual (x's shape and type) may be empty: none.
-/// dx may be dy or residual. dweight may have any type. The sums are in float, in an order that depends on
-/// the shape alone.
+/// With n = x rstd and g = dy weight, computes dx = rstd (g - n * mean of g n) + residual. Computes dweight =
+/// sum of dy n over the rows, and adds to the old values if `accumulate`. residual (x's shape and type) may
+/// be empty. dx may be dy or residual. dweight may have any type. The sums are in float, in an order that
+/// depends on the shape alone.
 void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
                       const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
                       void* workspace, const Tensor& residual = {});
