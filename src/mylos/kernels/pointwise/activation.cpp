@@ -10,7 +10,8 @@
 namespace mylos {
 namespace {
 
-// What each activation does to one element. derivative() takes what forward kept: see keeps_output().
+// What each activation does to one element. derivative() takes what the forward pass saved: see
+// keeps_output().
 struct None {
   static constexpr bool needs_kept = false;
   KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x; }
@@ -38,7 +39,7 @@ struct GeluTanh : GeluTanhTerms {
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
     const float square = x * x;
     const float s = logistic(x, square);
-    // From |x| = 10 on the second term is 0, and its factors need not be finite. By it NaN stays NaN.
+    // From |x| = 10 on the second term is 0, and its factors may be infinite. It propagates NaN.
     const float changing = x * (s - s * s) * (slope + 3.0f * slope * cubic * square);
     return d_out * (square >= 100.0f ? s : s + changing);
   }
@@ -65,7 +66,7 @@ struct Silu {
   }
 };
 
-/// Calls function(TypeTag<Function>{}) with the struct above that stands for the activation.
+/// Calls function(TypeTag<Function>{}) with the struct above that implements the activation.
 template <class Function>
 void dispatch_activation(Activation activation, bool dropout, Function&& function) {
   switch (activation) {
@@ -84,7 +85,7 @@ void dispatch_activation(Activation activation, bool dropout, Function&& functio
   }
 }
 
-/// Whether a host function does whole tiles, with as many digits as T needs.
+/// True if a host function processes complete tiles with sufficient accuracy for T.
 template <class Function, class T>
 inline constexpr bool has_host_tile = (runs_on_host && std::is_same_v<Function, GeluTanh> &&
                                        !std::is_same_v<T, float>);
@@ -131,13 +132,13 @@ void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_
   T* d_in = d_in_tensor.as<T>();
   const std::int64_t columns = d_out_tensor.columns();
   const DropoutMask mask(dropout);
-  // ReLU's output already says which elements were dropped.
+  // ReLU's output already shows which elements were dropped.
   const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
   const float scale = mask.scale();
-  const bool sums = !bias_gradient.empty();  // walks down the rows
+  const bool sums = !bias_gradient.empty();  // the sums go down the rows
   const bool changes_nothing = std::is_same_v<Function, None> && !mask.active() && d_in == d_out;
   constexpr std::int64_t prefetch_distance = 6;  // rows
-  // The tile's d_in, rounded, both into memory and into value[].
+  // Writes the rounded d_in of a tile to memory and to value[].
   const auto tile = KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count, float* value) {
     if (sums) {
       if (Function::needs_kept) prefetch_tile(kept + (row + prefetch_distance) * columns + first, count);

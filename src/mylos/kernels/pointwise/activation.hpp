@@ -1,5 +1,4 @@
-// Activation functions with dropout, forward and backward; backward also sums the bias gradient in the same
-// pass.
+// Activation functions with dropout, forward and backward. The backward pass also computes the bias gradient.
 //
 //   relu  max(x, 0)          gelu  x P(X <= x) with the exact normal distribution (Hendrycks and Gimpel 2016)
 //   tanh  tanh(x)            silu  x / (1 + e^-x)
@@ -13,20 +12,22 @@
 
 namespace mylos {
 
-/// True where backward needs the activation's output; otherwise it needs its input. ReLU's output tells all,
-/// also under dropout (what is positive was positive and survived); tanh's only without dropout.
+/// Returns true if backward needs the activation's output, false if it needs its input. ReLU's output
+/// suffices even with dropout: an element is positive if it was positive and not dropped. tanh's output
+/// suffices only without dropout.
 [[nodiscard]] bool keeps_output(Activation activation, bool dropout);
 
-/// out = dropout(activation(in)), rounded to out's type. Same shapes and types; out may be in. On hosts
-/// gelu_tanh of 16-bit elements has a relative error of 7e-5 before it is rounded, without dropout.
+/// Computes out = dropout(activation(in)), rounded to out's type. Shapes and types must be equal; out may be
+/// in. On hosts, without dropout, gelu_tanh of 16-bit elements has a relative error of 7e-5 before rounding.
 void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
                         const Dropout& dropout);
 
-/// d_in = d_out * dropout * activation', rounded to its type, and bias_gradient = the sum of the rounded d_in
-/// over the rows: added up in float in an order that depends on the shape alone, and added to what
-/// bias_gradient holds if `accumulate`. `kept` is the forward pass's out if keeps_output(), else its in (for
-/// Activation::none it may be empty). d_in may be d_out. bias_gradient ([1, columns], of any type) may be
-/// empty. Where forward computes fewer digits of gelu_tanh, its derivative has an absolute error of 4e-5.
+/// Computes d_in = d_out * dropout * activation', rounded to its type, and bias_gradient = the sum of the
+/// rounded d_in over the rows. The sum is in float, in an order that depends on the shape alone; it is added
+/// to the old bias_gradient if `accumulate`. `kept` is the forward pass's out if keeps_output(), else its in
+/// (for Activation::none it may be empty). d_in may be d_out. bias_gradient ([1, columns], of any type) may
+/// be empty. Where forward computes gelu_tanh with reduced accuracy, its derivative has an absolute error of
+/// 4e-5.
 void activation_backward(const Execution& exec, Activation activation, const Tensor& kept,
                          const Tensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
                          bool accumulate, const Dropout& dropout);

@@ -1,8 +1,8 @@
-// Cross-entropy of rows of logits and its gradient, in one pass over the row: the kernel of loss.cpp, for any
+// Cross-entropy of rows of logits and its gradient, in one pass over the row: the kernel of loss.cpp for any
 // function that computes e^x.
 //
-// A row's sum of exponentials is joined from those of its pieces, each relative to its own largest logit. On
-// a device whose registers hold the row it is read once (held_row.hpp).
+// The sum of exponentials of a row is combined from sums over parts of it, each relative to its largest
+// logit. If a device's registers can hold the row, it is read once (held_row.hpp).
 #pragma once
 
 #include "mylos/kernels/launch/held_row.hpp"
@@ -11,13 +11,13 @@
 
 namespace mylos::cross_entropy {
 
-/// e^x by the function that has the same bits on every backend.
+/// Computes e^x with the same bits on every backend.
 struct PortableExponential {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::exp(x); }
 };
 
-/// Of some of a row's logits x: the sum of e^(x - largest). Joined in one pass by Milakov and Gimelshein 2018
-/// (arXiv 1805.02867).
+/// The sum of e^(x - largest) over some logits x of a row. Two sums are combined as in Milakov and Gimelshein
+/// 2018 (arXiv 1805.02867), in one pass.
 template <class Exponential>
 struct ExponentialSum {
   float largest = -Kokkos::Experimental::finite_max_v<float>;
@@ -34,7 +34,7 @@ struct ExponentialSum {
 
 }  // namespace mylos::cross_entropy
 
-/// So that Kokkos joins them within a row.
+/// Lets Kokkos combine them within a row.
 template <class Exponential>
 struct Kokkos::reduction_identity<mylos::cross_entropy::ExponentialSum<Exponential>> {
   KOKKOS_FUNCTION static mylos::cross_entropy::ExponentialSum<Exponential> sum() { return {}; }
@@ -42,7 +42,7 @@ struct Kokkos::reduction_identity<mylos::cross_entropy::ExponentialSum<Exponenti
 
 namespace mylos::cross_entropy {
 
-/// A row's logits on hosts, whose caches hold it: looked at by loops of vectors.
+/// The logits of a row on hosts, whose caches hold it. They are read several times, by loops of vectors.
 template <class T, class Exponential>
 struct HostLogits {
   const HostRow& row;
@@ -56,18 +56,18 @@ struct HostLogits {
         row.sum(classes, [=](std::int64_t c) { return Exponential()(to_float(logits[c]) - largest); });
     return {largest, sum};
   }
-  /// The sum of what the classes' logits lie below a value.
+  /// Returns the sum over the classes of value - logit.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float sum_below(float value) const {
     const T* const logits = x;
     return row.sum(classes, [=](std::int64_t c) { return value - to_float(logits[c]); });
   }
-  /// How many of the first `count` are not smaller than a value.
+  /// Returns how many of the first `count` logits are at least `value`.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t as_large(std::int64_t count, float value) const {
     const T* const logits = x;
     return row.sum(count,
                    [=](std::int64_t c) { return static_cast<std::int32_t>(to_float(logits[c]) >= value); });
   }
-  /// to[c] = function(logit, c == label) of every class, and 0 of what pads the row.
+  /// Writes to[c] = function(logit, c == label) for every class, and 0 to the padding of the row.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t columns, T* to, std::int64_t label,
                                        const Function& function) const {
@@ -84,7 +84,7 @@ struct HostLogits {
   }
 };
 
-/// The same on a device, of the tiles that each lane has. Elements: a ReadRow or HeldRow, of all columns.
+/// The logits of a row on a device, by the tiles of each lane. Elements: a ReadRow or HeldRow of all columns.
 template <class Elements, class Exponential>
 struct DeviceLogits {
   const DeviceRow& row;
@@ -136,12 +136,12 @@ struct DeviceLogits {
                                        const Function& function) const {
     row.for_each_lane([&](std::int64_t lane) {
       elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
-        const std::int32_t own_label = label - first;
-        const std::int32_t own_classes = classes - first;
+        const std::int32_t label_in_tile = label - first;
+        const std::int32_t classes_in_tile = classes - first;
         float value[tile_width];
         for_each_in_tile(tile_width, [&](std::int64_t i) {
-          const float result = function(to_float(tile.element[i]), i == own_label);
-          value[i] = i < own_classes ? result : 0.0f;
+          const float result = function(to_float(tile.element[i]), i == label_in_tile);
+          value[i] = i < classes_in_tile ? result : 0.0f;
         });
         elements.write(value, first, to);
       });
@@ -163,8 +163,8 @@ struct CrossEntropy {
   std::int64_t classes;
   const float* class_weights;  // or nullptr
   float smoothing;
-  float of_other;  // of the probability that is aimed at, what a class has
-  float of_label;  // and the label's
+  float of_other;  // the target probability of each class
+  float of_label;  // the target probability of the label
 
   template <class Logits>
   KOKKOS_FORCEINLINE_FUNCTION void work_on(const Row& row, std::int64_t index, const Logits& x) const {
@@ -179,7 +179,7 @@ struct CrossEntropy {
     if (smoothing > 0) below = (1.0f - smoothing) * below + of_other * x.sum_below(largest);
     const float loss = weight * (log_sum + below);
     if (row_correct != nullptr) {
-      // A NaN anywhere makes the loss NaN: such a row is not correct.
+      // A NaN in any logit makes the loss NaN; such a row is not correct.
       const bool correct = at_label == largest && loss == loss && x.as_large(label, at_label) == 0;
       std::int32_t* const result = row_correct + index;
       row.once([=]() { *result = static_cast<std::int32_t>(correct); });
@@ -216,7 +216,7 @@ void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy
       });
 }
 
-/// Memory is passed once: logits are read, and gradients written.
+/// Reads the logits from memory once and writes the gradients once.
 template <class T, class Exponential>
 void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
   for_each_held_row<T>(
@@ -228,7 +228,7 @@ void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, E
       });
 }
 
-/// softmax_cross_entropy() of logits of type T.
+/// Implements softmax_cross_entropy() for logits of type T.
 template <class T, class Exponential = PortableExponential>
 void of_rows(const Execution& exec, const Tensor& logits, const std::int32_t* labels, const Tensor& d_logits,
              const float* loss_scale, float inverse_count, float* row_loss, std::int32_t* row_correct,

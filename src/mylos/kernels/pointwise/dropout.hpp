@@ -1,6 +1,6 @@
 // Dropout: which elements of a matrix survive, as a pure function of (stream, step, sample, column).
 //
-// Nothing is stored: backward and recomputation draw the same random words again, and any split of the
+// Nothing is stored: backward and recomputation draw the same random words again, and any distribution of the
 // samples over ranks or micro-batches drops the same elements (Srivastava et al. 2014, scaled at training
 // time).
 #pragma once
@@ -12,19 +12,19 @@
 
 namespace mylos {
 
-/// Element (row, column) survives, and is then scaled by 1/(1 - probability), if the stream's word at
-/// (*step, first_sample + row, column) lies below (1 - probability) 2^32.
+/// The parameters of dropout. Element (row, column) survives if the stream's word at (*step, first_sample +
+/// row, column) is below (1 - probability) 2^32. It is then scaled by 1/(1 - probability).
 struct Dropout {
   RandomStream stream;
   float probability = 0;  // of dropping an element, in [0, 1)
   const std::uint64_t* step =
       nullptr;  // device memory: read in the kernel, so that a captured step can be replayed
-  std::uint64_t first_sample = 0;  // index in the global batch of the sample in row 0
+  std::uint64_t first_sample = 0;  // global batch index of the sample in row 0
 
   [[nodiscard]] bool active() const { return probability > 0; }
 };
 
-/// Dropout as kernels use it.
+/// Dropout in the form that kernels use.
 class DropoutMask {
  public:
   explicit DropoutMask(const Dropout& dropout)
@@ -37,11 +37,11 @@ class DropoutMask {
         active_(dropout.active()) {}
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool active() const { return active_; }
-  /// What survivors are multiplied with; 1 without dropout.
+  /// Returns the factor of elements that survive; 1 without dropout.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale() const { return scale_; }
 
-  /// factor[i] = scale() or 0 for the columns [first, first + count) of a tile; as many, rounded up
-  /// to a multiple of four, are written.
+  /// Writes factor[i] = scale() or 0 for the columns [first, first + count) of a tile. Writes a multiple of
+  /// four factors.
   KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
                                       float* factor) const {
     if constexpr (runs_on_host) {
@@ -54,13 +54,13 @@ class DropoutMask {
     }
   }
 
-  /// factor[i * stride + r] = scale() or 0 for the columns first + i, i < 4, and the rows first_row + r, r <
-  /// rows. On the host; first is a multiple of 4.
+  /// Writes factor[i * stride + r] = scale() or 0 for the columns first + i, i < 4, and the rows first_row +
+  /// r, r < rows. Host only; `first` must be a multiple of 4.
   void transposed_factors(std::int64_t first_row, std::int64_t rows, std::int64_t first, float* factor,
                           std::int64_t stride) const;
 
  private:
-  /// The four factors of one random block.
+  /// Writes the four factors of one random block.
   KOKKOS_FORCEINLINE_FUNCTION void block_factors(std::uint64_t step, std::int64_t row, std::int64_t block,
                                                  float* factor) const {
     const RandomBlock random = stream_.block(step, first_sample_ + static_cast<std::uint64_t>(row),
@@ -71,7 +71,7 @@ class DropoutMask {
     factor[3] = random.word[3] < threshold_ ? scale_ : 0.0f;
   }
 
-  /// In a function of its own: inlined into large kernels, the generator's loop was found not to vectorise.
+  /// A separate function: inlined into large kernels, the generator's loop did not vectorise.
   void factors_on_host(std::int64_t row, std::int64_t first, std::int64_t count, float* factor) const;
 
   RandomStream stream_;

@@ -45,7 +45,8 @@ void forward(const Execution& exec, const std::int32_t* tokens, std::int64_t len
       });
 }
 
-/// The rows of each token as a list: first[token], then next[row], -1 at the end; in the order of the rows.
+/// The rows of each token as a linked list in the order of the rows: first[token], then next[row], -1 at the
+/// end.
 struct Occurrences {
   std::int32_t* first;
   std::int32_t* next;
@@ -56,7 +57,7 @@ Occurrences occurrences_in(Pieces& workspace, std::int64_t rows, std::int64_t vo
   return {first, workspace.take<std::int32_t>(rows)};
 }
 
-/// One host thread walks the rows from the end.
+/// One host thread builds the lists, from the last row to the first.
 void link_rows_on_host(const Execution& exec, const std::int32_t* tokens, std::int64_t rows,
                        std::int64_t vocabulary, const Occurrences& lists) {
   for_each_block(
@@ -132,7 +133,7 @@ void add_sorted_tokens(const Execution& exec, const Terms<T>& terms, const Sorte
       });
 }
 
-/// What orders the rows by their tokens, and then adds up those of each.
+/// Orders the rows by their tokens, and then sums the rows of each token.
 struct TokenSums {
   TokenSums(Pieces& workspace, std::int64_t of_rows, std::int64_t of_vocabulary)
       : rows(of_rows), vocabulary(of_vocabulary) {

@@ -2,8 +2,8 @@
 //
 //   y = x + dropout(branch)
 //
-// Where the branch starts with a norm, the gradient that goes past the branch is added by the norm's backward
-// pass (its argument `residual`).
+// If the branch starts with a norm, the norm's backward pass (its argument `residual`) adds the gradient that
+// bypasses the branch.
 #pragma once
 
 #include "mylos/base/tensor.hpp"
@@ -11,12 +11,12 @@
 
 namespace mylos {
 
-/// y = x + dropout(branch), rounded once. Same shapes and types; y may be x or branch.
+/// Computes y = x + dropout(branch), rounded once. Shapes and types must be equal; y may be x or branch.
 void residual_forward(const Execution& exec, const Tensor& x, const Tensor& branch, const Tensor& y,
                       const Dropout& dropout);
 
-/// d_branch = dropout(dy), and bias_gradient ([1, columns] of any type, may be empty) = the sum of d_branch
-/// over the rows, as activation_backward makes it. d_branch may be dy.
+/// Computes d_branch = dropout(dy), and bias_gradient ([1, columns] of any type, may be empty) = the sum of
+/// d_branch over the rows, as in activation_backward. d_branch may be dy.
 void residual_backward(const Execution& exec, const Tensor& dy, const Tensor& d_branch,
                        const Tensor& bias_gradient, bool accumulate, const Dropout& dropout);
 

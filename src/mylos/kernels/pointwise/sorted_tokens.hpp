@@ -1,5 +1,5 @@
-// The rows of a batch in the order of their tokens, and sums over the rows of each token: how a device adds
-// up an embedding's gradient without atomics, in an order that the tokens alone give.
+// The rows of a batch ordered by their tokens, and sums over the rows of each token. By them a device
+// computes an embedding's gradient without atomics, in an order that depends only on the tokens.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"
@@ -8,7 +8,8 @@
 
 namespace mylos {
 
-/// Of one row's token: how many rows have a smaller one, how many before it have the same, how many at all.
+/// For the token of one row: the number of rows with a smaller token, of earlier rows with the same token,
+/// and of all rows with the same token.
 struct TokenCounts {
   std::int32_t smaller = 0;
   std::int32_t before = 0;
@@ -22,10 +23,10 @@ struct TokenCounts {
   }
 };
 
-/// Device memory.
+/// The sorted rows, in device memory.
 struct SortedTokens {
-  std::int32_t* rows;   // [rows], those of a token one behind the other
-  std::int32_t* start;  // [vocabulary]: of each token, in `rows`
+  std::int32_t* rows;   // [rows], grouped by token
+  std::int32_t* start;  // [vocabulary]: the first row of each token in `rows`
   std::int32_t* count;  // [vocabulary]
 };
 
@@ -37,7 +38,7 @@ inline SortedTokens sorted_tokens_in(Pieces& workspace, std::int64_t rows, std::
 
 }  // namespace mylos
 
-/// So that Kokkos sums them within a row.
+/// Lets Kokkos sum them within a row.
 template <>
 struct Kokkos::reduction_identity<mylos::TokenCounts> {
   KOKKOS_FUNCTION static mylos::TokenCounts sum() { return {}; }
@@ -45,8 +46,8 @@ struct Kokkos::reduction_identity<mylos::TokenCounts> {
 
 namespace mylos {
 
-/// Every row counts its way to its place: rows^2 comparisons, which are few beside a model's products
-/// up to some 10^5 rows.
+/// Every row computes its position by counting. This takes rows^2 comparisons, which are few compared with a
+/// model's GEMMs up to some 10^5 rows.
 template <class Token>
 void sort_tokens(const Execution& exec, const Token* tokens, std::int64_t rows, std::int64_t vocabulary,
                  const SortedTokens& sorted) {
@@ -71,12 +72,12 @@ void sort_tokens(const Execution& exec, const Token* tokens, std::int64_t rows, 
       });
 }
 
-/// For every token and tile of columns: store(token, first_column, count, sum), where terms.add(row,
-/// first_column, count, sum) has added the token's rows, an eighth of them for each of eight threads.
+/// Calls store(token, first_column, count, sum) for every token and tile of columns, after terms.add(row,
+/// first_column, count, sum) has added the token's rows. Each of eight threads adds an eighth of them.
 template <class Terms, class Store>
 void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary, std::int64_t columns,
                 const SortedTokens& sorted, const Terms& terms, const Store& store) {
-  constexpr std::int64_t max_columns = 1024;  // of a strip
+  constexpr std::int64_t max_columns = 1024;  // per strip
   const std::int64_t width = launch::smaller(max_columns, columns);
   const std::int64_t strips = launch::ceiling_quotient(columns, width);
   for_each_team_of_lanes(

@@ -1,4 +1,4 @@
-// Losses of predicted numbers against targets, number by number or by a sample's norm.
+// Losses of predicted numbers against targets, per number or by the norm of a sample.
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-/// Of one prediction p and its target t: the loss, and its slope in p.
+/// For a prediction p and its target t: the loss, and its derivative with respect to p.
 struct SquaredError {
   KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) { return (p - t) * (p - t); }
   KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) { return 2.0f * (p - t); }
@@ -33,8 +33,8 @@ struct HuberLoss {
   }
 };
 
-/// Of a logit. -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-p) is max(p, 0) - p t + log(1 + e^-|p|),
-/// where nothing overflows.
+/// For a logit p: -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-p) equals max(p, 0) - p t + log(1 +
+/// e^-|p|), which does not overflow.
 struct BinaryCrossEntropy {
   KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) {
     return (p > 0 ? p : 0.0f) - p * t + Kokkos::log1p(math::exp(-math::absolute(p)));

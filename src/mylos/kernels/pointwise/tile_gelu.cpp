@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mylos/kernels/pointwise/tile_gelu.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 #include "mylos/kernels/launch/binary_powers-inl.hpp"
@@ -14,10 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// 1 / x, within a relative error of 2^-14.
+/// Returns 1 / x with a relative error of at most 2^-14.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V coarse_reciprocal(D d, V x) {
-  constexpr bool is_avx512 = HWY_TARGET <= HWY_AVX3;  // the others' approximations have 8 to 12 bits
+  constexpr bool is_avx512 = HWY_TARGET <= HWY_AVX3;  // the approximations of other targets have 8 to 12 bits
   if constexpr (is_avx512) {
     return hn::ApproximateReciprocal(x);
   } else {
@@ -25,7 +25,8 @@ HWY_INLINE V coarse_reciprocal(D d, V x) {
   }
 }
 
-/// (1 + tanh(u)) / 2 of GeluTanhTerms, within a relative error of 7e-5 where that is not below 2^-126.
+/// Returns (1 + tanh(u)) / 2 of GeluTanhTerms with a relative error of at most 7e-5, if it is at least
+/// 2^-126.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V logistic(D d, V x, V square) {
   constexpr float linear = -GeluTanhTerms::log2_e * GeluTanhTerms::slope;
@@ -39,8 +40,8 @@ HWY_INLINE V value(D d, V x) {
   return hn::Mul(x, logistic(d, x, hn::Mul(x, x)));
 }
 
-/// Of x (1 + tanh(u)) / 2 by x: the derivative at -|x|, where the logistic function's error is small with it;
-/// minus 1/2 it is odd.
+/// Returns the derivative of x (1 + tanh(u)) / 2. It is computed at -|x|, where the logistic function and its
+/// error are small; the derivative minus 1/2 is odd.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V derivative(D d, V x) {
   constexpr float slope = GeluTanhTerms::slope;
@@ -49,7 +50,7 @@ HWY_INLINE V derivative(D d, V x) {
   const V square = hn::Mul(x, x);
   const V s = logistic(d, left, square);
   const V growth = hn::MulAdd(hn::Set(d, 3 * slope * GeluTanhTerms::cubic), square, hn::Set(d, slope));
-  // From |x| = 10 on this is 0, and its factors need not be finite.
+  // From |x| = 10 on this is 0, and its factors may be infinite.
   const V changing = hn::Mul(hn::Mul(left, growth), hn::NegMulAdd(s, s, s));
   const V at_left = hn::Add(s, hn::IfThenZeroElse(hn::Gt(square, hn::Set(d, 100.0f)), changing));
   return hn::Add(half, hn::CopySign(hn::Sub(half, at_left), x));

@@ -1,4 +1,4 @@
-// gelu_tanh on hosts for elements of 16 bits: of as many digits as they need.
+// gelu_tanh on hosts for 16-bit elements, with the accuracy that they need.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace mylos {
 
-/// x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + cubic x^3). (1 + tanh(u)) / 2 is the logistic function of
-/// 2 u, which loses no digits where it is small.
+/// x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + cubic x^3). (1 + tanh(u)) / 2 is the logistic function of 2
+/// u, which does not lose digits where it is small.
 struct GeluTanhTerms {
   static constexpr float slope = 1.5957691216f;  // 2 sqrt(2 / pi)
   static constexpr float cubic = 0.044715f;
@@ -19,14 +19,15 @@ namespace host_tile {
 
 // T: half or bfloat16.
 
-/// y = gelu_tanh(x), within a relative error of 7e-5 before it is rounded. x and y may be the same memory.
+/// Computes y = gelu_tanh(x) with a relative error of at most 7e-5 before rounding. x and y may be the same
+/// memory.
 template <class T>
 void gelu_tanh(const T* x, std::int64_t count, T* y);
 
-/// dx = dy gelu_tanh'(x), within 4e-5 of |dy| before it is rounded. dx may be dy's memory.
+/// Computes dx = dy gelu_tanh'(x), within 4e-5 of |dy| before rounding. dx may be dy's memory.
 template <class T>
 void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx);
-/// The same; `values` become what was written.
+/// As above, and sets `values` to what was written.
 template <class T>
 void gelu_tanh_backward(const T* x, const T* dy, std::int64_t count, T* dx, float* values);
 
