@@ -13,22 +13,23 @@
 namespace mylos {
 namespace {
 
-// The sources are their makers'. Where these print rates with sparsity, half of that is dense.
+// From the vendors' data sheets. Rates that they state with sparsity are halved.
 // clang-format off
 constexpr std::array devices{
     //           name         fp32    bf16    fp16   GB/s   GB
-    // NVIDIA V100 data sheet: SXM2; no bfloat16, which is then multiplied as float.
+    // NVIDIA V100 data sheet: SXM2. It has no bfloat16, which is then multiplied as float.
     KnownDevice{"v100-16gb",  15.7,   15.7,  125.0,   900,  16},
     KnownDevice{"v100-32gb",  15.7,   15.7,  125.0,   900,  32},
-    // NVIDIA A100 data sheet: SXM4. The cards for PCIe have the same peaks; that of 80 GB has 1935 GB/s.
+    // NVIDIA A100 data sheet: SXM4. The PCIe cards have the same peaks; the 80 GB one has 1935 GB/s.
     KnownDevice{"a100-40gb",  19.5,  312.0,  312.0,  1555,  40},
     KnownDevice{"a100-80gb",  19.5,  312.0,  312.0,  2039,  80},
     // NVIDIA H100 data sheet: 114 and 132 multiprocessors.
     KnownDevice{"h100-pcie",  51.0,  756.5,  756.5,  2000,  80},
     KnownDevice{"h100-sxm",   67.0,  989.5,  989.5,  3350,  80},
-    // NVIDIA H200 data sheet: SXM; the H100's processor with other memory.
+    // NVIDIA H200 data sheet: SXM. The H100's processor with other memory.
     KnownDevice{"h200",       67.0,  989.5,  989.5,  4800, 141},
-    // AMD Instinct MI250X data sheet: one of its two dies, half of what is stated; float by the matrix cores.
+    // AMD Instinct MI250X data sheet: one of its two dies, half of the stated rates; float by the matrix
+    // cores.
     KnownDevice{"mi250x",     47.9,  191.5,  191.5,  1638,  64},
     // AMD Instinct MI300X data sheet; float by the matrix cores.
     KnownDevice{"mi300x",    163.4, 1307.4, 1307.4,  5300, 192},

@@ -1,7 +1,7 @@
-// KnownDevice: a device whose speeds its maker states, for plans of machines that are not at hand.
+// KnownDevice: the speeds of a device according to its vendor, for plans of machines that are not available.
 //
-// Rates are of products without sparsity, with sums in float; fp32 multiplies floats as they are, never as
-// TF32. They are peaks: no product and no pass over memory reaches them.
+// Rates are of GEMMs without sparsity, with sums in float; fp32 multiplies floats in full precision, never as
+// TF32. They are peaks that no GEMM and no pass over memory reaches.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace mylos {
 
-/// What a rank has: of devices that show themselves as several, one of these.
+/// What one rank has. If a card appears as several devices, this is one of them.
 struct KnownDevice {
   std::string_view name;
   double fp32_tflops;  // 1e12 FLOP/s
-  double bf16_tflops;  // those of fp32 where the device does not multiply the type
+  double bf16_tflops;  // equals fp32 if the device does not multiply the type
   double fp16_tflops;
   double gigabytes_per_s;  // 1e9 B/s
-  std::int64_t gigabytes;  // 1e9 B: no less than that is there
+  std::int64_t gigabytes;  // 1e9 B, at least
 
   [[nodiscard]] std::int64_t bytes() const;
   [[nodiscard]] MachineRates peak_rates() const;
@@ -28,10 +28,10 @@ struct KnownDevice {
 
 [[nodiscard]] std::span<const KnownDevice> known_devices();
 
-/// "v100-16gb, v100-32gb, ...".
+/// Returns "v100-16gb, v100-32gb, ...".
 [[nodiscard]] std::string known_device_names();
 
-/// Throws Error (bad_input) where there is none of that name, with those that there are.
+/// Returns the device of this name. Throws Error (bad_input) that lists the names if it is unknown.
 [[nodiscard]] const KnownDevice& known_device(std::string_view name);
 
 }  // namespace mylos

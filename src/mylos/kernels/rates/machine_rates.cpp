@@ -23,7 +23,7 @@ double& flops_of(MachineRates& rates, DType type) {
   fail_run("there are no products in {}", name_of(type));
 }
 
-/// Of a count in a millisecond.
+/// Formats operations per millisecond.
 std::string in_flops_per_s(double flops) {
   constexpr double giga_per_s = 1e6;
   constexpr double max_giga = 1e4;
@@ -67,7 +67,7 @@ MachineRates measure_rates(const Execution& execution, GemmEngine& gemm, const s
 }
 
 std::string describe(const StatedRates& stated) {
-  constexpr double giga_per_s = 1e6;  // in a millisecond
+  constexpr double giga_per_s = 1e6;  // from bytes per millisecond
   std::string text = "products at";
   for (const DType type : stated.types) {
     text += fmt::format(" {} in {},", in_flops_per_s(stated.rates.flops_in(type)), name_of(type));

@@ -12,11 +12,11 @@
 namespace mylos {
 namespace {
 
-// Larger products are tried until one takes long enough to show what the processor can do.
+// GEMMs grow until one takes long enough to reach the processor's speed.
 constexpr std::int64_t first_extent = 256;
 constexpr std::int64_t max_extent = memory_is_host ? 2048 : 8192;
 constexpr double long_product_s = 2e-3;
-// Longer than the slices of time by which ranks share too few cores.
+// Longer than the time slices in which ranks share too few cores.
 constexpr double stretch_s = 0.025;
 
 std::size_t matrix_bytes(DType type, std::int64_t extent) {
@@ -39,7 +39,7 @@ class SquareProduct {
         arena_("product to measure", product_bytes(gemm, type, extent)) {
     for (const std::size_t operand : {std::size_t{0}, matrix_})
       fill_with_noise(execution_, arena_.tensor(operand, type, extent, extent));
-    seconds_of(1);  // the engine makes what it keeps
+    seconds_of(1);  // a warm-up: the engine creates what it caches
   }
 
   double seconds_of(std::int64_t times) {

@@ -1,5 +1,4 @@
-// The rate of products that a rank reaches: what a run's FLOP/s are compared with where the deck names no
-// peak.
+// The GEMM rate that a rank reaches. A run's FLOP/s are compared with it if the deck states no peak.
 #pragma once
 
 #include <array>
@@ -15,23 +14,23 @@ namespace mylos {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What an engine did in a stretch of time.
+/// The work of an engine in an interval of time.
 struct ProductStretch {
   double flops_per_s = 0;
-  double end_s = 0;  // by the clock
+  double end_s = 0;  // on the clock
 };
 using ProductStretches = std::array<ProductStretch, 5>;
 
-/// FLOP/s of `gemm` with a large square product y = x·Wᵀ in `type`, in stretches one after the other. Ranks
-/// that share the node's cores call it together: after one of them has ended, the others' stretches are
-/// faster than in the steps. Takes some tenths of a second at most, on memory of its own that it gives back:
-/// no more than `max_bytes`, but what the smallest product takes (1 MB and the engine's workspace), and up
-/// to 50 MB on hosts, 400 MB on devices. `clock`: seconds.
+/// Measures the FLOP/s of `gemm` with a large square GEMM y = x·Wᵀ in `type`, in consecutive intervals. Ranks
+/// that share the node's cores must call it together; after one of them has finished, the intervals of the
+/// others are faster than in training steps. Takes at most some tenths of a second. Uses temporary memory: at
+/// most `max_bytes`, but at least what the smallest GEMM takes (1 MB and the engine's workspace), and up to
+/// 50 MB on hosts, 400 MB on devices. `clock`: seconds.
 [[nodiscard]] ProductStretches measure_product_stretches(
     const Execution& execution, GemmEngine& gemm, DType type, std::size_t max_bytes,
     const std::function<double()>& clock = steady_seconds);
 
-/// The median of those stretches.
+/// Returns the median of these intervals.
 [[nodiscard]] double measure_product_rate(const Execution& execution, GemmEngine& gemm, DType type,
                                           std::size_t max_bytes,
                                           const std::function<double()>& clock = steady_seconds);

@@ -31,7 +31,7 @@ double measure_stream_rate(const Execution& execution, std::size_t max_bytes,
     execution.fence("measured stream");
     return clock() - start;
   };
-  pass_s();  // every page is there then
+  pass_s();  // touches every page once
   std::vector<double> seconds;
   for (int i = 0; i < passes; ++i) seconds.push_back(pass_s());
   return 3 * static_cast<double>(array) / median(std::move(seconds));

@@ -8,10 +8,10 @@
 
 namespace mylos {
 
-/// Bytes per second of STREAM's triad (McCalpin, "Memory bandwidth and machine balance in current high
-/// performance computers", 1995) as a += b/2, which reads two floats and writes one: the median of a few
-/// passes over arrays that no cache holds. They are its own, given back, and take 256 MiB on hosts, 1 GiB on
-/// devices, or `max_bytes` where that is less, but at least 1 MiB. `clock`: seconds.
+/// Returns the bytes per second of STREAM's triad (McCalpin, "Memory bandwidth and machine balance in current
+/// high performance computers", 1995) in the form a += b/2, which reads two floats and writes one: the median
+/// of a few passes over arrays that exceed the caches. The temporary arrays take 256 MiB on hosts, 1 GiB on
+/// devices, or `max_bytes` if that is less, but at least 1 MiB. `clock`: seconds.
 [[nodiscard]] double measure_stream_rate(const Execution& execution, std::size_t max_bytes,
                                          const std::function<double()>& clock = steady_seconds);
 
